@@ -1,0 +1,7 @@
+export * from './decision.js'
+export * from './errors.js'
+export * from './json.js'
+export * from './policy.js'
+export * from './problem.js'
+export * from './scopes.js'
+export * from './timestamp.js'
