@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '@countersign/contract'
+import canonicalize from 'canonicalize'
+
+/** What a permit was asked for. Members that are absent count as null. */
+export interface HashedRequest {
+  readonly agent_id: string
+  readonly action: string
+  readonly resource?: string | null | undefined
+  readonly context?: JsonObject | null | undefined
+}
+
+/**
+ * Names a request by its content: equal requests have equal hashes, whatever the order of their members.
+ *
+ * The result is the base64url SHA-256 (43 characters) of the canonical JSON of exactly `{agent_id, action, resource, context}`.
+ *
+ * @throws Error when the context holds what JSON cannot: a number that is not finite, a lone surrogate, a cycle
+ *
+ * Source: docs/permits.md "The request hash"; RFC 8785.
+ */
+export function requestHash(request: HashedRequest): string {
+  const { agent_id, action, resource = null, context = null } = request
+  const canonical = canonicalize({ agent_id, action, resource, context })
+  if (canonical === undefined) throw new TypeError('The request is not JSON.')
+  return createHash('sha256').update(canonical).digest('base64url')
+}
