@@ -1,1 +1,2 @@
-export {}
+export type { AuditEntry } from './entry.js'
+export { canonicalEntry, leafHash } from './leaf.js'

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import type { AuditEntry } from './entry.js'
+
+/** Hash input of a leaf begins with 0x00, that of a node with 0x01, so that neither can pass for the other. */
+const LEAF_PREFIX = Buffer.of(0)
+
+/**
+ * The exact bytes of an entry, form v1: its canonical JSON (RFC 8785) in UTF-8, with all its members.
+ *
+ * @throws Error when the entry holds what JSON cannot: a number that is not finite, a lone surrogate, a cycle
+ *
+ * Source: RFC 8785.
+ */
+export function canonicalEntry(entry: AuditEntry): Buffer {
+  const canonical = canonicalize(entry)
+  if (canonical === undefined) throw new TypeError('The entry is not JSON.')
+  return Buffer.from(canonical)
+}
+
+/**
+ * The leaf hash of an entry: base64url SHA-256 of 0x00 and the canonical bytes of the entry without its `leaf`.
+ *
+ * So it is the same before and after the hash is written into the entry.
+ *
+ * @throws Error as `canonicalEntry` does
+ *
+ * Source: RFC 6962 section 2.1.
+ */
+export function leafHash(entry: AuditEntry): string {
+  const { leaf: _, ...hashed } = entry
+  return createHash('sha256').update(LEAF_PREFIX).update(canonicalEntry(hashed)).digest('base64url')
+}

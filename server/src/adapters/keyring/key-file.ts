@@ -1,0 +1,152 @@
+/** `signing-keys.json`: read with suspicion, replaced as a whole so that a crash leaves the old file or the new one. */
+import { randomUUID } from 'node:crypto'
+import { open, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { importSigningKey } from '@countersign/permit'
+import { z } from 'zod'
+import type { StoredSigningKey } from './key-states.js'
+
+/** The file of signing keys cannot be used. The message names it and says what to do; the server must not start. */
+export class KeyFileError extends Error {
+  override readonly name = 'KeyFileError'
+}
+
+/** Windows has neither these permission bits nor an fsync of folders. */
+const IS_POSIX = process.platform !== 'win32'
+
+const PublicJwkSchema = z.strictObject({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string(),
+  kid: z.string(),
+  alg: z.literal('EdDSA'),
+  use: z.literal('sig'),
+})
+const TimeSchema = z.iso.datetime()
+const life = { kid: z.string(), created_at: TimeSchema }
+const KeySchema = z.discriminatedUnion('state', [
+  z.strictObject({
+    ...life,
+    state: z.literal('next'),
+    activated_at: z.null(),
+    published_until: z.null(),
+    revoked_at: z.null(),
+    jwk: PublicJwkSchema.extend({ d: z.string() }),
+  }),
+  z.strictObject({
+    ...life,
+    state: z.literal('active'),
+    activated_at: TimeSchema,
+    published_until: z.null(),
+    revoked_at: z.null(),
+    jwk: PublicJwkSchema.extend({ d: z.string() }),
+  }),
+  z.strictObject({
+    ...life,
+    state: z.literal('retiring'),
+    activated_at: TimeSchema,
+    published_until: TimeSchema,
+    revoked_at: z.null(),
+    jwk: PublicJwkSchema,
+  }),
+  z.strictObject({
+    ...life,
+    state: z.literal('revoked'),
+    activated_at: TimeSchema.nullable(),
+    published_until: z.null(),
+    revoked_at: TimeSchema,
+    jwk: PublicJwkSchema,
+  }),
+])
+const KeyFileSchema = z.strictObject({ version: z.literal(1), keys: z.array(KeySchema) })
+
+/**
+ * Reads the keys, null when there is no file.
+ *
+ * @throws KeyFileError when group or others may read the file, or when it is damaged
+ */
+export async function readKeyFile(path: string): Promise<StoredSigningKey[] | null> {
+  let text: string
+  try {
+    text = await readPrivately(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  try {
+    const { keys } = KeyFileSchema.parse(JSON.parse(text))
+    assertCoherent(keys)
+    return keys
+  } catch (cause) {
+    throw new KeyFileError(
+      `The signing keys in ${path} are damaged, or written by a newer Countersign. Nothing was changed. Restore the file ` +
+        'from a backup. Without one, move it away: the next start makes new keys, and permits signed before verify no longer.',
+      { cause },
+    )
+  }
+}
+
+/** Replaces the file, mode 0600. Durable once the promise resolves. */
+export async function writeKeyFile(path: string, keys: readonly StoredSigningKey[]): Promise<void> {
+  const folder = dirname(path)
+  await removeLeftovers(folder, basename(path))
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    const file = await open(temporary, 'wx', 0o600)
+    try {
+      await file.writeFile(`${JSON.stringify({ version: 1, keys }, null, 2)}\n`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  if (IS_POSIX) await syncFolder(folder)
+}
+
+async function readPrivately(path: string): Promise<string> {
+  const file = await open(path, 'r')
+  try {
+    const { mode } = await file.stat()
+    if (IS_POSIX && (mode & 0o077) !== 0) {
+      const octal = (mode & 0o777).toString(8).padStart(4, '0')
+      throw new KeyFileError(
+        `The signing keys in ${path} are open to other users of this machine (mode ${octal}). Run: chmod 600 ${path}` +
+          ' If someone may have read them, rotate and revoke them too: countersign signing-keys.',
+      )
+    }
+    return await file.readFile('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+/** A crash between writing and renaming leaves a temporary file with secrets in it. It was never in use. */
+async function removeLeftovers(folder: string, name: string): Promise<void> {
+  const leftovers = (await readdir(folder)).filter((entry) => entry.startsWith(`${name}.`) && entry.endsWith('.tmp'))
+  await Promise.all(leftovers.map((entry) => rm(join(folder, entry), { force: true })))
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function assertCoherent(keys: readonly StoredSigningKey[]): void {
+  for (const state of ['next', 'active'] as const) {
+    const { length } = keys.filter((key) => key.state === state)
+    if (length !== 1) throw new Error(`There are ${length} keys in state ${state}, not 1.`)
+  }
+  if (new Set(keys.map((key) => key.kid)).size !== keys.length) throw new Error('A kid is there twice.')
+  for (const { kid, jwk } of keys) {
+    if (jwk.kid !== kid) throw new Error(`The key ${kid} holds the JWK of ${jwk.kid}.`)
+    if ('d' in jwk) importSigningKey(jwk)
+  }
+}
