@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { EFFECTS } from './policy.js'
+import { BUDGET_PERIODS } from './budget.js'
+import { EFFECTS } from './effect.js'
+import { IdSchema, PolicyIdSchema } from './id.js'
+import type { JsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
 
 export const DECISION_STATUSES = [
@@ -66,7 +69,7 @@ export const DecisionBudgetSchema = z.strictObject({
   policy_id: z.string(),
   unit: z.string(),
   amount: z.number().nullable(),
-  period: z.enum(['hourly', 'daily', 'weekly', 'monthly', 'yearly', 'total']),
+  period: z.enum(BUDGET_PERIODS),
   starts_at: TimestampSchema.nullable(),
   resets_at: TimestampSchema.nullable(),
   remaining: z.number(),
@@ -75,5 +78,55 @@ export const DecisionBudgetSchema = z.strictObject({
 })
 export type DecisionBudget = z.infer<typeof DecisionBudgetSchema>
 
-export const ShadowSchema = z.strictObject({ policy_id: z.string(), effect: z.enum(EFFECTS), rule: z.int() })
+export const ShadowSchema = z
+  .strictObject({ policy_id: PolicyIdSchema, effect: z.enum(EFFECTS), rule: z.int() })
+  .meta({ id: 'Shadow' })
 export type Shadow = z.infer<typeof ShadowSchema>
+
+const decisionShape = {
+  id: IdSchema('dec'),
+  effect: z.enum(EFFECTS).meta({ description: 'What was decided; never changes.' }),
+  status: z.enum(DECISION_STATUSES).meta({ description: 'Where the decision stands now.' }),
+  reason: z.string().nullable().meta({ description: 'Null on an allow, a sentence otherwise.' }),
+  reason_code: z.enum(REASON_CODES),
+  policy_id: PolicyIdSchema,
+  policy_revision: z.int().nullable(),
+  policy_set: z.int().meta({ description: 'A counter that every policy write raises.' }),
+  rule: z.int().nullable().meta({ description: 'Index of the rule that decided.' }),
+  agent_id: z.string(),
+  action: z.string(),
+  resource: z.string().nullable(),
+  latency_ms: z.number().positive().meta({ description: 'The evaluation alone, in milliseconds.' }),
+  evaluated_at: TimestampSchema,
+  expires_at: TimestampSchema.meta({ description: 'At this time the decision and its permit are over.' }),
+  budgets: z.array(DecisionBudgetSchema),
+  review: ReviewSchema.nullable(),
+  outcome: OutcomeSchema.nullable(),
+  advice: AdviceSchema.nullable(),
+  shadow: z.array(ShadowSchema).optional().meta({ description: 'Only for a key with `policies:read`.' }),
+  permit_token: z.string().optional().meta({ description: 'Only while authorized, and only for the key that asked.' }),
+}
+
+/**
+ * A decision as POST answers it. The action may run only if `status` is `authorized`, `expires_at` is ahead, and agent,
+ * action and resource are the ones asked about; anything else, or no answer, stops it.
+ */
+export const DecisionSchema = z.strictObject(decisionShape).meta({ id: 'Decision' })
+export type Decision = z.infer<typeof DecisionSchema>
+
+/** A decision as GET and lists answer it: with what was asked, by whom. */
+export const DecisionDetailSchema = z
+  .strictObject({
+    ...decisionShape,
+    context: z
+      .custom<JsonObject>()
+      .nullable()
+      .meta({ type: ['object', 'null'], additionalProperties: true, description: 'As it was given.' }),
+    request_hash: z
+      .string()
+      .meta({ description: 'base64url SHA-256 of the JCS form of agent_id, action, resource and context.' }),
+    key_id: z.string().meta({ description: 'The API key that asked.' }),
+    request_id: z.string(),
+  })
+  .meta({ id: 'DecisionDetail' })
+export type DecisionDetail = z.infer<typeof DecisionDetailSchema>

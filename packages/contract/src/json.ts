@@ -1,3 +1,8 @@
 export type Json = string | number | boolean | null | JsonArray | JsonObject
 export type JsonArray = readonly Json[]
 export type JsonObject = { readonly [key: string]: Json }
+
+/** Whether a JSON value is an object: neither null nor an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,51 +1,68 @@
 import { z } from 'zod'
-import type { JsonObject } from './json.js'
+import { type Budget, BudgetSchema, withBudgetDefaults } from './budget.js'
+import { ConditionsSchema } from './conditions.js'
+import { orMissing } from './detail.js'
+import { EFFECTS } from './effect.js'
+import { IdSchema } from './id.js'
+import { LIMITS } from './limits.js'
+import { NameSchema, textOf } from './names.js'
+import { ActionPatternSchema, AgentPatternSchema, ResourcePatternSchema } from './pattern.js'
+import { FieldErrorSchema } from './problem.js'
 import { TimestampSchema } from './timestamp.js'
 
-export const EFFECTS = ['allow', 'deny', 'review', 'log'] as const
-export type Effect = (typeof EFFECTS)[number]
+export const RuleSchema = z
+  .strictObject({
+    action: ActionPatternSchema,
+    resource: ResourcePatternSchema.exactOptional(),
+    effect: z.enum(EFFECTS),
+    conditions: ConditionsSchema.exactOptional(),
+    reason: textOf(0, LIMITS.reasonLength).exactOptional().meta({ description: 'Said with the decision.' }),
+    on_unknown: z.enum(['deny', 'skip']).exactOptional().meta({
+      description: 'Only on deny and review rules. What a condition that cannot be told does: deny (default) or skip.',
+    }),
+  })
+  .refine((rule) => rule.on_unknown === undefined || rule.effect === 'deny' || rule.effect === 'review', {
+    path: ['on_unknown'],
+    error: 'is for deny and review rules only',
+    when: ({ value }) => isRuleOfKnownEffect(value),
+  })
+  .meta({ id: 'Rule', title: 'Rule' })
+export type Rule = Readonly<z.infer<typeof RuleSchema>>
 
-export type Scalar = string | number | boolean
-export interface Ref {
-  readonly $ref: string
+/** The check of `on_unknown` runs beside the faults of other members, and only where there is an effect to check it against. */
+function isRuleOfKnownEffect(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && EFFECTS.includes((value as Rule).effect)
 }
-/** Operators on one path; all have to hold. */
-export interface OperatorObject {
-  readonly $eq?: Scalar | Ref
-  readonly $ne?: Scalar | Ref
-  readonly $lt?: string | number | Ref
-  readonly $lte?: string | number | Ref
-  readonly $gt?: string | number | Ref
-  readonly $gte?: string | number | Ref
-  readonly $in?: readonly Scalar[] | Ref
-  readonly $nin?: readonly Scalar[] | Ref
-  readonly $contains?: Scalar | Ref
-  readonly $exists?: boolean
-  readonly $like?: string
-  readonly $cidr?: string | readonly string[]
-}
-/** Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`; all members have to hold. */
-export type Conditions = { readonly [pathOrGroup: string]: OperatorObject | readonly Conditions[] | Conditions }
 
-export interface Rule {
-  readonly action: string
-  readonly resource?: string
-  readonly effect: Effect
-  readonly conditions?: Conditions
-  readonly reason?: string
-  readonly on_unknown?: 'deny' | 'skip'
+const documentShape = {
+  name: NameSchema,
+  description: textOf(0, LIMITS.descriptionLength).exactOptional(),
+  priority: z
+    .int({ error: orMissing('must be a whole number') })
+    .min(-LIMITS.priority)
+    .max(LIMITS.priority)
+    .exactOptional()
+    .meta({ description: 'Higher is asked first; 0 when absent.' }),
+  enabled: z.boolean().exactOptional().meta({ description: 'true when absent.' }),
+  mode: z.enum(['enforce', 'shadow']).exactOptional().meta({
+    description: 'A shadow policy is evaluated and recorded, never enforced; `enforce` when absent.',
+  }),
+  agents: z.array(AgentPatternSchema).min(1).exactOptional().meta({ description: 'Every agent when absent.' }),
+  rules: z.array(RuleSchema).min(1).meta({ description: 'The first that matches decides.' }),
+  budget: BudgetSchema.exactOptional(),
 }
-export type BudgetPeriod = 'hourly' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total'
-export interface Budget {
-  readonly limit: number
-  readonly unit: string
-  readonly period: BudgetPeriod
-  readonly actions?: readonly string[]
-  readonly amount?: string | number
-  readonly currency?: string
-  readonly scope?: 'policy' | 'agent'
-  readonly on_exceed?: 'deny' | 'review'
+
+/** Members that the server adds; ignored wherever a whole policy is sent, so that an answer can be sent back. */
+const ignored = z.unknown().optional().meta({ readOnly: true })
+const addedShape = {
+  revision: ignored,
+  created_at: ignored,
+  updated_at: ignored,
+  created_by: ignored,
+  warnings: ignored,
 }
+type Added = 'id' | 'revision' | 'created_at' | 'updated_at' | 'created_by' | 'warnings'
+
 /** A policy as a person writes it. */
 export interface PolicyDocument {
   readonly name: string
@@ -57,3 +74,84 @@ export interface PolicyDocument {
   readonly rules: readonly Rule[]
   readonly budget?: Budget
 }
+
+function withoutAdded<Sent extends object>(sent: Sent): Omit<Sent, Exclude<Added, 'id'>> {
+  const document = { ...sent } as Sent & Partial<Record<Added, unknown>>
+  for (const member of Object.keys(addedShape) as Exclude<Added, 'id'>[]) delete document[member]
+  return document
+}
+
+/**
+ * A policy as sent with POST, PUT and validate: members that the server adds are dropped, defaults are not filled in.
+ * A null is a fault here, other than elsewhere: a missing value must never widen a policy.
+ */
+export const PolicyDocumentSchema = z
+  .strictObject({ ...documentShape, id: ignored, ...addedShape })
+  .meta({ title: 'Policy' })
+  .transform(({ id, ...sent }): PolicyDocument => withoutAdded(sent))
+
+/** A policy of a simulation: as sent with POST, with the `id` that it is to have there. */
+export interface DraftPolicy extends PolicyDocument {
+  readonly id?: string
+}
+export const DraftPolicySchema = z
+  .strictObject({
+    ...documentShape,
+    id: textOf(1, LIMITS.policyIdLength).exactOptional(),
+    ...addedShape,
+  })
+  .meta({ title: 'Policy' })
+  .transform((sent): DraftPolicy => withoutAdded(sent))
+
+/** A policy with every default filled in; what was not set and has no fixed default stays absent. */
+export type CompletePolicyDocument = PolicyDocument & Required<Pick<PolicyDocument, 'priority' | 'enabled' | 'mode'>>
+
+export function withDefaults(document: PolicyDocument): CompletePolicyDocument {
+  const { name, description, priority = 0, enabled = true, mode = 'enforce', agents, rules, budget } = document
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    priority,
+    enabled,
+    mode,
+    ...(agents && { agents }),
+    rules,
+    ...(budget && { budget: withBudgetDefaults(budget) }),
+  }
+}
+
+/** A lint finding: the policy is valid, and likely not what was meant. */
+export const WarningSchema = z
+  .strictObject({
+    code: z.string(),
+    pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) into the policy.' }),
+    message: z.string(),
+  })
+  .meta({ id: 'Warning' })
+export type Warning = z.infer<typeof WarningSchema>
+
+/** A policy as the server gives it; it can be sent back by PUT. */
+export const PolicySchema = z
+  .strictObject({
+    id: IdSchema('pol'),
+    ...documentShape,
+    priority: documentShape.priority.unwrap(),
+    enabled: documentShape.enabled.unwrap(),
+    mode: documentShape.mode.unwrap(),
+    revision: z.int().min(1).meta({ description: '1, 2, …; the `ETag`.' }),
+    created_at: TimestampSchema,
+    updated_at: TimestampSchema,
+    created_by: z.string().nullable().meta({ description: 'Id of the API key.' }),
+    warnings: z.array(WarningSchema),
+  })
+  .meta({ id: 'Policy' })
+export type Policy = z.infer<typeof PolicySchema>
+
+/** A revision is the policy as it was then. */
+export const PolicyRevisionSchema = PolicySchema
+export type PolicyRevision = Policy
+
+export const PolicyValidationSchema = z
+  .strictObject({ valid: z.boolean(), errors: z.array(FieldErrorSchema), warnings: z.array(WarningSchema) })
+  .meta({ id: 'PolicyValidation' })
+export type PolicyValidation = z.infer<typeof PolicyValidationSchema>

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { factsSchema } from './context.js'
+import type { JsonObject } from './json.js'
+import { LIMITS } from './limits.js'
+import { AgentIdSchema, NameSchema, textOf } from './names.js'
+import { TimestampSchema } from './timestamp.js'
+
+const registrationShape = {
+  name: NameSchema.nullish(),
+  description: textOf(0, LIMITS.descriptionLength).nullish(),
+  metadata: factsSchema().nullish(),
+}
+
+export const AgentCreateSchema = z
+  .strictObject({ id: AgentIdSchema, ...registrationShape })
+  .meta({ id: 'AgentCreate', title: 'Agent' })
+export type AgentCreate = z.infer<typeof AgentCreateSchema>
+
+/** The whole registration: what is absent is empty from then on. */
+export const AgentUpdateSchema = z.strictObject(registrationShape).meta({ id: 'AgentUpdate', title: 'Agent' })
+export type AgentUpdate = z.infer<typeof AgentUpdateSchema>
+
+export const SuspendSchema = z
+  .strictObject({ reason: textOf(0, LIMITS.reasonLength).nullish() })
+  .meta({ id: 'Suspend', title: 'Suspension' })
+export type Suspend = z.infer<typeof SuspendSchema>
+
+/** An agent as the server knows it: registered, seen, suspended, or several of these. */
+export const AgentSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string().nullable(),
+    description: z.string().nullable(),
+    metadata: z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true }),
+    registered: z
+      .boolean()
+      .meta({ description: 'Made by POST /v1/agents; seen or suspended alone is not registered.' }),
+    suspended: z
+      .strictObject({ at: TimestampSchema, by: z.string(), reason: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'Null for an agent that may act.' }),
+    first_seen: TimestampSchema.nullable(),
+    last_seen: TimestampSchema.nullable(),
+    created_at: TimestampSchema.nullable(),
+  })
+  .meta({ id: 'Agent' })
+export type Agent = z.infer<typeof AgentSchema>

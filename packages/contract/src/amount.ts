@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { LIMITS } from './limits.js'
+
+/** Decimals of the shortest text that reads back as this double: 0.5 has 1, 1e-7 has 7. */
+function decimalsOf(value: number): number {
+  const [digits = '', exponent = '0'] = String(value).split('e')
+  return (digits.split('.')[1]?.length ?? 0) - Number(exponent)
+}
+
+/** Whether a number is an amount of money that a person writes: 0 to 1e12, at most 6 decimals. */
+export function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= LIMITS.amount && decimalsOf(value) <= LIMITS.amountDecimals
+}
+
+export const AMOUNT_RULE = `0 to ${LIMITS.amount} with at most ${LIMITS.amountDecimals} decimals`
+
+/** An amount that a person writes, in the unit of its budget. */
+export const AmountSchema = z
+  .number()
+  .refine(isAmount, { error: `must be ${AMOUNT_RULE}` })
+  .meta({ minimum: 0, maximum: LIMITS.amount })

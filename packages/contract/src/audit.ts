@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { IdSchema } from './id.js'
+import type { JsonObject } from './json.js'
+import { TimestampSchema } from './timestamp.js'
+
+/** What an audit entry can tell of. */
+export const AUDIT_TYPES = [
+  'decision.created',
+  'decision.approved',
+  'decision.declined',
+  'decision.claimed',
+  'decision.confirmed',
+  'decision.rejected',
+  'decision.corrected',
+  'decision.expired',
+  'decision.redeemed',
+  'policy.created',
+  'policy.updated',
+  'policy.deleted',
+  'agent.created',
+  'agent.updated',
+  'agent.deleted',
+  'agent.suspended',
+  'agent.resumed',
+  'key.created',
+  'key.rotated',
+  'key.revoked',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.disabled',
+  'signing_key.created',
+  'signing_key.rotated',
+  'signing_key.revoked',
+  'request.erased',
+] as const
+export type AuditType = (typeof AUDIT_TYPES)[number]
+
+/** One decision, move of a decision, or change; `leaf` is the hash of the entry's JCS form. */
+export const AuditEntrySchema = z
+  .strictObject({
+    id: IdSchema('aud'),
+    log: z.string().meta({ description: 'The log of one writing process.' }),
+    index: z.int().min(0).meta({ description: 'Place in that log.' }),
+    at: TimestampSchema,
+    type: z.enum(AUDIT_TYPES),
+    actor: z.string().nullable().meta({ description: 'Id of the API key that did it; null for what the clock did.' }),
+    subject: z.string().meta({ description: 'Id of what it was done to.' }),
+    agent_id: z.string().nullable(),
+    data: z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true }),
+    leaf: z.string(),
+  })
+  .meta({ id: 'AuditEntry' })
+export type AuditEntry = z.infer<typeof AuditEntrySchema>

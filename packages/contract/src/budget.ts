@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { AMOUNT_RULE, AmountSchema, isAmount } from './amount.js'
+import { orMissing } from './detail.js'
+import { LIMITS } from './limits.js'
+import { isContextPath } from './path.js'
+import { ActionPatternSchema } from './pattern.js'
+
+export const BUDGET_PERIODS = ['hourly', 'daily', 'weekly', 'monthly', 'yearly', 'total'] as const
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
+
+const isContextReference = (value: unknown): value is string => typeof value === 'string' && isContextPath(value)
+const contextPathJsonSchema = { type: 'string', pattern: '^context\\..+$' }
+
+export const BudgetSchema = z
+  .strictObject({
+    limit: AmountSchema.meta({ description: 'What may be spent in a period.' }),
+    unit: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/, { error: 'must be a currency code or a word such as calls' })
+      .meta({ description: 'A currency code or a word such as `calls`; case does not count.' }),
+    period: z.enum(BUDGET_PERIODS),
+    actions: z.array(ActionPatternSchema).min(1).exactOptional().meta({ description: 'Every action when absent.' }),
+    amount: z
+      .custom<string | number>((value) => isContextReference(value) || (isAmount(value) && value > 0), {
+        error: orMissing(`must be a path that starts with context. or a number above ${AMOUNT_RULE}`),
+      })
+      .exactOptional()
+      .meta({
+        anyOf: [contextPathJsonSchema, { type: 'number', exclusiveMinimum: 0, maximum: LIMITS.amount }],
+        description: 'Where the amount stands, or what each decision takes; `context.amount` when absent.',
+      }),
+    currency: z
+      .custom<string>(isContextReference, { error: orMissing('must be a path that starts with context.') })
+      .exactOptional()
+      .meta({
+        ...contextPathJsonSchema,
+        description: 'Where the currency must stand. When absent, `context.currency` is compared only if it is there.',
+      }),
+    scope: z
+      .enum(['policy', 'agent'])
+      .exactOptional()
+      .meta({ description: 'One account, or one for each agent; `policy` when absent.' }),
+    on_exceed: z.enum(['deny', 'review']).exactOptional().meta({ description: '`deny` when absent.' }),
+  })
+  .meta({ id: 'Budget', title: 'Budget' })
+export type Budget = Readonly<z.infer<typeof BudgetSchema>>
+
+/** Fills in what a budget leaves out, apart from `currency`: to set it asks for more than its default does. */
+export function withBudgetDefaults(budget: Budget): Budget {
+  const {
+    limit,
+    unit,
+    period,
+    actions,
+    amount = 'context.amount',
+    currency,
+    scope = 'policy',
+    on_exceed = 'deny',
+  } = budget
+  return {
+    limit,
+    unit,
+    period,
+    ...(actions && { actions }),
+    amount,
+    ...(currency !== undefined && { currency }),
+    scope,
+    on_exceed,
+  }
+}

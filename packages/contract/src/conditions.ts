@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { isJsonObject } from './json.js'
+import { LIMITS } from './limits.js'
+import { isOperator, OPERATORS, type OperatorObject } from './operators.js'
+import { FIXED_PATHS, isPath } from './path.js'
+import { didYouMean } from './suggestion.js'
+
+/** Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`; all members have to hold. */
+export type Conditions = { readonly [pathOrGroup: string]: OperatorObject | readonly Conditions[] | Conditions }
+
+type Place = readonly PropertyKey[]
+interface Fault {
+  readonly path: Place
+  readonly message: string
+}
+
+const GROUPS = ['$or', '$and', '$not'] as const
+type Group = (typeof GROUPS)[number]
+
+function isGroup(key: string): key is Group {
+  return (GROUPS as readonly string[]).includes(key)
+}
+
+function* faultsOfOperators(value: unknown, at: Place): Generator<Fault> {
+  const keys = isJsonObject(value) ? Object.keys(value) : []
+  if (!isJsonObject(value) || keys.length === 0)
+    yield { path: at, message: 'must be an object of at least one operator' }
+  else
+    for (const key of keys) {
+      const path = [...at, key]
+      if (!isOperator(key)) yield { path, message: `is not an operator${didYouMean(key, Object.keys(OPERATORS))}` }
+      else if (!OPERATORS[key].accepts(value[key])) yield { path, message: OPERATORS[key].expects }
+    }
+}
+
+function* faultsOfGroup(group: Group, value: unknown, at: Place, depth: number): Generator<Fault> {
+  if (depth > LIMITS.groupDepth)
+    yield { path: at, message: `groups may be at most ${LIMITS.groupDepth} inside one another` }
+  else if (group === '$not') yield* faultsOfConditions(value, at, depth)
+  else if (!Array.isArray(value) || value.length === 0)
+    yield { path: at, message: 'must be a list of at least one conditions object' }
+  else for (const [index, item] of value.entries()) yield* faultsOfConditions(item, [...at, index], depth)
+}
+
+function* faultsOfConditions(value: unknown, at: Place, depth: number): Generator<Fault> {
+  const keys = isJsonObject(value) ? Object.keys(value) : []
+  if (!isJsonObject(value) || keys.length === 0)
+    yield { path: at, message: 'must be an object of at least one condition' }
+  else
+    for (const key of keys) {
+      const path = [...at, key]
+      if (isGroup(key)) yield* faultsOfGroup(key, value[key], path, depth + 1)
+      else if (isPath(key)) yield* faultsOfOperators(value[key], path)
+      else yield { path, message: `is neither a path nor a group${didYouMean(key, [...FIXED_PATHS, ...GROUPS])}` }
+    }
+}
+
+const SELF = { $ref: '#/components/schemas/Conditions' }
+const OPERATOR_OBJECT = {
+  type: 'object',
+  properties: Object.fromEntries(Object.entries(OPERATORS).map(([operator, { jsonSchema }]) => [operator, jsonSchema])),
+  additionalProperties: false,
+  minProperties: 1,
+}
+
+/** Conditions of a rule. A place that is wrong is named exactly; what is wrong with a right-hand side, at its operator. */
+export const ConditionsSchema = z
+  .custom<Conditions>()
+  .superRefine((value, ctx) => {
+    for (const { path, message } of faultsOfConditions(value, [], 0))
+      ctx.addIssue({ code: 'custom', path: [...path], message })
+  })
+  .meta({
+    id: 'Conditions',
+    type: 'object',
+    description:
+      'Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`, at most 8 inside one another. All members have to hold. ' +
+      'Paths: `agent_id`, `action`, `resource`, `resource.type`, `resource.id`, `context.<field>`, `agent.<field>`, `now.hour`, `now.weekday`.',
+    properties: {
+      $or: { type: 'array', items: SELF, minItems: 1 },
+      $and: { type: 'array', items: SELF, minItems: 1 },
+      $not: SELF,
+    },
+    additionalProperties: OPERATOR_OBJECT,
+    minProperties: 1,
+    examples: [{ 'context.amount': { $lte: 100 } }],
+  })

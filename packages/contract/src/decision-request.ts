@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { factsSchema } from './context.js'
+import { LIMITS } from './limits.js'
+import { ActionSchema, AgentIdSchema, ResourceSchema, textOf } from './names.js'
+
+export const HolderSchema = textOf(1, LIMITS.holderLength).meta({
+  description: 'Names the job that will run the action: stable over a restart of that job, different for another.',
+})
+
+/** What is asked. A null member is an absent one. */
+export const DecisionRequestSchema = z
+  .strictObject({
+    agent_id: AgentIdSchema,
+    action: ActionSchema,
+    resource: ResourceSchema.nullish(),
+    context: factsSchema().nullish(),
+    holder: HolderSchema.nullish(),
+  })
+  .meta({ id: 'DecisionRequest', title: 'Decision request' })
+export type DecisionRequest = z.infer<typeof DecisionRequestSchema>

@@ -1,0 +1,2 @@
+export const EFFECTS = ['allow', 'deny', 'review', 'log'] as const
+export type Effect = (typeof EFFECTS)[number]

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { IdSchema } from './id.js'
+import { LIMITS } from './limits.js'
+import { NameSchema } from './names.js'
+import { AgentPatternSchema } from './pattern.js'
+import { SCOPES, type Scope, UNBINDABLE_SCOPES } from './scopes.js'
+import { TimestampSchema } from './timestamp.js'
+
+export const ScopeSchema = z.enum(SCOPES)
+
+/** A key bound to agents acts for these alone, so it cannot hold a scope that acts beyond any one agent. */
+export const KeyCreateSchema = z
+  .strictObject({
+    name: NameSchema,
+    scopes: z.array(ScopeSchema).min(1),
+    agents: z
+      .array(AgentPatternSchema)
+      .min(1)
+      .nullish()
+      .meta({ description: 'Binds the key to the agents that match; any agent when absent.' }),
+    expires_at: TimestampSchema.nullish(),
+  })
+  .superRefine(({ scopes, agents }, ctx) => {
+    if (!agents) return
+    for (const [index, scope] of scopes.entries()) {
+      if (UNBINDABLE_SCOPES.includes(scope))
+        ctx.addIssue({
+          code: 'custom',
+          path: ['scopes', index],
+          message: 'cannot be held by a key that is bound to agents',
+        })
+    }
+  })
+  .meta({ id: 'KeyCreate', title: 'Key' })
+export type KeyCreate = z.infer<typeof KeyCreateSchema>
+
+export const KeyRotateSchema = z
+  .strictObject({
+    grace_seconds: z
+      .int()
+      .min(0)
+      .max(LIMITS.rotateGraceSeconds)
+      .nullish()
+      .meta({
+        description: `How long the old secret lives on, in seconds; ${LIMITS.rotateGraceSecondsDefault} when absent.`,
+      }),
+  })
+  .meta({ id: 'KeyRotate', title: 'Rotation' })
+export type KeyRotate = z.infer<typeof KeyRotateSchema>
+
+const keyShape = {
+  id: IdSchema('key'),
+  name: z.string(),
+  scopes: z.array(ScopeSchema),
+  agents: z.array(z.string()).nullable(),
+  created_at: TimestampSchema,
+  created_by: z.string().nullable(),
+  expires_at: TimestampSchema.nullable(),
+  revoked_at: TimestampSchema.nullable(),
+  last_used_at: TimestampSchema.nullable(),
+  hint: z.string().meta({ description: 'Enough of the secret to know it by.', examples: ['cs_sk_…9fQ2'] }),
+}
+
+export const KeySchema = z.strictObject(keyShape).meta({ id: 'Key' })
+export type Key = z.infer<typeof KeySchema>
+
+/** A key with its secret: only in the first answer of create and rotate. */
+export const KeyWithSecretSchema = z
+  .strictObject({ ...keyShape, key: z.string().meta({ description: 'The secret. Shown this once.' }) })
+  .meta({ id: 'KeyWithSecret' })
+export type KeyWithSecret = z.infer<typeof KeyWithSecretSchema>
+
+/** Whether a set of scopes holds the one asked for; `*` holds all. */
+export function hasScope(scopes: readonly Scope[], scope: Scope): boolean {
+  return scopes.includes(scope) || scopes.includes('*')
+}

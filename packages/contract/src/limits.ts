@@ -1,0 +1,37 @@
+/** Every numeric limit of the wire, named once. Lengths count UTF-16 code units, sizes count bytes. */
+export const LIMITS = {
+  /** Body of POST /v1/decisions, in bytes, and its objects and arrays inside one another. */
+  decisionBodyBytes: 64 * 1024,
+  decisionBodyDepth: 16,
+  /** Every other body, in bytes; policies may nest deeper. */
+  bodyBytes: 256 * 1024,
+  bodyDepth: 16,
+  policyBodyDepth: 32,
+
+  agentIdLength: 256,
+  actionLength: 128,
+  resourceLength: 512,
+  holderLength: 64,
+  contextKeyLength: 128,
+
+  nameLength: 128,
+  descriptionLength: 1024,
+  reasonLength: 512,
+  policyIdLength: 128,
+  priority: 1_000_000,
+  groupDepth: 8,
+  inItems: 1000,
+  cidrItems: 100,
+  likeLength: 512,
+
+  /** Of a budget's limit and of any amount, in its unit. */
+  amount: 1e12,
+  amountDecimals: 6,
+
+  permitTokenLength: 8 * 1024,
+  idempotencyKeyLength: 255,
+  rotateGraceSeconds: 604_800,
+  rotateGraceSecondsDefault: 86_400,
+  pageSize: 200,
+  pageSizeDefault: 50,
+} as const

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { LIMITS } from './limits.js'
+
+/** Format, private-use and separator characters can make two resources look like one another, so none is let in. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u
+const PRINTABLE_ASCII = /^[ -~]*$/
+
+/** Whether a text has only characters that a resource may have, composed as NFC composes them. */
+export function hasResourceCharacters(text: string): boolean {
+  return PRINTABLE_ASCII.test(text) || (!UNSEEN.test(text) && text.normalize('NFC') === text)
+}
+
+/**
+ * A text of so many characters. JSON Schema counts code points where the wire counts UTF-16 code units: the schema that is
+ * shown allows what this refuses, never the other way round.
+ */
+export function textOf(minimum: number, maximum: number) {
+  return z
+    .string()
+    .refine((text) => text.length >= minimum && text.length <= maximum, {
+      error:
+        minimum === 0 ? `must have at most ${maximum} characters` : `must have ${minimum} to ${maximum} characters`,
+      abort: true,
+    })
+    .meta({ ...(minimum > 0 && { minLength: minimum }), maxLength: maximum })
+}
+
+/** Who asks. */
+export const AgentIdSchema = textOf(1, LIMITS.agentIdLength)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]*$/, {
+    error: 'must start with a letter or digit and hold only letters, digits and . _ : @ / + -',
+  })
+  .meta({ description: 'Who asks.', examples: ['agent:support-7'] })
+
+/** What is to be done, `<domain>.<verb>`. */
+export const ActionSchema = textOf(1, LIMITS.actionLength)
+  .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, {
+    error: 'must be words of letters, digits, _ and - with dots between them, such as payment.refund',
+  })
+  .meta({ description: 'What is to be done, `<domain>.<verb>`.', examples: ['payment.refund'] })
+
+/** What it is done to, `<type>:<id>`, split at the first colon. */
+export const ResourceSchema = textOf(1, LIMITS.resourceLength)
+  .regex(/^[A-Za-z0-9_.-]+:./, { error: 'must be <type>:<id>, such as order:8812', abort: true })
+  .refine(hasResourceCharacters, {
+    error: 'must be in Unicode form NFC, without control, format or private-use characters',
+  })
+  .meta({ description: 'What it is done to, `<type>:<id>`.', examples: ['order:8812'] })
+
+/** The name of a policy, a key or an agent. */
+export const NameSchema = textOf(1, LIMITS.nameLength).refine((text) => text.trim() !== '', {
+  error: 'must not be blank',
+})

@@ -1,0 +1,17 @@
+import { z } from 'zod'
+
+/** One page of a list, newest first; `next_cursor` is null on the last. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({
+    data: z.array(item),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Give it as `cursor` for the next page; null on the last.' }),
+  })
+}
+
+export interface Page<Item> {
+  readonly data: readonly Item[]
+  readonly next_cursor: string | null
+}

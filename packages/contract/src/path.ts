@@ -1,0 +1,37 @@
+import { isContextKey } from './context.js'
+
+/** Paths that every request has, other than `context.` and `agent.` ones. */
+export const FIXED_PATHS: ReadonlySet<string> = new Set([
+  'agent_id',
+  'action',
+  'resource',
+  'resource.type',
+  'resource.id',
+  'now.hour',
+  'now.weekday',
+])
+
+function isFieldPath(root: 'context' | 'agent', text: string): boolean {
+  return (
+    text.startsWith(`${root}.`) &&
+    text
+      .slice(root.length + 1)
+      .split('.')
+      .every(isContextKey)
+  )
+}
+
+/** `context.<field>(.<field>)*`: a fact that the caller gives. */
+export function isContextPath(text: string): boolean {
+  return isFieldPath('context', text)
+}
+
+/** `agent.<field>(.<field>)*`: a fact from the agent's metadata. */
+export function isAgentPath(text: string): boolean {
+  return isFieldPath('agent', text)
+}
+
+/** Whether a condition or a `$ref` may name this path. */
+export function isPath(text: string): boolean {
+  return FIXED_PATHS.has(text) || isContextPath(text) || isAgentPath(text)
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { DecisionBudgetSchema, REASON_CODES, ShadowSchema } from './decision.js'
+import { DecisionRequestSchema } from './decision-request.js'
+import { EFFECTS } from './effect.js'
+import { ExplanationSchema } from './explanation.js'
+import { PolicyIdSchema } from './id.js'
+import { DraftPolicySchema } from './policy.js'
+
+/** `policies` replaces the stored set; null or absent asks the stored one. */
+export const SimulateRequestSchema = z
+  .strictObject({ request: DecisionRequestSchema, policies: z.array(DraftPolicySchema).nullish() })
+  .meta({ id: 'SimulateRequest', title: 'Simulation' })
+export type SimulateRequest = z.infer<typeof SimulateRequestSchema>
+
+/** What would be decided. Nothing is stored, no permit is made, balances are only read. */
+export const SimulateResponseSchema = z
+  .strictObject({
+    effect: z.enum(EFFECTS),
+    reason: z.string().nullable(),
+    reason_code: z.enum(REASON_CODES),
+    policy_id: PolicyIdSchema,
+    rule: z.int().nullable(),
+    budgets: z.array(DecisionBudgetSchema),
+    shadow: z.array(ShadowSchema),
+    explanation: ExplanationSchema,
+  })
+  .meta({ id: 'SimulateResponse' })
+export type SimulateResponse = z.infer<typeof SimulateResponseSchema>

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { isJsonObject } from './json.js'
+import { toPointer } from './pointer.js'
+import type { FieldError } from './problem.js'
+import { didYouMean } from './suggestion.js'
+
+export type Validation<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly errors: FieldError[] }
+
+type Issue = z.core.$ZodRawIssue
+
+/** A schema's title with its article: "a decision request". */
+function nounOf(schema: z.core.$ZodType): string {
+  const title = z.globalRegistry.get(schema)?.title?.toLowerCase()
+  if (title === undefined) return 'this object'
+  return `${/^[aeiou]/.test(title) ? 'an' : 'a'} ${title}`
+}
+
+function unknownMember(key: string, schema: unknown): string {
+  if (!(schema instanceof z.ZodObject)) return 'is not known here'
+  return `is not a member of ${nounOf(schema)}${didYouMean(key, Object.keys(schema.shape))}`
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+}
+
+function count(amount: number | bigint, origin: string): string {
+  const noun = origin === 'string' ? 'character' : 'item'
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+}
+
+/** What is wrong with a place, for the issues whose schema has no words of its own. */
+function describe(issue: Issue): string {
+  if (issue.input === undefined) return 'is missing'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? issue.expected}`
+    case 'invalid_value': {
+      const wanted = issue.values.map(String)
+      const near = typeof issue.input === 'string' ? didYouMean(issue.input, wanted) : ''
+      return `must be ${wanted.length === 1 ? wanted[0] : `one of ${wanted.join(', ')}`}${near}`
+    }
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array')
+        return `must have at least ${count(issue.minimum, issue.origin)}`
+      return `must be at least ${issue.minimum}`
+    case 'too_big':
+      if (issue.origin === 'string' || issue.origin === 'array')
+        return `must have at most ${count(issue.maximum, issue.origin)}`
+      return `must be at most ${issue.maximum}`
+    default:
+      return 'is not valid'
+  }
+}
+
+/** Sorted by pointer (UTF-16 code units), each pointer once, and nothing that lies below a faulty member. */
+function tidy(details: ReadonlyMap<string, string>): FieldError[] {
+  const isBelowFaulty = (pointer: string): boolean => {
+    for (let end = pointer.lastIndexOf('/'); end > 0; end = pointer.lastIndexOf('/', end - 1))
+      if (details.has(pointer.slice(0, end))) return true
+    return false
+  }
+  return [...details.keys()]
+    .filter((pointer) => !isBelowFaulty(pointer))
+    .sort((left, right) => (left < right ? -1 : 1))
+    .map((pointer) => ({ pointer, detail: details.get(pointer)! }))
+}
+
+/**
+ * Checks a JSON value against a schema of this package. Never throws.
+ *
+ * `errors` name every faulty place by JSON pointer: an unknown member, the place that a missing one would have, `""` for a
+ * body that is no object; nothing below a faulty member is looked at. Sorted, each place once. Details hold no values.
+ */
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validation<z.output<Schema>> {
+  if (!isJsonObject(value)) return { ok: false, errors: [{ pointer: '', detail: 'must be an object' }] }
+  const details = new Map<string, string>()
+  const note = (path: readonly PropertyKey[], detail: string) => {
+    const pointer = toPointer(path)
+    if (!details.has(pointer)) details.set(pointer, detail)
+  }
+  const parsed = schema.safeParse(value, {
+    error: (issue) => {
+      if (issue.code === 'unrecognized_keys')
+        for (const key of issue.keys) note([...(issue.path ?? []), key], unknownMember(key, issue.inst))
+      return describe(issue)
+    },
+  })
+  if (parsed.success) return { ok: true, value: parsed.data }
+  for (const issue of parsed.error.issues) if (issue.code !== 'unrecognized_keys') note(issue.path, issue.message)
+  return { ok: false, errors: tidy(details) }
+}
