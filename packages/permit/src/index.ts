@@ -1,6 +1,10 @@
 export type { PermitAuditEntry, PermitClaims } from './claims.js'
+export { any, type PermitExpectations } from './expectations.js'
+export type { KeySetInput } from './key-source.js'
 export { mintPermit, mintPermitSync } from './mint.js'
+export { PermitError, type PermitErrorCode } from './permit-error.js'
 export { type HashedRequest, requestHash } from './request-hash.js'
+export { createSeenPermits, type SeenPermits, type SeenPermitsOptions } from './seen-permits.js'
 export {
   exportSigningKey,
   generateSigningKey,
@@ -10,3 +14,4 @@ export {
   type PublicKeySet,
   type SigningKey,
 } from './signing-key.js'
+export { createPermitVerifier, type PermitVerifier, type PermitVerifierOptions } from './verifier.js'

@@ -1,0 +1,123 @@
+import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
+import { PermitError } from './permit-error.js'
+import { parseStrictObject } from './strict-json.js'
+
+/** Where a verifier finds public keys: a key set, the URL of one, or a function that reads one. */
+export type KeySetInput = JSONWebKeySet | string | URL | (() => Promise<JSONWebKeySet>)
+
+/** Finds the public key of a kid. Rejects with PermitError key_unknown, key_unusable or key_set_unavailable. */
+export type KeySource = (kid: string) => Promise<CryptoKey>
+
+/** A key set that was read is used this long without asking again, and this long when asking fails. */
+const MAX_AGE_MS = 60_000
+const MAX_STALE_MS = 3_600_000
+/** How soon it is read again for a kid that it lacks, and after a failure. */
+const UNKNOWN_KID_COOLDOWN_MS = 30_000
+const FAILURE_COOLDOWN_MS = 10_000
+const FETCH_TIMEOUT_MS = 5_000
+const MAX_KEY_SET_BYTES = 64 * 1024
+
+/** @throws TypeError when the input is neither a key set nor an http(s) URL nor a function */
+export function createKeySource(input: KeySetInput, now: () => number): KeySource {
+  if (typeof input === 'function') return cachedKeySource(input, now)
+  if (typeof input === 'string' || input instanceof URL) {
+    const url = new URL(input)
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('A key set has an http(s) URL.')
+    return cachedKeySource(() => fetchKeySet(url), now)
+  }
+  const find = keyFinder(input)
+  return async (kid) => (await find(kid)) ?? refuseUnknown(kid)
+}
+
+type KeyFinder = (kid: string) => Promise<CryptoKey | null>
+
+function keyFinder(keySet: JSONWebKeySet): KeyFinder {
+  let select: ReturnType<typeof createLocalJWKSet>
+  try {
+    select = createLocalJWKSet(keySet)
+  } catch (cause) {
+    throw new TypeError('This is not a JSON Web Key Set.', { cause })
+  }
+  const kids = new Set(keySet.keys.map((jwk) => jwk.kid))
+  return async (kid) => {
+    if (!kids.has(kid)) return null
+    try {
+      return await select({ alg: 'EdDSA', kid })
+    } catch (cause) {
+      const why =
+        cause instanceof errors.JWKSMultipleMatchingKeys ? 'is there twice' : 'is no public Ed25519 key for signatures'
+      throw new PermitError('key_unusable', `The key that the permit names ${why}.`, { cause })
+    }
+  }
+}
+
+function refuseUnknown(kid: string): never {
+  throw new PermitError('key_unknown', `The key set has no key ${JSON.stringify(kid)}.`)
+}
+
+interface ReadKeySet {
+  readonly find: KeyFinder
+  readonly at: number
+}
+
+function cachedKeySource(read: () => Promise<JSONWebKeySet>, now: () => number): KeySource {
+  let current: ReadKeySet | null = null
+  let failure: { readonly at: number; readonly cause: unknown } | null = null
+  let reading: Promise<void> | null = null
+
+  /** A clock that was set back says nothing about age: what is from the future counts as old. */
+  const isWithin = (ms: number, at: number | undefined) => at !== undefined && now() >= at && now() - at < ms
+
+  const readAgain = () => {
+    reading ??= read()
+      .then((keySet) => {
+        current = { find: keyFinder(keySet), at: now() }
+        failure = null
+      })
+      .catch((cause: unknown) => {
+        failure = { at: now(), cause }
+      })
+      .finally(() => {
+        reading = null
+      })
+    return reading
+  }
+  const readUnlessWithin = async (ms: number) => {
+    if (isWithin(ms, current?.at) || isWithin(FAILURE_COOLDOWN_MS, failure?.at)) return
+    await readAgain()
+  }
+  const find = async (kid: string) => {
+    if (current === null || !isWithin(MAX_STALE_MS, current.at)) {
+      throw new PermitError('key_set_unavailable', 'The key set could not be read.', { cause: failure?.cause })
+    }
+    return current.find(kid)
+  }
+
+  return async (kid) => {
+    await readUnlessWithin(MAX_AGE_MS)
+    const key = await find(kid)
+    if (key !== null) return key
+    await readUnlessWithin(UNKNOWN_KID_COOLDOWN_MS)
+    return (await find(kid)) ?? refuseUnknown(kid)
+  }
+}
+
+async function fetchKeySet(url: URL): Promise<JSONWebKeySet> {
+  const response = await fetch(url, {
+    headers: { accept: 'application/json' },
+    redirect: 'error',
+    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+  })
+  if (response.status !== 200 || response.body === null) {
+    await response.body?.cancel()
+    throw new Error(`${url.href} answered ${response.status}.`)
+  }
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body) {
+    length += chunk.byteLength
+    if (length > MAX_KEY_SET_BYTES) throw new Error(`${url.href} answered more than ${MAX_KEY_SET_BYTES} bytes.`)
+    chunks.push(chunk)
+  }
+  return parseStrictObject(Buffer.concat(chunks)) as unknown as JSONWebKeySet
+}
