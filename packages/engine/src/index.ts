@@ -1,1 +1,7 @@
-export {}
+export { adviseOn } from './advise.js'
+export type { EnginePolicy } from './compiled-policy.js'
+export { evaluate, evaluationError } from './evaluate.js'
+export { DEFAULT_POLICY_ID, type Evaluation } from './evaluation.js'
+export type { Found, Indeterminate } from './indeterminate.js'
+export { compilePolicies, type PolicySet, withoutPolicy, withPolicy } from './policy-set.js'
+export type { EngineRequest, Facts } from './request.js'

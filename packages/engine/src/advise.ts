@@ -1,0 +1,45 @@
+import type { Advice } from '@countersign/contract'
+import type { Evaluation } from './evaluation.js'
+import type { Indeterminate } from './indeterminate.js'
+import { holderOf, withArticle } from './reason.js'
+import type { EngineRequest } from './request.js'
+
+const GIVE_UP = 'Do not try again; tell the person you work for.'
+
+/**
+ * What a program or a model may do after this evaluation; null on allow and log.
+ *
+ * Written for whoever asked: it names the fact to mend, and nothing else of the policies. `decisionId` is named in the
+ * advice to wait for a review. An evaluation whose effect or reason code the caller has changed (a deny because too many
+ * reviews are open) is advised on as it then stands.
+ */
+export function adviseOn(evaluation: Evaluation, request: EngineRequest, decisionId: string): Advice | null {
+  if (evaluation.effect === 'allow' || evaluation.effect === 'log') return null
+  if (evaluation.effect === 'review') {
+    const message = `A person has to approve this. Wait for decision ${decisionId}; do not ask again.`
+    return { retry: 'after_approval', message }
+  }
+  if (evaluation.indeterminate !== undefined) return { retry: 'changed', message: howToMend(evaluation.indeterminate) }
+  return { retry: 'never', message: `${whyNever(evaluation, request)} ${GIVE_UP}` }
+}
+
+function howToMend({ path, expected }: Indeterminate): string {
+  const fact = `${path} as ${withArticle(expected)}`
+  if (holderOf(path) === 'the agent') return `Have ${fact} put into the agent's metadata and ask again.`
+  return `Give ${fact} and ask again.`
+}
+
+function whyNever({ reason_code }: Evaluation, { action }: EngineRequest): string {
+  switch (reason_code) {
+    case 'no_matching_policy':
+      return `No policy allows ${action} for this agent.`
+    case 'agent_suspended':
+      return 'This agent is suspended.'
+    case 'evaluation_error':
+      return 'The decision point failed, so nothing was permitted.'
+    case 'too_many_reviews':
+      return 'Too many requests wait for a person already.'
+    default:
+      return `${action} is denied for this agent.`
+  }
+}

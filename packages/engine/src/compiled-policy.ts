@@ -1,0 +1,89 @@
+import type { Effect, PolicyDocument, Rule } from '@countersign/contract'
+import { compilePattern, matchesEverything, matchesPattern, type Pattern } from './pattern.js'
+import { compileConditions, type Program, runProgram } from './program.js'
+import type { EngineRequest, Facts } from './request.js'
+import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.js'
+
+/** A stored policy, or a draft in a simulation, as it takes part in evaluation. */
+export interface EnginePolicy extends PolicyDocument {
+  /** Decides between policies of equal priority and effect: the lower one, by UTF-16 code unit. */
+  readonly id: string
+  /** The revision that decides; null for a draft. */
+  readonly revision: number | null
+}
+
+export interface CompiledRule {
+  readonly policy: CompiledPolicy
+  readonly index: number
+  readonly effect: Effect
+  readonly reason: string | null
+  readonly action: Pattern
+  /** Null when the rule matches any resource and none. */
+  readonly resource: Pattern | null
+  readonly program: Program
+  /** Whether an unknown makes this rule a match that denies. */
+  readonly deniesUnknown: boolean
+}
+
+export interface CompiledPolicy {
+  readonly id: string
+  readonly revision: number | null
+  readonly name: string
+  readonly priority: number
+  readonly enabled: boolean
+  readonly mode: 'enforce' | 'shadow'
+  /** Never empty: a policy without `agents` has the pattern `*`. */
+  readonly agents: readonly Pattern[]
+  readonly rules: readonly CompiledRule[]
+}
+
+export function compilePolicy(source: EnginePolicy): CompiledPolicy {
+  const rules: CompiledRule[] = []
+  const policy: CompiledPolicy = {
+    id: source.id,
+    revision: source.revision,
+    name: source.name,
+    priority: source.priority ?? 0,
+    enabled: source.enabled ?? true,
+    mode: source.mode ?? 'enforce',
+    agents: [...new Set(source.agents ?? ['*'])].map(compilePattern),
+    rules,
+  }
+  for (const [index, rule] of source.rules.entries()) rules.push(compileRule(policy, index, rule))
+  return policy
+}
+
+/** The Kleene-and of the rule's resource and conditions; that its action matches is known already. */
+export function judgeRule(rule: CompiledRule, request: EngineRequest, facts: Facts): Truth {
+  const resource = judgeResource(rule, request)
+  if (resource === FALSE) return FALSE
+  const conditions = runProgram(rule.program, request, facts)
+  return resource === TRUE ? conditions : (Math.min(resource, conditions) as Truth)
+}
+
+/** A request without a resource leaves a rule about particular resources unknown. */
+export function judgeResource(rule: CompiledRule, request: EngineRequest): Truth {
+  if (rule.resource === null) return TRUE
+  if (request.resource === null) return UNKNOWN
+  return matchesPattern(rule.resource, request.resource) ? TRUE : FALSE
+}
+
+/** What the rule decides when it came out like this, or null when that is no match: unknown never opens. */
+export function effectOf(rule: CompiledRule, truth: Truth): Effect | null {
+  if (truth === TRUE) return rule.effect
+  return truth === UNKNOWN && rule.deniesUnknown ? 'deny' : null
+}
+
+function compileRule(policy: CompiledPolicy, index: number, rule: Rule): CompiledRule {
+  const isAnyResource = rule.resource === undefined || matchesEverything(rule.resource)
+  return {
+    policy,
+    index,
+    effect: rule.effect,
+    reason: rule.reason ?? null,
+    action: compilePattern(rule.action),
+    resource: isAnyResource ? null : compilePattern(rule.resource as string),
+    program: compileConditions(rule.conditions),
+    deniesUnknown: (rule.effect === 'deny' || rule.effect === 'review') && rule.on_unknown !== 'skip',
+  }
+}

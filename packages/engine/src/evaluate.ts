@@ -1,0 +1,94 @@
+import type { Effect, Shadow } from '@countersign/contract'
+import { type CompiledPolicy, type CompiledRule, effectOf, judgeRule } from './compiled-policy.js'
+import { compareRestriction, DEFAULT_POLICY_ID, type Evaluation } from './evaluation.js'
+import { findIndeterminate } from './indeterminate.js'
+import type { PolicySet } from './policy-set.js'
+import { FAULT_REASON, NO_POLICY_REASON, reasonOfMatch, reasonOfUnknown, SUSPENDED_REASON } from './reason.js'
+import type { EngineRequest, Facts } from './request.js'
+import { TRUE, type Truth } from './truth.js'
+
+/** A rule that decides for its policy. */
+interface Match {
+  readonly rule: CompiledRule
+  readonly truth: Truth
+  readonly effect: Effect
+}
+
+/**
+ * Decides a request by a set of policies, budgets aside. Synchronous and pure: the same set, request and facts give the
+ * same evaluation, in whatever order the set was loaded.
+ *
+ * The request has to be validated. Costs follow the rules that can match the request's agent and action.
+ *
+ * Source: docs/concepts/policies.md "How a decision is made".
+ */
+export function evaluate(set: PolicySet, request: EngineRequest, facts: Facts): Evaluation {
+  if (facts.suspended) return defaultDeny('agent_suspended', SUSPENDED_REASON, [])
+  const candidates = set.candidates(request.agent_id, request.action)
+  const shadow = candidates.shadow.length === 0 ? [] : evaluateShadow(candidates.shadow, request, facts)
+  const match = findDecidingMatch(candidates.enforced, request, facts)
+  if (match === null) return defaultDeny('no_matching_policy', NO_POLICY_REASON, shadow)
+  return evaluationOf(match, request, facts, shadow)
+}
+
+/** The evaluation to record when {@link evaluate} threw: a fault of ours denies. */
+export function evaluationError(): Evaluation {
+  return defaultDeny('evaluation_error', FAULT_REASON, [])
+}
+
+/** Goes through rules in the order of evaluation: by priority, within it by policy id, within a policy as written. */
+function findDecidingMatch(rules: readonly CompiledRule[], request: EngineRequest, facts: Facts): Match | null {
+  let best: Match | null = null
+  let settled: CompiledPolicy | null = null
+  for (const rule of rules) {
+    if (best !== null && (best.effect === 'deny' || best.rule.policy.priority !== rule.policy.priority)) break
+    if (rule.policy === settled) continue
+    const match = matchRule(rule, request, facts)
+    if (match === null) continue
+    settled = rule.policy
+    if (best === null || compareRestriction(match.effect, best.effect) > 0) best = match
+  }
+  return best
+}
+
+function evaluateShadow(rules: readonly CompiledRule[], request: EngineRequest, facts: Facts): Shadow[] {
+  const shadow: Shadow[] = []
+  let settled: CompiledPolicy | null = null
+  for (const rule of rules) {
+    if (rule.policy === settled) continue
+    const match = matchRule(rule, request, facts)
+    if (match === null) continue
+    settled = rule.policy
+    shadow.push({ policy_id: rule.policy.id, effect: match.effect, rule: rule.index })
+  }
+  return shadow.sort((one, other) => (one.policy_id < other.policy_id ? -1 : 1))
+}
+
+function matchRule(rule: CompiledRule, request: EngineRequest, facts: Facts): Match | null {
+  const truth = judgeRule(rule, request, facts)
+  const effect = effectOf(rule, truth)
+  return effect === null ? null : { rule, truth, effect }
+}
+
+function evaluationOf(match: Match, request: EngineRequest, facts: Facts, shadow: Shadow[]): Evaluation {
+  const { rule, truth, effect } = match
+  const { id: policy_id, revision: policy_revision } = rule.policy
+  const origin = { effect, policy_id, policy_revision, rule: rule.index, shadow }
+  if (truth === TRUE) {
+    return { ...origin, reason: reasonOfMatch(effect, rule.reason, request.action), reason_code: 'rule_matched' }
+  }
+  const indeterminate = findIndeterminate(rule, request, facts)
+  return { ...origin, reason: reasonOfUnknown(indeterminate), reason_code: 'condition_indeterminate', indeterminate }
+}
+
+function defaultDeny(reason_code: Evaluation['reason_code'], reason: string, shadow: Shadow[]): Evaluation {
+  return {
+    effect: 'deny',
+    reason,
+    reason_code,
+    policy_id: DEFAULT_POLICY_ID,
+    policy_revision: null,
+    rule: null,
+    shadow,
+  }
+}

@@ -1,0 +1,30 @@
+import type { Effect, ReasonCode, Shadow } from '@countersign/contract'
+import type { Indeterminate } from './indeterminate.js'
+
+/** The policy id of a decision that no policy made. */
+export const DEFAULT_POLICY_ID = 'pol_default'
+
+/** What the policies say about a request, budgets aside. */
+export interface Evaluation {
+  readonly effect: Effect
+  /** One sentence for a person; null on an allow. */
+  readonly reason: string | null
+  readonly reason_code: ReasonCode
+  /** The policy that decided, or {@link DEFAULT_POLICY_ID}. */
+  readonly policy_id: string
+  /** Null when no stored policy decided. */
+  readonly policy_revision: number | null
+  /** The index of the rule that decided, from 0; null when none did. */
+  readonly rule: number | null
+  /** What policies in shadow mode would have decided, each alone, by policy id. */
+  readonly shadow: Shadow[]
+  /** The fact that could not be compared; present with the reason code `condition_indeterminate` only. */
+  readonly indeterminate?: Indeterminate
+}
+
+const EFFECT_ORDER: Readonly<Record<Effect, number>> = { log: 0, allow: 1, review: 2, deny: 3 }
+
+/** More than 0 when the first effect is the more restrictive one: deny, review, allow, log. */
+export function compareRestriction(one: Effect, other: Effect): number {
+  return EFFECT_ORDER[one] - EFFECT_ORDER[other]
+}

@@ -1,0 +1,98 @@
+import type { Json } from '@countersign/contract'
+import { unknownTests } from './blame.js'
+import { type CompiledRule, judgeResource } from './compiled-policy.js'
+import { type ConditionTest, isScalar } from './condition-test.js'
+import { readPath } from './path.js'
+import type { EngineRequest, Facts } from './request.js'
+import { UNKNOWN } from './truth.js'
+
+/** The type of a value; `missing` when there is none. */
+export type Found = 'missing' | 'null' | 'string' | 'number' | 'boolean' | 'array' | 'object'
+
+/** A fact that a rule needs and that cannot be compared as it is. */
+export interface Indeterminate {
+  /** Where the fact is read, for example `context.amount`. */
+  readonly path: string
+  /** What the rule needs there, for example `number`, `number or string`, `IP address`, `array of strings`. */
+  readonly expected: string
+  readonly found: Found
+}
+
+/** The first fact through which this rule came out unknown. To be called for such a rule only. */
+export function findIndeterminate(rule: CompiledRule, request: EngineRequest, facts: Facts): Indeterminate {
+  if (judgeResource(rule, request) === UNKNOWN) return { path: 'resource', expected: 'string', found: 'missing' }
+  const [first] = unknownTests(rule.program, request, facts)
+  if (first === undefined) throw new Error('no condition of this rule is unknown')
+  return describeUnknown(first.test, request, facts)
+}
+
+/** Which side of an unknown test is at fault, and what it has to be. */
+export function describeUnknown(test: ConditionTest, request: EngineRequest, facts: Facts): Indeterminate {
+  const value = readPath(test.path, request, facts)
+  const operand = test.ref === null ? test.written : readPath(test.ref, request, facts)
+  const { onPath, onRef } = needs(test, value, operand)
+  return onRef === null || test.ref === null
+    ? { path: test.path.source, expected: onPath, found: typeOf(value) }
+    : { path: test.ref.source, expected: onRef, found: typeOf(operand) }
+}
+
+export function typeOf(value: Json | undefined): Found {
+  if (value === undefined) return 'missing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value as 'string' | 'number' | 'boolean' | 'object'
+}
+
+/** What each side has to be; `onRef` is null while the value at the path itself is what cannot be compared. */
+interface Needs {
+  readonly onPath: string
+  readonly onRef: string | null
+}
+
+const SCALAR = 'string, number or boolean'
+const ORDERED = 'number or string'
+
+function needs(test: ConditionTest, value: Json | undefined, operand: Json | undefined): Needs {
+  switch (test.operator) {
+    case '$exists':
+    case '$like':
+      return { onPath: 'string', onRef: null }
+    case '$cidr':
+      return { onPath: 'IP address', onRef: null }
+    case '$contains':
+      return {
+        onPath: isScalar(operand) ? `array of ${typeof operand}s` : 'array',
+        onRef: Array.isArray(value) && !isScalar(operand) ? SCALAR : null,
+      }
+    case '$in':
+    case '$nin':
+      return needsOfList(value, operand)
+    case '$eq':
+    case '$ne':
+      return needsOfPair(value, operand, isScalar, SCALAR)
+    default:
+      return needsOfPair(value, operand, isOrdered, ORDERED)
+  }
+}
+
+function needsOfPair(
+  value: Json | undefined,
+  operand: Json | undefined,
+  isUsable: (side: Json | undefined) => boolean,
+  anyType: string,
+): Needs {
+  return {
+    onPath: isUsable(operand) ? typeof operand : anyType,
+    onRef: isUsable(value) && !isUsable(operand) ? typeof value : null,
+  }
+}
+
+function needsOfList(value: Json | undefined, operand: Json | undefined): Needs {
+  const types = Array.isArray(operand) ? [...new Set(operand.filter(isScalar).map((item) => typeof item))] : []
+  if (types.length > 0) return { onPath: types.join(' or '), onRef: null }
+  return { onPath: SCALAR, onRef: isScalar(value) ? `array of ${typeof value}s` : null }
+}
+
+function isOrdered(side: Json | undefined): boolean {
+  return typeof side === 'string' || typeof side === 'number'
+}

@@ -1,0 +1,84 @@
+import { compilePattern, matchesPattern, type Pattern } from './pattern.js'
+import { PersistentMap } from './persistent-map.js'
+
+interface Entry<V> {
+  readonly pattern: Pattern
+  readonly value: V
+}
+
+/**
+ * An immutable map from patterns, asked by text: which values stand under a pattern that matches this text?
+ * A pattern without `*` costs one look-up; one with `*` is looked at only when the text begins as the pattern does.
+ */
+export class PatternIndex<V> {
+  private constructor(
+    private readonly exact: PersistentMap<V>,
+    /** Patterns with `*`, by the text before their first `*`. */
+    private readonly open: PersistentMap<readonly Entry<V>[]>,
+    /** How many different beginnings there are of each length. */
+    private readonly lengths: readonly number[],
+  ) {}
+
+  static of<V>(values: ReadonlyMap<string, V>): PatternIndex<V> {
+    const exact = new Map<string, V>()
+    const open = new Map<string, Entry<V>[]>()
+    for (const [source, value] of values) {
+      const pattern = compilePattern(source)
+      if (pattern.suffix === null) exact.set(source, value)
+      else groupOf(open, pattern.prefix).push({ pattern, value })
+    }
+    let lengths: readonly number[] = []
+    for (const prefix of open.keys()) lengths = count(lengths, prefix.length, 1)
+    return new PatternIndex(PersistentMap.of(exact), PersistentMap.of<readonly Entry<V>[]>(open), lengths)
+  }
+
+  get isEmpty(): boolean {
+    return this.exact.size === 0 && this.open.size === 0
+  }
+
+  /** The values under the patterns that match the text, in no particular order. */
+  find(text: string): V[] {
+    const found: V[] = []
+    const exact = this.exact.get(text)
+    if (exact !== undefined) found.push(exact)
+    const longest = Math.min(this.lengths.length - 1, text.length)
+    for (let length = 0; length <= longest; length += 1) {
+      if (this.lengths[length] === 0) continue
+      for (const entry of this.open.get(text.slice(0, length)) ?? []) {
+        if (matchesPattern(entry.pattern, text)) found.push(entry.value)
+      }
+    }
+    return found
+  }
+
+  /** A copy in which the value of this very pattern has been changed; undefined stands for none, before and after. */
+  update(source: string, change: (value: V | undefined) => V | undefined): PatternIndex<V> {
+    const pattern = compilePattern(source)
+    if (pattern.suffix === null) {
+      return new PatternIndex(this.exact.with(source, change(this.exact.get(source))), this.open, this.lengths)
+    }
+    const before = this.open.get(pattern.prefix) ?? []
+    const value = change(before.find((entry) => entry.pattern.source === source)?.value)
+    const others = before.filter((entry) => entry.pattern.source !== source)
+    const after = value === undefined ? others : [...others, { pattern, value }]
+    const appeared = Number(after.length > 0) - Number(before.length > 0)
+    return new PatternIndex(
+      this.exact,
+      this.open.with(pattern.prefix, after.length > 0 ? after : undefined),
+      count(this.lengths, pattern.prefix.length, appeared),
+    )
+  }
+}
+
+function count(lengths: readonly number[], length: number, difference: number): readonly number[] {
+  const counted = [...lengths]
+  while (counted.length <= length) counted.push(0)
+  counted[length] = (counted[length] as number) + difference
+  return counted
+}
+
+function groupOf<V>(groups: Map<string, V[]>, key: string): V[] {
+  const group = groups.get(key) ?? []
+  groups.set(key, group)
+  return group
+}

@@ -1,0 +1,47 @@
+/** Below this size one shard is copied whole on a change; above, one of many. */
+const SMALL = 64
+const SHARDS = 256
+
+/**
+ * An immutable map from strings whose changed copies are cheap: a copy shares all shards but the one that changed.
+ * A change costs about SHARDS + size / SHARDS steps, a look-up one hash of the key's end and one of the key.
+ */
+export class PersistentMap<V> {
+  private constructor(
+    readonly size: number,
+    private readonly shards: readonly ReadonlyMap<string, V>[],
+  ) {}
+
+  static of<V>(entries: ReadonlyMap<string, V>): PersistentMap<V> {
+    if (entries.size <= SMALL) return new PersistentMap(entries.size, [entries])
+    const shards = Array.from({ length: SHARDS }, () => new Map<string, V>())
+    for (const [key, value] of entries) (shards[shardOf(key)] as Map<string, V>).set(key, value)
+    return new PersistentMap(entries.size, shards)
+  }
+
+  get(key: string): V | undefined {
+    return (this.shards.length === 1 ? this.shards[0] : this.shards[shardOf(key)])?.get(key)
+  }
+
+  /** A copy in which the key has this value; undefined removes it. */
+  with(key: string, value: V | undefined): PersistentMap<V> {
+    const index = this.shards.length === 1 ? 0 : shardOf(key)
+    const shard = new Map(this.shards[index])
+    if (value === undefined) shard.delete(key)
+    else shard.set(key, value)
+    if (this.shards.length === 1) return PersistentMap.of(shard)
+    const size = this.size + shard.size - (this.shards[index] as ReadonlyMap<string, V>).size
+    return new PersistentMap(size, this.shards.with(index, shard))
+  }
+
+  *values(): Generator<V> {
+    for (const shard of this.shards) yield* shard.values()
+  }
+}
+
+/** Ids and names differ most at their ends. A poor spread slows down changes, not look-ups. */
+function shardOf(key: string): number {
+  let hash = key.length
+  for (let at = Math.max(0, key.length - 4); at < key.length; at += 1) hash = hash * 31 + key.charCodeAt(at)
+  return hash % SHARDS
+}

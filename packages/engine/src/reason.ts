@@ -1,0 +1,44 @@
+import type { Effect } from '@countersign/contract'
+import type { Found, Indeterminate } from './indeterminate.js'
+
+/** The sentences of a decision's `reason`. They are for a person and are kept with the decision. */
+export const NO_POLICY_REASON = 'No policy matches this request.'
+export const SUSPENDED_REASON = 'The agent is suspended.'
+export const FAULT_REASON = 'The decision point failed while it evaluated this request.'
+
+/** The reason of a rule that matched: its own where it has one; an allow has none. */
+export function reasonOfMatch(effect: Effect, ownReason: string | null, action: string): string | null {
+  switch (effect) {
+    case 'allow':
+      return null
+    case 'deny':
+      return ownReason ?? `The policy denies ${action}.`
+    case 'review':
+      return ownReason ?? `A person has to approve ${action}.`
+    case 'log':
+      return ownReason ?? `The policy records ${action} and does not block it.`
+  }
+}
+
+/** The reason of a rule that could not be judged. The rule's own reason would not be true of it. */
+export function reasonOfUnknown({ path, expected, found }: Indeterminate): string {
+  return `The policy needs ${path} as ${withArticle(expected)}, and ${holderOf(path)} has ${describeFound(expected, found)}.`
+}
+
+/** `number` -> `a number`, `IP address` -> `an IP address`. */
+export function withArticle(noun: string): string {
+  return `${/^[aeioAEIO]/.test(noun) ? 'an' : 'a'} ${noun}`
+}
+
+/** Who has to know the fact at this path: the agent's metadata for `agent.…`, the request for all else. */
+export function holderOf(path: string): 'the agent' | 'the request' {
+  return path.startsWith('agent.') ? 'the agent' : 'the request'
+}
+
+function describeFound(expected: string, found: Found): string {
+  if (found === 'missing') return 'none'
+  if (found === 'null') return 'null'
+  if (found === 'array' && expected.startsWith('array')) return 'an array with other items'
+  if (found === 'string' && expected === 'IP address') return 'another text'
+  return withArticle(found)
+}
