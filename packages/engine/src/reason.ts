@@ -21,8 +21,13 @@ export function reasonOfMatch(effect: Effect, ownReason: string | null, action: 
 }
 
 /** The reason of a rule that could not be judged. The rule's own reason would not be true of it. */
-export function reasonOfUnknown({ path, expected, found }: Indeterminate): string {
-  return `The policy needs ${path} as ${withArticle(expected)}, and ${holderOf(path)} has ${describeFound(expected, found)}.`
+export function reasonOfUnknown(indeterminate: Indeterminate): string {
+  return `The policy needs ${describeNeed(indeterminate)}.`
+}
+
+/** `context.amount as a number, and the request has none`. */
+export function describeNeed({ path, expected, found }: Indeterminate): string {
+  return `${path} as ${withArticle(expected)}, and ${holderOf(path)} has ${describeFound(expected, found)}`
 }
 
 /** `number` -> `a number`, `IP address` -> `an IP address`. */

@@ -29,7 +29,12 @@ describe('golden cases agreed on by independent models of the contract', () => {
   it.each(cases)('$id', ({ case: given, expect: expected }) => {
     const { effect, policy_id, rule, reason_code, shadow } = evaluate(
       compilePolicies(given.policies),
-      { agent_id: given.request.agent_id, action: given.request.action, resource: given.request.resource ?? null, context: given.request.context ?? null },
+      {
+        agent_id: given.request.agent_id,
+        action: given.request.action,
+        resource: given.request.resource ?? null,
+        context: given.request.context ?? null,
+      },
       factsOf(given),
     )
     expect({ effect, policy_id, rule, reason_code, shadow }).toEqual(expected)

@@ -1,0 +1,109 @@
+import type { Effect, FailedCondition, Json } from '@countersign/contract'
+import type { Evaluation } from '../evaluation.js'
+import { describeNeed, withArticle } from '../reason.js'
+import type { EngineRequest } from '../request.js'
+import type { PolicyJudgement, RuleJudgement } from './judgement.js'
+import type { NearestMiss } from './nearest-miss.js'
+
+const ANSWER: Readonly<Record<Effect, string>> = {
+  allow: 'Allowed',
+  deny: 'Denied',
+  review: 'Sent to review',
+  log: 'Logged',
+}
+const MISSED: Readonly<Record<Effect, string>> = {
+  allow: 'allowed it',
+  deny: 'denied it',
+  review: 'sent it to review',
+  log: 'logged it',
+}
+const COMPARISON: Readonly<Record<string, string>> = {
+  $eq: 'been',
+  $ne: 'been other than',
+  $lt: 'been less than',
+  $lte: 'been at most',
+  $gt: 'been more than',
+  $gte: 'been at least',
+  $in: 'been one of',
+  $nin: 'been none of',
+  $contains: 'contained',
+  $like: 'been like',
+  $cidr: 'been in',
+}
+/** A summary is one sentence: longer values are cut and further items and conditions are counted. */
+const SHOWN_CHARACTERS = 60
+const SHOWN_ITEMS = 5
+const SHOWN_CONDITIONS = 3
+
+/** One sentence on what decided and what would have led to less. Rules count from 1 here, as people count. */
+export function summarize(
+  evaluation: Evaluation,
+  request: EngineRequest,
+  decided: PolicyJudgement | null,
+  miss: NearestMiss | null,
+): string {
+  const missed = miss === null ? '' : `; ${describeMiss(miss, decided)}`
+  return `${ANSWER[evaluation.effect]}: ${describeCause(evaluation, request, decided)}${missed}.`
+}
+
+function describeCause(
+  { indeterminate, reason_code }: Evaluation,
+  request: EngineRequest,
+  decided: PolicyJudgement | null,
+) {
+  if (reason_code === 'agent_suspended') return 'the agent is suspended, so no policy was asked'
+  if (decided === null || decided.match === null) return 'no policy matches this request'
+  const { rule } = decided.match
+  const name = nameRule(decided.match)
+  if (indeterminate !== undefined) return `${name} needs ${describeNeed(indeterminate)}`
+  const object = `${rule.resource === null && rule.program.length === 0 ? 'every' : 'this'} ${request.action}`
+  switch (rule.effect) {
+    case 'allow':
+      return `${name} allows ${object}`
+    case 'deny':
+      return `${name} denies ${object}`
+    case 'review':
+      return `${name} sends ${object} to review`
+    case 'log':
+      return `${name} logs ${object}`
+  }
+}
+
+function describeMiss({ missed, effect }: NearestMiss, decided: PolicyJudgement | null): string {
+  const isSamePolicy = decided !== null && missed.rule.policy === decided.policy
+  const name = isSamePolicy ? `rule ${missed.rule.index + 1}` : nameRule(missed)
+  const [first] = missed.failed
+  if (missed.failed.length === 1 && first !== undefined) {
+    return `${name} would have ${MISSED[effect]}, had ${describeFailure(first)}`
+  }
+  const shown = missed.failed.slice(0, SHOWN_CONDITIONS).map(describeFailure)
+  const rest = missed.failed.length - shown.length
+  const list = rest > 0 ? [...shown, `${rest} more`] : shown
+  return `${name} would have ${MISSED[effect]} but for ${missed.failed.length} conditions: ${list.join(', ')}`
+}
+
+function nameRule({ rule }: RuleJudgement): string {
+  return `rule ${rule.index + 1} of ${JSON.stringify(rule.policy.name)}`
+}
+
+function describeFailure({ path, operator, expected, actual, found }: FailedCondition): string {
+  const isNegated = operator.startsWith('$not ')
+  const plain = isNegated ? operator.slice('$not '.length) : operator
+  const comparison =
+    plain === '$exists' ? (expected ? 'been given' : 'been absent') : `${COMPARISON[plain]} ${show(expected)}`
+  return `${path}${isNegated ? ' not' : ''} ${comparison} (it was ${describeActual(actual, found)})`
+}
+
+function describeActual(actual: Json, found: string | undefined): string {
+  if (found === undefined) return actual === null ? 'missing' : show(actual)
+  return found === 'missing' || found === 'null' ? found : withArticle(found)
+}
+
+function show(value: Json): string {
+  if (Array.isArray(value)) {
+    const items = value.slice(0, SHOWN_ITEMS).map(show)
+    return value.length > items.length ? `${items.join(', ')} or ${value.length - items.length} more` : items.join(', ')
+  }
+  const text = JSON.stringify(value)
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text
+}
