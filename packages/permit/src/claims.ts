@@ -1,38 +1,4 @@
-/** Where the audit entry of the decision stands: log, position and leaf hash (base64url). */
-export interface PermitAuditEntry {
-  readonly log: string
-  readonly index: number
-  readonly leaf: string
-}
-
-/**
- * What a permit says: this agent may run this action on this resource until `exp`.
- *
- * `iat` and `exp` are whole seconds since 1970. `resource` is null when the request named none. `amount` (with `unit`)
- * is there when a budget was reserved. `effect` is `review` once a reviewed decision has been claimed.
- *
- * Source: docs/permits.md "What a permit says".
- */
-export interface PermitClaims {
-  readonly iss: string
-  /** The agent that asked. */
-  readonly sub: string
-  readonly aud: string
-  readonly iat: number
-  readonly exp: number
-  /** The id of the decision. */
-  readonly jti: string
-  readonly action: string
-  readonly resource: string | null
-  readonly effect: 'allow' | 'log' | 'review'
-  readonly policy_id: string
-  readonly policy_revision: number
-  readonly amount?: number
-  readonly unit?: string
-  /** base64url SHA-256 of the request, see `requestHash`. */
-  readonly request_hash: string
-  readonly audit: PermitAuditEntry
-}
+import type { PermitClaims } from '@countersign/contract'
 
 /** The longest life of a permit, in seconds. */
 export const MAX_PERMIT_LIFE_SECONDS = 3600
@@ -49,7 +15,7 @@ const orAbsent =
 
 const isAuditEntry: Check = (value) => {
   if (typeof value !== 'object' || value === null) return false
-  const { log, index, leaf } = value as Partial<Record<keyof PermitAuditEntry, unknown>>
+  const { log, index, leaf } = value as Partial<Record<keyof PermitClaims['audit'], unknown>>
   return isText(log) && isNatural(index) && isHash(leaf)
 }
 

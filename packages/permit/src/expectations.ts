@@ -1,4 +1,4 @@
-import type { PermitClaims } from './claims.js'
+import type { PermitClaims } from '@countersign/contract'
 import { PermitError } from './permit-error.js'
 
 /** Stands for "whatever the permit says", where an action or a resource has to be given. */
@@ -26,7 +26,7 @@ export interface PermitExpectations {
 
 /** @throws PermitError expectation_missing: what is not known cannot be compared, so nothing passes */
 export function assertGiven(expected: PermitExpectations): void {
-  const given = new Map<string, unknown>(Object.entries(expected))
+  const given = new Map<string, unknown>(Object.entries(expected ?? {}))
   for (const member of new Set(['action', 'resource', ...given.keys()])) {
     if (given.get(member) === undefined) {
       throw new PermitError('expectation_missing', `The expected ${member} must be given.`)

@@ -1,4 +1,4 @@
-export type { PermitAuditEntry, PermitClaims } from './claims.js'
+export type { PermitClaims } from '@countersign/contract'
 export { any, type PermitExpectations } from './expectations.js'
 export type { KeySetInput } from './key-source.js'
 export { mintPermit, mintPermitSync } from './mint.js'

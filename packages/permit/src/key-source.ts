@@ -69,7 +69,8 @@ function cachedKeySource(read: () => Promise<JSONWebKeySet>, now: () => number):
   const isWithin = (ms: number, at: number | undefined) => at !== undefined && now() >= at && now() - at < ms
 
   const readAgain = () => {
-    reading ??= read()
+    reading ??= Promise.resolve()
+      .then(read)
       .then((keySet) => {
         current = { find: keyFinder(keySet), at: now() }
         failure = null

@@ -1,5 +1,6 @@
 import { sign } from 'node:crypto'
-import { findIllFormedClaim, MAX_PERMIT_LIFE_SECONDS, type PermitClaims } from './claims.js'
+import type { PermitClaims } from '@countersign/contract'
+import { findIllFormedClaim, MAX_PERMIT_LIFE_SECONDS } from './claims.js'
 import type { SigningKey } from './signing-key.js'
 
 /**

@@ -1,6 +1,7 @@
 /** The offline check of a permit: form, header, key, signature, claims, expectations, single use, in that order. */
+import type { PermitClaims } from '@countersign/contract'
 import { type CryptoKey, compactVerify } from 'jose'
-import { findIllFormedClaim, MAX_PERMIT_LIFE_SECONDS, type PermitClaims } from './claims.js'
+import { findIllFormedClaim, MAX_PERMIT_LIFE_SECONDS } from './claims.js'
 import { type CompactParts, splitCompactForm } from './compact-form.js'
 import { assertExpected, assertGiven, type PermitExpectations } from './expectations.js'
 import { createKeySource, type KeySetInput } from './key-source.js'
@@ -106,8 +107,7 @@ function assertInForce({ iat, exp }: PermitClaims, nowMs: number): void {
   const isBeforeEnd = nowMs < exp * 1000
   const isAfterStart = iat * 1000 <= nowMs + ISSUED_AT_SKEW_MS
   if (!isBeforeEnd) throw new PermitError('expired', 'The permit is over.')
-  if (iat * 1000 > nowMs + ISSUED_AT_SKEW_MS)
-    throw new PermitError('issued_in_future', 'The permit is from the future.')
+  if (!isAfterStart) throw new PermitError('issued_in_future', 'The permit is from the future.')
   if (exp - iat > MAX_PERMIT_LIFE_SECONDS) throw new PermitError('life_too_long', 'A permit lives at most 1 h.')
 }
 
