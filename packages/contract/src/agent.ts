@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { factsSchema } from './context.js'
+import type { Immutable } from './immutable.js'
 import type { JsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { AgentIdSchema, NameSchema, textOf } from './names.js'
@@ -14,16 +15,16 @@ const registrationShape = {
 export const AgentCreateSchema = z
   .strictObject({ id: AgentIdSchema, ...registrationShape })
   .meta({ id: 'AgentCreate', title: 'Agent' })
-export type AgentCreate = z.infer<typeof AgentCreateSchema>
+export type AgentCreate = Immutable<z.infer<typeof AgentCreateSchema>>
 
 /** The whole registration: what is absent is empty from then on. */
 export const AgentUpdateSchema = z.strictObject(registrationShape).meta({ id: 'AgentUpdate', title: 'Agent' })
-export type AgentUpdate = z.infer<typeof AgentUpdateSchema>
+export type AgentUpdate = Immutable<z.infer<typeof AgentUpdateSchema>>
 
 export const SuspendSchema = z
   .strictObject({ reason: textOf(0, LIMITS.reasonLength).nullish() })
   .meta({ id: 'Suspend', title: 'Suspension' })
-export type Suspend = z.infer<typeof SuspendSchema>
+export type Suspend = Immutable<z.infer<typeof SuspendSchema>>
 
 /** An agent as the server knows it: registered, seen, suspended, or several of these. */
 export const AgentSchema = z
@@ -44,4 +45,4 @@ export const AgentSchema = z
     created_at: TimestampSchema.nullable(),
   })
   .meta({ id: 'Agent' })
-export type Agent = z.infer<typeof AgentSchema>
+export type Agent = Immutable<z.infer<typeof AgentSchema>>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { IdSchema } from './id.js'
+import type { Immutable } from './immutable.js'
 import type { JsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
 
@@ -51,4 +52,4 @@ export const AuditEntrySchema = z
     leaf: z.string(),
   })
   .meta({ id: 'AuditEntry' })
-export type AuditEntry = z.infer<typeof AuditEntrySchema>
+export type AuditEntry = Immutable<z.infer<typeof AuditEntrySchema>>

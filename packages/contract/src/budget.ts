@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AMOUNT_RULE, AmountSchema, isAmount } from './amount.js'
 import { orMissing } from './detail.js'
+import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { isContextPath } from './path.js'
 import { ActionPatternSchema } from './pattern.js'
@@ -24,18 +25,18 @@ export const BudgetSchema = z
       .custom<string | number>((value) => isContextReference(value) || (isAmount(value) && value > 0), {
         error: orMissing(`must be a path that starts with context. or a number above ${AMOUNT_RULE}`),
       })
-      .exactOptional()
       .meta({
         anyOf: [contextPathJsonSchema, { type: 'number', exclusiveMinimum: 0, maximum: LIMITS.amount }],
         description: 'Where the amount stands, or what each decision takes; `context.amount` when absent.',
-      }),
+      })
+      .exactOptional(),
     currency: z
       .custom<string>(isContextReference, { error: orMissing('must be a path that starts with context.') })
-      .exactOptional()
       .meta({
         ...contextPathJsonSchema,
         description: 'Where the currency must stand. When absent, `context.currency` is compared only if it is there.',
-      }),
+      })
+      .exactOptional(),
     scope: z
       .enum(['policy', 'agent'])
       .exactOptional()
@@ -43,7 +44,7 @@ export const BudgetSchema = z
     on_exceed: z.enum(['deny', 'review']).exactOptional().meta({ description: '`deny` when absent.' }),
   })
   .meta({ id: 'Budget', title: 'Budget' })
-export type Budget = Readonly<z.infer<typeof BudgetSchema>>
+export type Budget = Immutable<z.infer<typeof BudgetSchema>>
 
 /** Fills in what a budget leaves out, apart from `currency`: to set it asks for more than its default does. */
 export function withBudgetDefaults(budget: Budget): Budget {

@@ -66,10 +66,6 @@ const OPERATOR_OBJECT = {
 /** Conditions of a rule. A place that is wrong is named exactly; what is wrong with a right-hand side, at its operator. */
 export const ConditionsSchema = z
   .custom<Conditions>()
-  .superRefine((value, ctx) => {
-    for (const { path, message } of faultsOfConditions(value, [], 0))
-      ctx.addIssue({ code: 'custom', path: [...path], message })
-  })
   .meta({
     id: 'Conditions',
     type: 'object',
@@ -84,4 +80,8 @@ export const ConditionsSchema = z
     additionalProperties: OPERATOR_OBJECT,
     minProperties: 1,
     examples: [{ 'context.amount': { $lte: 100 } }],
+  })
+  .superRefine((value, ctx) => {
+    for (const { path, message } of faultsOfConditions(value, [], 0))
+      ctx.addIssue({ code: 'custom', path: [...path], message })
   })

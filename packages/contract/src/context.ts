@@ -50,12 +50,12 @@ const KEY_RULE = `has a key that is not allowed: 1 to ${LIMITS.contextKeyLength}
 export function factsSchema() {
   return z
     .custom<JsonObject>(isJsonObject, { error: orMissing('must be an object'), abort: true })
-    .superRefine((value, ctx) => {
-      for (const place of faultyKeys(value)) ctx.addIssue({ code: 'custom', path: pathOf(place), message: KEY_RULE })
-    })
     .meta({
       type: 'object',
       additionalProperties: true,
       description: `Any JSON. A key, at any depth, has 1 to ${LIMITS.contextKeyLength} characters, no dot, no control character and no \`$\` at its start.`,
+    })
+    .superRefine((value, ctx) => {
+      for (const place of faultyKeys(value)) ctx.addIssue({ code: 'custom', path: pathOf(place), message: KEY_RULE })
     })
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { factsSchema } from './context.js'
+import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { ActionSchema, AgentIdSchema, ResourceSchema, textOf } from './names.js'
 
@@ -17,4 +18,4 @@ export const DecisionRequestSchema = z
     holder: HolderSchema.nullish(),
   })
   .meta({ id: 'DecisionRequest', title: 'Decision request' })
-export type DecisionRequest = z.infer<typeof DecisionRequestSchema>
+export type DecisionRequest = Immutable<z.infer<typeof DecisionRequestSchema>>

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { BUDGET_PERIODS } from './budget.js'
 import { EFFECTS } from './effect.js'
 import { IdSchema, PolicyIdSchema } from './id.js'
+import type { Immutable } from './immutable.js'
 import type { JsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
 
@@ -32,56 +33,64 @@ export const REASON_CODES = [
 export type ReasonCode = (typeof REASON_CODES)[number]
 
 /** What a program or a model may do after a deny or a review. */
-export const AdviceSchema = z.strictObject({
-  retry: z.enum(['never', 'changed', 'after', 'after_approval']),
-  after: TimestampSchema.optional(),
-  max_amount: z.number().optional(),
-  message: z.string(),
-})
-export type Advice = z.infer<typeof AdviceSchema>
+export const AdviceSchema = z
+  .strictObject({
+    retry: z.enum(['never', 'changed', 'after', 'after_approval']),
+    after: TimestampSchema.optional(),
+    max_amount: z.number().optional(),
+    message: z.string(),
+  })
+  .meta({ id: 'Advice' })
+export type Advice = Immutable<z.infer<typeof AdviceSchema>>
 
-export const ReviewSchema = z.strictObject({
-  status: z.enum(['waiting', 'approved', 'declined', 'withdrawn', 'expired']),
-  requested_at: TimestampSchema,
-  expires_at: TimestampSchema,
-  decided_by: z.string().nullable(),
-  decided_at: TimestampSchema.nullable(),
-  comment: z.string().nullable(),
-  self_approved: z.boolean().nullable(),
-  policy_id: z.string().nullable(),
-  policy_revision: z.int().nullable(),
-  rule: z.int().nullable(),
-})
-export type Review = z.infer<typeof ReviewSchema>
+export const ReviewSchema = z
+  .strictObject({
+    status: z.enum(['waiting', 'approved', 'declined', 'withdrawn', 'expired']),
+    requested_at: TimestampSchema,
+    expires_at: TimestampSchema,
+    decided_by: z.string().nullable(),
+    decided_at: TimestampSchema.nullable(),
+    comment: z.string().nullable(),
+    self_approved: z.boolean().nullable(),
+    policy_id: z.string().nullable(),
+    policy_revision: z.int().nullable(),
+    rule: z.int().nullable(),
+  })
+  .meta({ id: 'Review' })
+export type Review = Immutable<z.infer<typeof ReviewSchema>>
 
-export const OutcomeSchema = z.strictObject({
-  result: z.enum(['confirmed', 'rejected']),
-  amount: z.number().nullable(),
-  note: z.string().nullable(),
-  at: TimestampSchema,
-  late: z.boolean(),
-  overage: z.boolean(),
-  corrected: z.boolean(),
-})
-export type Outcome = z.infer<typeof OutcomeSchema>
+export const OutcomeSchema = z
+  .strictObject({
+    result: z.enum(['confirmed', 'rejected']),
+    amount: z.number().nullable(),
+    note: z.string().nullable(),
+    at: TimestampSchema,
+    late: z.boolean(),
+    overage: z.boolean(),
+    corrected: z.boolean(),
+  })
+  .meta({ id: 'Outcome' })
+export type Outcome = Immutable<z.infer<typeof OutcomeSchema>>
 
-export const DecisionBudgetSchema = z.strictObject({
-  policy_id: z.string(),
-  unit: z.string(),
-  amount: z.number().nullable(),
-  period: z.enum(BUDGET_PERIODS),
-  starts_at: TimestampSchema.nullable(),
-  resets_at: TimestampSchema.nullable(),
-  remaining: z.number(),
-  over_limit: z.boolean(),
-  reserved: z.boolean(),
-})
-export type DecisionBudget = z.infer<typeof DecisionBudgetSchema>
+export const DecisionBudgetSchema = z
+  .strictObject({
+    policy_id: z.string(),
+    unit: z.string(),
+    amount: z.number().nullable(),
+    period: z.enum(BUDGET_PERIODS),
+    starts_at: TimestampSchema.nullable(),
+    resets_at: TimestampSchema.nullable(),
+    remaining: z.number(),
+    over_limit: z.boolean(),
+    reserved: z.boolean(),
+  })
+  .meta({ id: 'DecisionBudget' })
+export type DecisionBudget = Immutable<z.infer<typeof DecisionBudgetSchema>>
 
 export const ShadowSchema = z
   .strictObject({ policy_id: PolicyIdSchema, effect: z.enum(EFFECTS), rule: z.int() })
   .meta({ id: 'Shadow' })
-export type Shadow = z.infer<typeof ShadowSchema>
+export type Shadow = Immutable<z.infer<typeof ShadowSchema>>
 
 const decisionShape = {
   id: IdSchema('dec'),
@@ -112,7 +121,7 @@ const decisionShape = {
  * action and resource are the ones asked about; anything else, or no answer, stops it.
  */
 export const DecisionSchema = z.strictObject(decisionShape).meta({ id: 'Decision' })
-export type Decision = z.infer<typeof DecisionSchema>
+export type Decision = Immutable<z.infer<typeof DecisionSchema>>
 
 /** A decision as GET and lists answer it: with what was asked, by whom. */
 export const DecisionDetailSchema = z
@@ -120,8 +129,8 @@ export const DecisionDetailSchema = z
     ...decisionShape,
     context: z
       .custom<JsonObject>()
-      .nullable()
-      .meta({ type: ['object', 'null'], additionalProperties: true, description: 'As it was given.' }),
+      .meta({ type: 'object', additionalProperties: true, description: 'As it was given.' })
+      .nullable(),
     request_hash: z
       .string()
       .meta({ description: 'base64url SHA-256 of the JCS form of agent_id, action, resource and context.' }),
@@ -129,4 +138,4 @@ export const DecisionDetailSchema = z
     request_id: z.string(),
   })
   .meta({ id: 'DecisionDetail' })
-export type DecisionDetail = z.infer<typeof DecisionDetailSchema>
+export type DecisionDetail = Immutable<z.infer<typeof DecisionDetailSchema>>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EFFECTS } from './effect.js'
-import { PolicyIdSchema } from './id.js'
+import { IdSchema, PolicyIdSchema } from './id.js'
+import type { Immutable } from './immutable.js'
 import type { Json } from './json.js'
 
 const anyJson = (description: string) => z.custom<Json>((value) => value !== undefined).meta({ description })
@@ -15,7 +16,7 @@ export const FailedConditionSchema = z
     found: z.string().optional().meta({ description: 'Only where unknown: `missing` or the type found.' }),
   })
   .meta({ id: 'FailedCondition' })
-export type FailedCondition = z.infer<typeof FailedConditionSchema>
+export type FailedCondition = Immutable<z.infer<typeof FailedConditionSchema>>
 
 export const RULE_RESULTS = ['matched', 'action', 'resource', 'condition', 'unknown', 'not_reached'] as const
 export type RuleResult = (typeof RULE_RESULTS)[number]
@@ -29,7 +30,7 @@ export const RuleExplanationSchema = z
     failed: z.array(FailedConditionSchema),
   })
   .meta({ id: 'RuleExplanation' })
-export type RuleExplanation = z.infer<typeof RuleExplanationSchema>
+export type RuleExplanation = Immutable<z.infer<typeof RuleExplanationSchema>>
 
 export const PolicyExplanationSchema = z
   .strictObject({
@@ -46,18 +47,24 @@ export const PolicyExplanationSchema = z
     rules: z.array(RuleExplanationSchema),
   })
   .meta({ id: 'PolicyExplanation' })
-export type PolicyExplanation = z.infer<typeof PolicyExplanationSchema>
+export type PolicyExplanation = Immutable<z.infer<typeof PolicyExplanationSchema>>
 
-/** Every policy and rule considered, as of the decision, and the rule that came nearest to a less restrictive effect. */
-export const ExplanationSchema = z
-  .strictObject({
-    decision_id: z.string().nullable().meta({ description: 'Null in a simulation.' }),
-    effect: z.enum(EFFECTS),
-    summary: z.string().meta({ description: 'One sentence.' }),
-    nearest_miss: z
-      .strictObject({ policy_id: PolicyIdSchema, rule: z.int(), failed: z.array(FailedConditionSchema) })
-      .nullable(),
-    policies: z.array(PolicyExplanationSchema),
-  })
-  .meta({ id: 'Explanation' })
-export type Explanation = z.infer<typeof ExplanationSchema>
+const explanationShape = {
+  effect: z.enum(EFFECTS),
+  summary: z.string().meta({ description: 'One sentence.' }),
+  nearest_miss: z
+    .strictObject({ policy_id: PolicyIdSchema, rule: z.int(), failed: z.array(FailedConditionSchema) })
+    .nullable()
+    .meta({ description: 'The rule that came nearest to a less restrictive effect.' }),
+  policies: z.array(PolicyExplanationSchema),
+}
+
+/** Why a request is answered as it is: every policy and rule considered. */
+export const ExplanationSchema = z.strictObject(explanationShape).meta({ id: 'Explanation' })
+export type Explanation = Immutable<z.infer<typeof ExplanationSchema>>
+
+/** The same for a decision, as of that decision and not of today. */
+export const DecisionExplanationSchema = z
+  .strictObject({ decision_id: IdSchema('dec'), ...explanationShape })
+  .meta({ id: 'DecisionExplanation' })
+export type DecisionExplanation = Immutable<z.infer<typeof DecisionExplanationSchema>>

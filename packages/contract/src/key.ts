@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { IdSchema } from './id.js'
+import type { Immutable } from './immutable.js'
+import { isJsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { NameSchema } from './names.js'
 import { AgentPatternSchema } from './pattern.js'
-import { SCOPES, type Scope, UNBINDABLE_SCOPES } from './scopes.js'
+import { SCOPES, UNBINDABLE_SCOPES } from './scopes.js'
 import { TimestampSchema } from './timestamp.js'
 
 export const ScopeSchema = z.enum(SCOPES)
@@ -20,19 +22,22 @@ export const KeyCreateSchema = z
       .meta({ description: 'Binds the key to the agents that match; any agent when absent.' }),
     expires_at: TimestampSchema.nullish(),
   })
-  .superRefine(({ scopes, agents }, ctx) => {
-    if (!agents) return
-    for (const [index, scope] of scopes.entries()) {
-      if (UNBINDABLE_SCOPES.includes(scope))
-        ctx.addIssue({
-          code: 'custom',
-          path: ['scopes', index],
-          message: 'cannot be held by a key that is bound to agents',
-        })
-    }
-  })
+  .superRefine(
+    ({ scopes }, ctx) => {
+      for (const [index, scope] of scopes.entries()) {
+        if (UNBINDABLE_SCOPES.includes(scope))
+          ctx.addIssue({
+            code: 'custom',
+            path: ['scopes', index],
+            message: 'cannot be held by a key that is bound to agents',
+          })
+      }
+    },
+    // Beside the faults of other members, wherever there are scopes and agents to compare.
+    { when: ({ value }) => isJsonObject(value) && Array.isArray(value.scopes) && Array.isArray(value.agents) },
+  )
   .meta({ id: 'KeyCreate', title: 'Key' })
-export type KeyCreate = z.infer<typeof KeyCreateSchema>
+export type KeyCreate = Immutable<z.infer<typeof KeyCreateSchema>>
 
 export const KeyRotateSchema = z
   .strictObject({
@@ -46,7 +51,7 @@ export const KeyRotateSchema = z
       }),
   })
   .meta({ id: 'KeyRotate', title: 'Rotation' })
-export type KeyRotate = z.infer<typeof KeyRotateSchema>
+export type KeyRotate = Immutable<z.infer<typeof KeyRotateSchema>>
 
 const keyShape = {
   id: IdSchema('key'),
@@ -62,15 +67,10 @@ const keyShape = {
 }
 
 export const KeySchema = z.strictObject(keyShape).meta({ id: 'Key' })
-export type Key = z.infer<typeof KeySchema>
+export type ApiKey = Immutable<z.infer<typeof KeySchema>>
 
 /** A key with its secret: only in the first answer of create and rotate. */
 export const KeyWithSecretSchema = z
   .strictObject({ ...keyShape, key: z.string().meta({ description: 'The secret. Shown this once.' }) })
   .meta({ id: 'KeyWithSecret' })
-export type KeyWithSecret = z.infer<typeof KeyWithSecretSchema>
-
-/** Whether a set of scopes holds the one asked for; `*` holds all. */
-export function hasScope(scopes: readonly Scope[], scope: Scope): boolean {
-  return scopes.includes(scope) || scopes.includes('*')
-}
+export type ApiKeyWithSecret = Immutable<z.infer<typeof KeyWithSecretSchema>>

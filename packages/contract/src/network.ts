@@ -1,46 +1,38 @@
-/** An IP address as the number that it is. */
-export interface Address {
-  readonly family: 4 | 6
-  readonly bits: bigint
+/** An IPv4 address as 2 groups of 16 bits or an IPv6 address as 8; the number of groups tells the family. */
+export type Address = readonly number[]
+
+/** All addresses that share their first `bits` bits with `base`. */
+export interface Network {
+  readonly base: Address
+  readonly bits: number
 }
 
-/** All addresses that share the first `prefix` bits with `bits`. */
-export interface Network extends Address {
-  readonly prefix: number
-}
+// Eight groups with a dotted tail; nothing longer is worth taking apart.
+const LONGEST_ADDRESS = 45
 
-const MAPPED_IPV4 = 0xffffn
-
-function parseIpv4(text: string): bigint | null {
+function parseIpv4(text: string): Address | null {
   const parts = text.split('.')
-  if (parts.length !== 4) return null
-  let bits = 0n
-  for (const part of parts) {
-    if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return null
-    bits = (bits << 8n) | BigInt(part)
-  }
-  return bits
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9][0-9]{0,2})$/.test(part) && Number(part) <= 255))
+    return null
+  const [a, b, c, d] = parts.map(Number) as [number, number, number, number]
+  return [a * 256 + b, c * 256 + d]
 }
 
-/** The 16-bit groups of one side of `::`; an IPv4 address may stand for the last two of the whole text. */
-function parseGroups(text: string, isLast: boolean): bigint[] | null {
+/** The groups of one side of `::`; an IPv4 address may stand for the last two of the whole text. */
+function parseGroups(text: string, isLastSide: boolean): readonly number[] | null {
   if (text === '') return []
-  const groups: bigint[] = []
   const parts = text.split(':')
+  const groups: number[] = []
   for (const [index, part] of parts.entries()) {
-    if (isLast && index === parts.length - 1 && part.includes('.')) {
-      const ipv4 = parseIpv4(part)
-      if (ipv4 === null) return null
-      groups.push(ipv4 >> 16n, ipv4 & 0xffffn)
-    } else {
-      if (!/^[0-9A-Fa-f]{1,4}$/.test(part)) return null
-      groups.push(BigInt(`0x${part}`))
-    }
+    const ipv4 = isLastSide && index === parts.length - 1 && part.includes('.') ? parseIpv4(part) : null
+    if (ipv4 !== null) groups.push(...ipv4)
+    else if (/^[0-9A-Fa-f]{1,4}$/.test(part)) groups.push(Number.parseInt(part, 16))
+    else return null
   }
   return groups
 }
 
-function parseIpv6(text: string): bigint | null {
+function parseIpv6(text: string): Address | null {
   const sides = text.split('::')
   if (sides.length > 2) return null
   const [head = '', tail] = sides
@@ -49,36 +41,36 @@ function parseIpv6(text: string): bigint | null {
   if (left === null || right === null) return null
   const gap = 8 - left.length - right.length
   if (tail === undefined ? gap !== 0 : gap < 1) return null
-  return [...left, ...new Array<bigint>(gap).fill(0n), ...right].reduce((bits, group) => (bits << 16n) | group, 0n)
+  return [...left, ...new Array<number>(gap).fill(0), ...right]
 }
 
-/** Reads an address; `::ffff:a.b.c.d` is the IPv4 address a.b.c.d. Null for a text that is none (leading zeros, a zone). */
+function isMappedIpv4(address: Address): boolean {
+  return address[5] === 0xffff && address.slice(0, 5).every((group) => group === 0)
+}
+
+/** Reads an address; `::ffff:a.b.c.d` is the IPv4 address a.b.c.d. Null for a text that is none: leading zeros, a zone, a port. */
 export function parseAddress(text: string): Address | null {
-  // The longest IPv6 text has 45 characters; nothing longer is worth taking apart.
-  if (text.length > 45) return null
-  if (!text.includes(':')) {
-    const bits = parseIpv4(text)
-    return bits === null ? null : { family: 4, bits }
-  }
-  const bits = parseIpv6(text)
-  if (bits === null) return null
-  return bits >> 32n === MAPPED_IPV4 ? { family: 4, bits: bits & 0xffffffffn } : { family: 6, bits }
+  if (text.length > LONGEST_ADDRESS) return null
+  if (!text.includes(':')) return parseIpv4(text)
+  const address = parseIpv6(text)
+  return address !== null && isMappedIpv4(address) ? address.slice(6) : address
 }
 
-/** Reads `address/prefix`. Null for a text that is none, and for an IPv4 network written as IPv6. */
+/** Reads `address/prefix`. Null for a text that is none, and for an IPv4 network that is written as IPv6. */
 export function parseNetwork(text: string): Network | null {
-  const slash = text.indexOf('/')
-  const prefixText = text.slice(slash + 1)
-  if (slash < 0 || !/^(0|[1-9]\d{0,2})$/.test(prefixText)) return null
-  const addressText = text.slice(0, slash)
-  const address = parseAddress(addressText)
-  if (address === null || (address.family === 4 && addressText.includes(':'))) return null
-  const prefix = Number(prefixText)
-  return prefix <= (address.family === 4 ? 32 : 128) ? { ...address, prefix } : null
+  const [addressText = '', bitsText = '', ...rest] = text.split('/', 3)
+  const base = parseAddress(addressText)
+  if (base === null || rest.length > 0 || !/^(0|[1-9][0-9]{0,2})$/.test(bitsText)) return null
+  if (base.length === 2 && addressText.includes(':')) return null
+  const bits = Number(bitsText)
+  return bits <= base.length * 16 ? { base, bits } : null
 }
 
 /** Whether an address lies in a network; never in one of the other family. */
-export function isInNetwork(address: Address, network: Network): boolean {
-  const hostBits = BigInt((network.family === 4 ? 32 : 128) - network.prefix)
-  return address.family === network.family && address.bits >> hostBits === network.bits >> hostBits
+export function isInNetwork(address: Address, { base, bits }: Network): boolean {
+  if (address.length !== base.length) return false
+  return base.every((group, index) => {
+    const free = Math.min(16, Math.max(0, (index + 1) * 16 - bits))
+    return address[index]! >>> free === group >>> free
+  })
 }

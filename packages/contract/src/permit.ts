@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 
 export const RedeemSchema = z
   .strictObject({ permit_token: z.string().min(1) })
   .meta({ id: 'Redeem', title: 'Redemption' })
-export type Redeem = z.infer<typeof RedeemSchema>
+export type Redeem = Immutable<z.infer<typeof RedeemSchema>>
 
 /** The claims of a permit. `iat` and `exp` are seconds since 1970. */
 export const PermitClaimsSchema = z
@@ -26,7 +27,7 @@ export const PermitClaimsSchema = z
     audit: z.strictObject({ log: z.string(), index: z.int().min(0), leaf: z.string() }),
   })
   .meta({ id: 'PermitClaims' })
-export type PermitClaims = z.infer<typeof PermitClaimsSchema>
+export type PermitClaims = Immutable<z.infer<typeof PermitClaimsSchema>>
 
 /** The public keys that verify permits (RFC 7517), each an Ed25519 key. */
 export const JwksSchema = z
@@ -43,4 +44,4 @@ export const JwksSchema = z
     ),
   })
   .meta({ id: 'Jwks' })
-export type Jwks = z.infer<typeof JwksSchema>
+export type Jwks = Immutable<z.infer<typeof JwksSchema>>

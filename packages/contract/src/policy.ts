@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { type Budget, BudgetSchema, withBudgetDefaults } from './budget.js'
 import { ConditionsSchema } from './conditions.js'
 import { orMissing } from './detail.js'
-import { EFFECTS } from './effect.js'
+import { EFFECTS, type Effect } from './effect.js'
 import { IdSchema } from './id.js'
+import type { Immutable } from './immutable.js'
+import { isJsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { NameSchema, textOf } from './names.js'
 import { ActionPatternSchema, AgentPatternSchema, ResourcePatternSchema } from './pattern.js'
@@ -24,15 +26,11 @@ export const RuleSchema = z
   .refine((rule) => rule.on_unknown === undefined || rule.effect === 'deny' || rule.effect === 'review', {
     path: ['on_unknown'],
     error: 'is for deny and review rules only',
-    when: ({ value }) => isRuleOfKnownEffect(value),
+    // Beside the faults of other members, wherever there is an effect to compare with.
+    when: ({ value }) => isJsonObject(value) && EFFECTS.includes(value.effect as Effect),
   })
   .meta({ id: 'Rule', title: 'Rule' })
-export type Rule = Readonly<z.infer<typeof RuleSchema>>
-
-/** The check of `on_unknown` runs beside the faults of other members, and only where there is an effect to check it against. */
-function isRuleOfKnownEffect(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && EFFECTS.includes((value as Rule).effect)
-}
+export type Rule = Immutable<z.infer<typeof RuleSchema>>
 
 const documentShape = {
   name: NameSchema,
@@ -91,17 +89,17 @@ export const PolicyDocumentSchema = z
   .transform(({ id, ...sent }): PolicyDocument => withoutAdded(sent))
 
 /** A policy of a simulation: as sent with POST, with the `id` that it is to have there. */
-export interface DraftPolicy extends PolicyDocument {
+export interface SimulatedPolicy extends PolicyDocument {
   readonly id?: string
 }
-export const DraftPolicySchema = z
+export const SimulatedPolicySchema = z
   .strictObject({
     ...documentShape,
     id: textOf(1, LIMITS.policyIdLength).exactOptional(),
     ...addedShape,
   })
   .meta({ title: 'Policy' })
-  .transform((sent): DraftPolicy => withoutAdded(sent))
+  .transform((sent): SimulatedPolicy => withoutAdded(sent))
 
 /** A policy with every default filled in; what was not set and has no fixed default stays absent. */
 export type CompletePolicyDocument = PolicyDocument & Required<Pick<PolicyDocument, 'priority' | 'enabled' | 'mode'>>
@@ -128,7 +126,7 @@ export const WarningSchema = z
     message: z.string(),
   })
   .meta({ id: 'Warning' })
-export type Warning = z.infer<typeof WarningSchema>
+export type Warning = Immutable<z.infer<typeof WarningSchema>>
 
 /** A policy as the server gives it; it can be sent back by PUT. */
 export const PolicySchema = z
@@ -145,7 +143,7 @@ export const PolicySchema = z
     warnings: z.array(WarningSchema),
   })
   .meta({ id: 'Policy' })
-export type Policy = z.infer<typeof PolicySchema>
+export type Policy = Immutable<z.infer<typeof PolicySchema>>
 
 /** A revision is the policy as it was then. */
 export const PolicyRevisionSchema = PolicySchema
@@ -154,4 +152,4 @@ export type PolicyRevision = Policy
 export const PolicyValidationSchema = z
   .strictObject({ valid: z.boolean(), errors: z.array(FieldErrorSchema), warnings: z.array(WarningSchema) })
   .meta({ id: 'PolicyValidation' })
-export type PolicyValidation = z.infer<typeof PolicyValidationSchema>
+export type PolicyValidation = Immutable<z.infer<typeof PolicyValidationSchema>>

@@ -4,13 +4,14 @@ import { DecisionRequestSchema } from './decision-request.js'
 import { EFFECTS } from './effect.js'
 import { ExplanationSchema } from './explanation.js'
 import { PolicyIdSchema } from './id.js'
-import { DraftPolicySchema } from './policy.js'
+import type { Immutable } from './immutable.js'
+import { SimulatedPolicySchema } from './policy.js'
 
 /** `policies` replaces the stored set; null or absent asks the stored one. */
 export const SimulateRequestSchema = z
-  .strictObject({ request: DecisionRequestSchema, policies: z.array(DraftPolicySchema).nullish() })
+  .strictObject({ request: DecisionRequestSchema, policies: z.array(SimulatedPolicySchema).nullish() })
   .meta({ id: 'SimulateRequest', title: 'Simulation' })
-export type SimulateRequest = z.infer<typeof SimulateRequestSchema>
+export type SimulateRequest = Immutable<z.infer<typeof SimulateRequestSchema>>
 
 /** What would be decided. Nothing is stored, no permit is made, balances are only read. */
 export const SimulateResponseSchema = z
@@ -25,4 +26,4 @@ export const SimulateResponseSchema = z
     explanation: ExplanationSchema,
   })
   .meta({ id: 'SimulateResponse' })
-export type SimulateResponse = z.infer<typeof SimulateResponseSchema>
+export type SimulateResponse = Immutable<z.infer<typeof SimulateResponseSchema>>

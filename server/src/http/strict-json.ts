@@ -1,0 +1,248 @@
+/**
+ * Reads the bytes of a request body as strict JSON: one text, one meaning. What two parsers could read differently
+ * (a key given twice, a number that no double holds, half a surrogate pair) is refused, and what reaches for a prototype.
+ * Linear in the size of the body; nesting is bounded before it is followed.
+ * Source: docs/reference/http.md "Strict JSON"; RFC 8259.
+ */
+import type { Json } from '@countersign/contract'
+
+export interface StrictJsonOptions {
+  /** How many objects and arrays may stand inside one another. */
+  readonly maxDepth: number
+}
+
+/** `detail` says where and what, such as `Line 1, column 31: the key "amount" is given twice.` */
+export type StrictJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly detail: string }
+
+/** A place in the text that is not strict JSON. */
+class Fault extends Error {
+  constructor(
+    readonly offset: number,
+    readonly what: string,
+  ) {
+    super(what)
+  }
+}
+
+const SHOWN_KEY_LENGTH = 40
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+const HEX4 = /^[0-9A-Fa-f]{4}$/
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const SPACE = 0x20
+const BYTE_ORDER_MARK = 0xfeff
+
+/** A key as a person may safely read it in a log or a terminal. */
+function shown(key: string): string {
+  const text = key.length > SHOWN_KEY_LENGTH ? `${key.slice(0, SHOWN_KEY_LENGTH)}…` : key
+  return JSON.stringify(text).replace(
+    /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  )
+}
+
+class Reader {
+  private at = 0
+
+  constructor(
+    private readonly text: string,
+    private readonly maxDepth: number,
+  ) {}
+
+  readDocument(): Json {
+    if (this.text.charCodeAt(0) === BYTE_ORDER_MARK) throw new Fault(0, 'a byte order mark is not allowed')
+    this.skipSpace()
+    if (this.at === this.text.length) throw new Fault(this.at, 'the body is empty')
+    const value = this.readValue(0)
+    this.skipSpace()
+    if (this.at < this.text.length) throw new Fault(this.at, 'there is something after the end of the value')
+    return value
+  }
+
+  private readValue(depth: number): Json {
+    switch (this.text.charCodeAt(this.at)) {
+      case QUOTE:
+        return this.readString()
+      case OPEN_BRACE:
+        return this.readObject(this.deeper(depth))
+      case OPEN_BRACKET:
+        return this.readArray(this.deeper(depth))
+      case 0x74: // t
+        return this.readWord('true', true)
+      case 0x66: // f
+        return this.readWord('false', false)
+      case 0x6e: // n
+        return this.readWord('null', null)
+      default:
+        return this.readNumber()
+    }
+  }
+
+  private deeper(depth: number): number {
+    if (depth === this.maxDepth) throw new Fault(this.at, `more than ${depth} objects and arrays inside one another`)
+    return depth + 1
+  }
+
+  private readObject(depth: number): Json {
+    const object: { [key: string]: Json } = {}
+    this.at++
+    if (this.closes(CLOSE_BRACE)) return object
+    for (;;) {
+      this.readMember(object, depth)
+      if (this.closes(CLOSE_BRACE)) return object
+      this.expect(COMMA, 'a comma or } is expected')
+    }
+  }
+
+  /** A plain assignment makes an own property, because `__proto__`, the one key with a setter, is refused. */
+  private readMember(object: { [key: string]: Json }, depth: number): void {
+    this.skipSpace()
+    const start = this.at
+    if (this.text.charCodeAt(start) !== QUOTE) throw new Fault(start, 'a key in double quotes is expected')
+    const key = this.readString()
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype')
+      throw new Fault(start, `the key ${shown(key)} is not allowed`)
+    if (Object.hasOwn(object, key)) throw new Fault(start, `the key ${shown(key)} is given twice`)
+    this.expect(COLON, 'a colon is expected')
+    this.skipSpace()
+    object[key] = this.readValue(depth)
+  }
+
+  private readArray(depth: number): Json {
+    const array: Json[] = []
+    this.at++
+    if (this.closes(CLOSE_BRACKET)) return array
+    for (;;) {
+      this.skipSpace()
+      array.push(this.readValue(depth))
+      if (this.closes(CLOSE_BRACKET)) return array
+      this.expect(COMMA, 'a comma or ] is expected')
+    }
+  }
+
+  private readString(): string {
+    const { text } = this
+    const open = this.at
+    let start = open + 1
+    let value = ''
+    for (let at = start; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (code === QUOTE) {
+        this.at = at + 1
+        if (start === open + 1) return text.slice(start, at)
+        value += text.slice(start, at)
+        if (LONE_SURROGATE.test(value)) throw new Fault(open, 'the string holds half a surrogate pair')
+        return value
+      }
+      if (code === BACKSLASH) {
+        value += text.slice(start, at) + this.readEscape(at)
+        at += text[at + 1] === 'u' ? 5 : 1
+        start = at + 1
+      } else if (code < SPACE) throw new Fault(at, 'a control character in a string has to be escaped')
+    }
+    throw new Fault(text.length, 'the string has no end')
+  }
+
+  private readEscape(at: number): string {
+    const letter = this.text[at + 1] ?? ''
+    if (letter !== 'u') {
+      const character = Object.hasOwn(ESCAPES, letter) ? ESCAPES[letter] : undefined
+      if (character === undefined) throw new Fault(at, 'this escape is not known')
+      return character
+    }
+    const digits = this.text.slice(at + 2, at + 6)
+    if (!HEX4.test(digits)) throw new Fault(at, '\\u needs four hexadecimal digits')
+    return String.fromCharCode(Number.parseInt(digits, 16))
+  }
+
+  private readNumber(): number {
+    NUMBER.lastIndex = this.at
+    const digits = NUMBER.exec(this.text)?.[0]
+    if (digits === undefined) throw new Fault(this.at, 'a value is expected')
+    const value = Number(digits)
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
+      throw new Fault(this.at, 'the number is too large to be held exactly')
+    this.at += digits.length
+    return value
+  }
+
+  private readWord<Word extends Json>(word: string, value: Word): Word {
+    if (!this.text.startsWith(word, this.at)) throw new Fault(this.at, 'a value is expected')
+    this.at += word.length
+    return value
+  }
+
+  private closes(bracket: number): boolean {
+    this.skipSpace()
+    if (this.text.charCodeAt(this.at) !== bracket) return false
+    this.at++
+    return true
+  }
+
+  private expect(mark: number, what: string): void {
+    this.skipSpace()
+    if (this.text.charCodeAt(this.at) !== mark) throw new Fault(this.at, what)
+    this.at++
+  }
+
+  private skipSpace(): void {
+    for (;;) {
+      const code = this.text.charCodeAt(this.at)
+      if (code !== SPACE && code !== 0x0a && code !== 0x0d && code !== 0x09) return
+      this.at++
+    }
+  }
+}
+
+function detailAt(before: string, what: string): string {
+  const line = before.split('\n').length
+  const column = before.length - before.lastIndexOf('\n')
+  return `Line ${line}, column ${column}: ${what}.`
+}
+
+/** The text before the first bytes that are not UTF-8. */
+function textBeforeInvalidBytes(bytes: Uint8Array): string {
+  const repaired = Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
+  const end = bytes.findIndex((byte, index) => byte !== repaired[index])
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, end), { stream: true })
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** Reads a whole body. Objects have own data properties only; every number is the double nearest to its text. */
+export function parseStrictJson(bytes: Uint8Array, { maxDepth }: StrictJsonOptions): StrictJson {
+  const text = decode(bytes)
+  if (text === null) return { ok: false, detail: detailAt(textBeforeInvalidBytes(bytes), 'the text is not UTF-8') }
+  try {
+    return { ok: true, value: new Reader(text, maxDepth).readDocument() }
+  } catch (err) {
+    if (!(err instanceof Fault)) throw err
+    return { ok: false, detail: detailAt(text.slice(0, err.offset), err.what) }
+  }
+}
