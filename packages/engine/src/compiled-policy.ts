@@ -74,6 +74,11 @@ export function effectOf(rule: CompiledRule, truth: Truth): Effect | null {
   return truth === UNKNOWN && rule.deniesUnknown ? 'deny' : null
 }
 
+/** Whether an unknown makes the rule a match that denies: omitting a fact dodges neither a deny nor a review. */
+export function isUnknownDenied(rule: Rule): boolean {
+  return (rule.effect === 'deny' || rule.effect === 'review') && rule.on_unknown !== 'skip'
+}
+
 function compileRule(policy: CompiledPolicy, index: number, rule: Rule): CompiledRule {
   const isAnyResource = rule.resource === undefined || matchesEverything(rule.resource)
   return {
@@ -84,6 +89,6 @@ function compileRule(policy: CompiledPolicy, index: number, rule: Rule): Compile
     action: compilePattern(rule.action),
     resource: isAnyResource ? null : compilePattern(rule.resource as string),
     program: compileConditions(rule.conditions),
-    deniesUnknown: (rule.effect === 'deny' || rule.effect === 'review') && rule.on_unknown !== 'skip',
+    deniesUnknown: isUnknownDenied(rule),
   }
 }

@@ -1,11 +1,17 @@
-import type { Conditions, Json, OperatorObject, Scalar } from '@countersign/contract'
-import { isInNetwork, type Network, parseAddress, parseNetwork } from './address.js'
+import {
+  type Conditions,
+  isInNetwork,
+  type Json,
+  type Network,
+  type Operator,
+  parseAddress,
+  parseNetwork,
+  type Scalar,
+} from '@countersign/contract'
 import { type Path, parsePath, readPath } from './path.js'
 import { compilePattern, matchesPattern, type Pattern } from './pattern.js'
 import type { EngineRequest, Facts } from './request.js'
 import { FALSE, not, TRUE, type Truth, truthOf, UNKNOWN } from './truth.js'
-
-export type Operator = keyof OperatorObject
 
 /** Above this many items a set is faster than a walk through the list. */
 const WALKED_ITEMS = 8
@@ -31,7 +37,7 @@ export function compileTest(path: string, operator: Operator, written: Json): Co
     ref: isReference(written) ? parsePath(written.$ref) : null,
     items: isList && written.length > WALKED_ITEMS ? new Set(written) : null,
     pattern: operator === '$like' ? compilePattern(written as string) : null,
-    networks: operator === '$cidr' ? [written as string | string[]].flat().map(parseNetwork) : [],
+    networks: operator === '$cidr' ? [written as string | string[]].flat().map(networkOf) : [],
   }
 }
 
@@ -42,8 +48,12 @@ export function operatorsOf(member: Conditions[string]): [Operator, Json][] {
 
 /** Whether the test holds for this request: `unknown` whenever the two sides cannot be compared. */
 export function holds(test: ConditionTest, request: EngineRequest, facts: Facts): Truth {
-  const value = readPath(test.path, request, facts)
   const operand = test.ref === null ? test.written : readPath(test.ref, request, facts)
+  return compareSides(test, readPath(test.path, request, facts), operand)
+}
+
+/** Whether the test holds between a value at its path and a right-hand side. */
+export function compareSides(test: ConditionTest, value: Json | undefined, operand: Json | undefined): Truth {
   switch (test.operator) {
     case '$eq':
       return isEqual(value, operand)
@@ -72,6 +82,12 @@ export function holds(test: ConditionTest, request: EngineRequest, facts: Facts)
 /** Whether the value is a string, a number or a boolean: what can be compared. */
 export function isScalar(value: Json | undefined): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+function networkOf(written: string): Network {
+  const network = parseNetwork(written)
+  if (network === null) throw new TypeError(`${written} is not a network`)
+  return network
 }
 
 function isReference(written: Json): written is { $ref: string } {

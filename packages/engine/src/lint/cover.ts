@@ -1,0 +1,76 @@
+import type { Json, Scalar } from '@countersign/contract'
+import { compareSides, isScalar } from '../condition-test.js'
+import { coversPattern } from '../pattern.js'
+import { TRUE } from '../truth.js'
+import type { Conjunction, Leaf } from './leaf.js'
+import type { LintedRule } from './linted-rule.js'
+
+/**
+ * Whether an earlier rule decides every request that a later one would decide. Never true where it does not hold; it can
+ * miss covers that take more than comparing condition with condition.
+ */
+export function coversRule(earlier: LintedRule, later: LintedRule): boolean {
+  if (!coversPattern(earlier.action, later.action)) return false
+  if (earlier.resource !== null) {
+    if (later.resource === null || !coversPattern(earlier.resource, later.resource)) return false
+  }
+  if (later.decidesUnknown && !earlier.decidesUnknown && canBeUnknown(earlier)) return false
+  return isImplied(earlier.conjunctions[0], later.conjunctions[0])
+}
+
+function canBeUnknown({ resource, conjunctions: [own] }: LintedRule): boolean {
+  return resource !== null || own.groups.length > 0 || own.leaves.some(({ operator }) => operator !== '$exists')
+}
+
+/** Whether each part of `wide` follows from a part of `narrow`: true from true, and never false where that is unknown. */
+function isImplied(wide: Conjunction, narrow: Conjunction): boolean {
+  return (
+    wide.leaves.every((leaf) => narrow.leaves.some((other) => follows(leaf, other))) &&
+    wide.groups.every((group) => narrow.groups.includes(group))
+  )
+}
+
+function follows(wide: Leaf, narrow: Leaf): boolean {
+  if (wide.path !== narrow.path) return false
+  if (wide.essence === narrow.essence) return true
+  const values = valuesOf(narrow)
+  if (values !== null) return isOfOneType(wide, values) && values.every((value) => isTrueFor(wide, value))
+  return isWiderBound(wide, narrow)
+}
+
+/** The only values for which the leaf holds, when it names them. */
+function valuesOf({ operator, operand }: Leaf): readonly Scalar[] | null {
+  if (operator === '$eq' && isScalar(operand)) return [operand]
+  return operator === '$in' && Array.isArray(operand) ? (operand as Scalar[]) : null
+}
+
+/** Both sides are unknown for the same values only when all that they name has one type. */
+function isOfOneType(wide: Leaf, values: readonly Scalar[]): boolean {
+  const named: readonly Json[] | null = isBound(wide) ? [wide.operand] : valuesOf(wide)
+  return named !== null && new Set([...named, ...values].map((value) => typeof value)).size === 1
+}
+
+function isTrueFor(leaf: Leaf, value: Scalar): boolean {
+  return compareSides(leaf.test, value, leaf.operand) === TRUE
+}
+
+function isBound({ operator, operand }: Leaf): boolean {
+  return operator in BOUNDS && isScalar(operand)
+}
+
+const BOUNDS: Readonly<Record<string, { direction: 'below' | 'above'; isStrict: boolean }>> = {
+  $lt: { direction: 'below', isStrict: true },
+  $lte: { direction: 'below', isStrict: false },
+  $gt: { direction: 'above', isStrict: true },
+  $gte: { direction: 'above', isStrict: false },
+}
+
+/** `$lte 100` follows from `$lt 100` and from `$lte 50`. */
+function isWiderBound(wide: Leaf, narrow: Leaf): boolean {
+  if (!isBound(wide) || !isBound(narrow) || typeof wide.operand !== typeof narrow.operand) return false
+  const one = BOUNDS[wide.operator]
+  const other = BOUNDS[narrow.operator]
+  if (one === undefined || other === undefined || one.direction !== other.direction) return false
+  if (wide.operand === narrow.operand) return other.isStrict || !one.isStrict
+  return isTrueFor(wide, narrow.operand as Scalar)
+}

@@ -1,0 +1,70 @@
+import { type Conditions, type Json, type Operator, type Rule, toPointer } from '@countersign/contract'
+import { type ConditionTest, compileTest, operatorsOf } from '../condition-test.js'
+import { canonical } from './canonical.js'
+
+/** One operator of a rule's conditions, and where it is written. */
+export interface Leaf {
+  readonly path: string
+  readonly operator: Operator
+  readonly operand: Json
+  readonly test: ConditionTest
+  /** The same text for leaves that ask the same. */
+  readonly essence: string
+  /** JSON pointer to the operator in the policy. */
+  readonly pointer: string
+  /** Whether it stands under an odd number of `$not`. */
+  readonly isNegated: boolean
+}
+
+/** Conditions that have to hold together: the operators of one object and of the `$and` groups in it. */
+export interface Conjunction {
+  readonly leaves: Leaf[]
+  /** The `$or` and `$not` members, each as one text that is the same for groups that ask the same. */
+  readonly groups: string[]
+}
+
+/** All conjunctions in the conditions of a rule; the first one is the rule's own, the others lie in its groups. */
+export function conjunctionsOf(rule: Rule, index: number): [Conjunction, ...Conjunction[]] {
+  const own: Conjunction = { leaves: [], groups: [] }
+  const found: [Conjunction, ...Conjunction[]] = [own]
+  if (rule.conditions !== undefined) {
+    collect({ found, into: own, isNegated: false }, rule.conditions, ['rules', index, 'conditions'])
+  }
+  return found
+}
+
+interface Walk {
+  readonly found: Conjunction[]
+  readonly into: Conjunction
+  readonly isNegated: boolean
+}
+
+function collect(walk: Walk, conditions: Conditions, place: readonly PropertyKey[]): void {
+  for (const [key, member] of Object.entries(conditions)) {
+    const here = [...place, key]
+    if (key === '$and') for (const [at, item] of (member as Conditions[]).entries()) collect(walk, item, [...here, at])
+    else if (key === '$or')
+      for (const [at, item] of (member as Conditions[]).entries()) branch(walk, item, [...here, at])
+    else if (key === '$not') branch({ ...walk, isNegated: !walk.isNegated }, member as Conditions, here)
+    else for (const [operator, operand] of operatorsOf(member)) addLeaf(walk, key, operator, operand, here)
+    if (key === '$or' || key === '$not') walk.into.groups.push(canonical({ [key]: member }))
+  }
+}
+
+function branch(walk: Walk, conditions: Conditions, place: readonly PropertyKey[]): void {
+  const into: Conjunction = { leaves: [], groups: [] }
+  walk.found.push(into)
+  collect({ ...walk, into }, conditions, place)
+}
+
+function addLeaf(walk: Walk, path: string, operator: Operator, operand: Json, place: readonly PropertyKey[]): void {
+  walk.into.leaves.push({
+    path,
+    operator,
+    operand,
+    essence: canonical([path, operator, operand]),
+    test: compileTest(path, operator, operand),
+    pointer: toPointer([...place, operator]),
+    isNegated: walk.isNegated,
+  })
+}

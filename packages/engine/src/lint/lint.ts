@@ -1,0 +1,42 @@
+import type { PolicyDocument, Warning } from '@countersign/contract'
+import type { EnginePolicy } from '../compiled-policy.js'
+import { checkPassedBudgets, checkSpendable } from './budget.js'
+import { checkCallerValues } from './caller-values.js'
+import { checkContradictions } from './contradiction.js'
+import { checkExistsInDeny } from './exists-in-deny.js'
+import { prepareRules } from './linted-rule.js'
+import { checkLiterals } from './literal-fit.js'
+import { checkLogAboveDeny } from './log-above-deny.js'
+import { checkReach } from './reach.js'
+
+/** Comparing each rule with each grows with the square of their number: rules beyond these are not compared. */
+const COMPARED_RULES = 500
+/** Warnings are stored with the policy. */
+const MAXIMUM_WARNINGS = 100
+
+/**
+ * What is likely not meant in a validated policy; empty when nothing is. A warning never keeps a policy from being stored.
+ *
+ * `others` are the stored policies apart from this one; they matter only to budgets that are passed by. The first 500
+ * rules are compared with one another, and at most 100 warnings are given, in the order of the checks.
+ *
+ * Source: docs/concepts/policies.md "Warnings".
+ */
+export function lint(policy: PolicyDocument, others: Iterable<EnginePolicy> = []): Warning[] {
+  const rules = prepareRules(policy)
+  const compared = rules.slice(0, COMPARED_RULES)
+  const unreachable = checkReach(compared)
+  const pointers = new Set(unreachable.map(({ pointer }) => pointer))
+  const reachable = rules.filter(({ pointer }) => !pointers.has(pointer))
+  const warnings = [
+    ...unreachable,
+    ...checkContradictions(rules),
+    ...checkLogAboveDeny(compared),
+    ...checkExistsInDeny(rules),
+    ...checkCallerValues(rules),
+    ...checkLiterals(rules),
+    ...checkSpendable(policy, reachable),
+    ...checkPassedBudgets(policy, reachable, others),
+  ]
+  return warnings.slice(0, MAXIMUM_WARNINGS)
+}

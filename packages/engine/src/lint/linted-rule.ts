@@ -1,0 +1,46 @@
+import type { PolicyDocument, Rule } from '@countersign/contract'
+import { isUnknownDenied } from '../compiled-policy.js'
+import { compilePattern, matchesEverything, type Pattern, patternsOverlap } from '../pattern.js'
+import { type Conjunction, conjunctionsOf } from './leaf.js'
+
+/** What a rule is about, conditions aside. */
+export interface RuleScope {
+  readonly rule: Rule
+  readonly index: number
+  /** JSON pointer to the rule in the policy. */
+  readonly pointer: string
+  readonly action: Pattern
+  /** Null when the rule is about any resource and none. */
+  readonly resource: Pattern | null
+}
+
+/** A rule with what the checks need of it. */
+export interface LintedRule extends RuleScope {
+  readonly conjunctions: readonly [Conjunction, ...Conjunction[]]
+  /** Whether an unknown makes this rule a match. */
+  readonly decidesUnknown: boolean
+}
+
+export function scopesOf(policy: PolicyDocument): RuleScope[] {
+  return policy.rules.map((rule, index) => ({
+    rule,
+    index,
+    pointer: `/rules/${index}`,
+    action: compilePattern(rule.action),
+    resource: rule.resource === undefined || matchesEverything(rule.resource) ? null : compilePattern(rule.resource),
+  }))
+}
+
+export function prepareRules(policy: PolicyDocument): LintedRule[] {
+  return scopesOf(policy).map((scope) => ({
+    ...scope,
+    conjunctions: conjunctionsOf(scope.rule, scope.index),
+    decidesUnknown: isUnknownDenied(scope.rule),
+  }))
+}
+
+/** Whether some request can be about the actions and resources of both, conditions aside. */
+export function scopesOverlap(one: RuleScope, other: RuleScope): boolean {
+  if (!patternsOverlap(one.action, other.action)) return false
+  return one.resource === null || other.resource === null || patternsOverlap(one.resource, other.resource)
+}
