@@ -15,6 +15,7 @@ export default defineConfig({
       project('permit', ['packages/permit/{src,test}/**/*.test.ts']),
       project('audit-log', ['packages/audit-log/{src,test}/**/*.test.ts']),
       project('client', ['packages/client/{src,test}/**/*.test.ts']),
+      project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000),
     ],
   },

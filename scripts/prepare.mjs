@@ -1,0 +1,169 @@
+/**
+ * Makes a checkout ready to run: installs and builds what is missing or stale, and nothing when nothing is.
+ *
+ * Runs before anything is installed, so it uses what Node brings along only. Its lines and the output of a failed
+ * command go to stderr: stdout belongs to the program that starts afterwards.
+ */
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { builtFiles, fingerprintOf, installedAsLocked, lockHash, sourceFiles } from './freshness.mjs'
+import { withLock } from './lock.mjs'
+
+const OLDEST_NODE = { major: 20, minor: 19 }
+
+/**
+ * @typedef {[program: string, ...args: string[]]} Command the program `node` stands for the Node that runs this
+ * @typedef {{ install: Command, build: Command }} Commands
+ */
+
+/** @type {Commands} */
+const COMMANDS = {
+  install: ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+  build: ['node', 'node_modules/turbo/bin/turbo', 'run', 'build', '--output-logs=errors-only'],
+}
+
+/**
+ * Installs and builds in `root` where needed. Ends the process with exit code 1 when that fails.
+ * @param {string} root absolute path of the checkout
+ * @param {Commands} [commands]
+ */
+export async function prepare(root, commands = COMMANDS) {
+  refuseOldNode(process.versions.node)
+  if (isInstalled(root) && isBuilt(root)) return
+  await withLock(join(root, '.prepare.lock'), say, async () => {
+    if (!isInstalled(root)) {
+      await run('Installing packages', root, commands.install)
+      writeStamp(installStamp(root), lockHash(root))
+    }
+    if (!isBuilt(root)) {
+      const sources = fingerprintOf(root, sourceFiles(root), 'content')
+      rmSync(buildStamp(root), { force: true })
+      await run('Building', root, commands.build)
+      writeStamp(buildStamp(root), `${sources} ${fingerprintOf(root, builtFiles(root), 'state')}`)
+    }
+  })
+}
+
+/** @param {string} version such as `20.19.0` */
+function refuseOldNode(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > OLDEST_NODE.major || (major === OLDEST_NODE.major && minor >= OLDEST_NODE.minor)) return
+  say(`Countersign needs Node ${OLDEST_NODE.major}.${OLDEST_NODE.minor} or newer; this is Node ${version}.`)
+  process.exit(1)
+}
+
+/** @param {string} root */
+const installStamp = (root) => join(root, 'node_modules', '.countersign', 'installed')
+
+/** @param {string} root */
+const buildStamp = (root) => join(root, 'node_modules', '.countersign', 'built')
+
+/** @param {string} root */
+function isInstalled(root) {
+  if (readStamp(installStamp(root)) === lockHash(root)) return true
+  if (!installedAsLocked(root)) return false
+  writeStamp(installStamp(root), lockHash(root))
+  return true
+}
+
+/** @param {string} root */
+function isBuilt(root) {
+  const stamp = readStamp(buildStamp(root))
+  if (stamp === undefined) return false
+  const [sources, built] = stamp.split(' ')
+  return (
+    sources === fingerprintOf(root, sourceFiles(root), 'content') &&
+    built === fingerprintOf(root, builtFiles(root), 'state')
+  )
+}
+
+/** @param {string} file */
+function readStamp(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {string} content
+ */
+function writeStamp(file, content) {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, content)
+}
+
+/**
+ * Runs a command of the set-up, showing one line with the time it took, or all it printed when it failed.
+ * @param {string} title
+ * @param {string} root
+ * @param {Command} command
+ */
+async function run(title, root, [program, ...args]) {
+  const started = performance.now()
+  process.stderr.write(`${title} … `)
+  const { code, output } = await outputOf(program === 'node' ? process.execPath : program, args, root)
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  if (code === 0) return say(`${seconds} s`)
+  say(`failed after ${seconds} s\n${output}\n${title} failed: ${[program, ...args].join(' ')}`)
+  process.exit(1)
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ * @param {string} cwd
+ * @returns {Promise<{ code: number | null, output: string }>}
+ */
+function outputOf(program, args, cwd) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: process.platform === 'win32',
+    })
+    const stop = endWith(child)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text
+      })
+    }
+    child.once('error', (error) => {
+      output += error.message
+    })
+    child.once('close', (code) => {
+      stop()
+      resolve({ code, output })
+    })
+  })
+}
+
+/**
+ * Hands the signals that end this process on to the child, waits for nothing more and exits as a shell would say it.
+ * @param {import('node:child_process').ChildProcess} child
+ * @returns {() => void} takes the handlers away again
+ */
+function endWith(child) {
+  const codes = { SIGINT: 130, SIGTERM: 143 }
+  const handlers = Object.entries(codes).map(([signal, code]) => {
+    const handler = () => {
+      child.kill(/** @type {NodeJS.Signals} */ (signal))
+      child.once('close', () => process.exit(code))
+    }
+    process.once(signal, handler)
+    return () => process.removeListener(signal, handler)
+  })
+  return () => {
+    for (const remove of handlers) remove()
+  }
+}
+
+/** @param {string} line */
+function say(line) {
+  process.stderr.write(`${line}\n`)
+}

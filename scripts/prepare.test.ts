@@ -1,0 +1,199 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+const PREPARE = fileURLToPath(new URL('prepare.mjs', import.meta.url))
+
+/** Stand-ins that leave the traces of a real installation and a real build, and one line each in `log`. */
+const INSTALL = `
+  const fs = require('node:fs')
+  fs.appendFileSync('log', 'install\\n')
+  fs.rmSync('node_modules', { recursive: true, force: true })
+  fs.mkdirSync('node_modules')
+`
+const BUILD = `
+  const fs = require('node:fs')
+  fs.appendFileSync('log', 'build\\n')
+  fs.mkdirSync('packages/one/dist', { recursive: true })
+  fs.writeFileSync('packages/one/dist/index.js', fs.readFileSync('packages/one/src/index.ts'))
+`
+const FAIL = `console.log('first line'); console.error('the reason'); process.exit(3)`
+
+let root: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'prepare-'))
+  write('package.json', JSON.stringify({ workspaces: ['packages/*', 'server'] }))
+  write('package-lock.json', lockOf({}))
+  write('packages/one/package.json', '{}')
+  write('packages/one/src/index.ts', 'export const one = 1\n')
+})
+
+afterEach(() => {
+  rmSync(root, { recursive: true })
+})
+
+function write(path: string, content: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), content)
+}
+
+function lockOf(packages: Record<string, object>): string {
+  return JSON.stringify({ packages: { '': {}, ...packages } })
+}
+
+/** What was run since the last call. */
+function ran(): string[] {
+  const log = join(root, 'log')
+  const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []
+  rmSync(log, { force: true })
+  return lines
+}
+
+function startPreparing({ install = INSTALL, build = BUILD, nodeArgs = [] as string[] } = {}) {
+  const commands = { install: ['node', '-e', install], build: ['node', '-e', build] }
+  const script = `import(${JSON.stringify(PREPARE)}).then(({ prepare }) =>
+    prepare(${JSON.stringify(root)}, ${JSON.stringify(commands)})).then(() => console.log('ready'))`
+  return spawn(process.execPath, [...nodeArgs, '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function prepare(options: Parameters<typeof startPreparing>[0] = {}) {
+  const child = startPreparing(options)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (text) => {
+    stdout += text
+  })
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
+}
+
+describe('a checkout that was never prepared', () => {
+  it('is installed and built, said on stderr in one line each', async () => {
+    const { code, stdout, stderr } = await prepare()
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'ready\n' })
+    expect(stderr).toMatch(/^Installing packages … \d+\.\d s\nBuilding … \d+\.\d s\n$/)
+    expect(ran()).toEqual(['install', 'build'])
+  })
+
+  it('is not installed again when npm already did so by hand', async () => {
+    const packages = { 'node_modules/a': { version: '1.0.0' }, 'node_modules/mac-only': { optional: true } }
+    write('package-lock.json', lockOf(packages))
+    write('node_modules/.package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' } }))
+    await prepare()
+    expect(ran()).toEqual(['build'])
+  })
+
+  it.each([
+    ['another version', { 'node_modules/a': { version: '1.0.1' } }],
+    ['a package less', {}],
+    ['a package more', { 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { version: '1.0.0' } }],
+  ])('is installed again when node_modules holds %s', async (_, installed) => {
+    write('package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' } }))
+    write('node_modules/.package-lock.json', lockOf(installed))
+    await prepare()
+    expect(ran()).toEqual(['install', 'build'])
+  })
+})
+
+describe('a prepared checkout', () => {
+  beforeEach(async () => {
+    await prepare()
+    ran()
+  })
+
+  it('needs nothing and says nothing', async () => {
+    expect(await prepare()).toEqual({ code: 0, stdout: 'ready\n', stderr: '' })
+    expect(ran()).toEqual([])
+  })
+
+  it.each<[string, string[], () => void]>([
+    ['a source changed', ['build'], () => write('packages/one/src/index.ts', 'export const one = 2\n')],
+    ['a source came', ['build'], () => write('packages/one/src/more/two.ts', 'export const two = 2\n')],
+    ['a source went', ['build'], () => rmSync(join(root, 'packages/one/src/index.ts'))],
+    ['a workspace came', ['build'], () => write('server/package.json', '{}')],
+    ['the output was deleted', ['build'], () => rmSync(join(root, 'packages/one/dist'), { recursive: true })],
+    ['the output was changed', ['build'], () => appendFileSync(join(root, 'packages/one/dist/index.js'), '//')],
+    ['the lock file changed', ['install', 'build'], () => write('package-lock.json', lockOf({ 'node_modules/a': {} }))],
+    ['node_modules was deleted', ['install', 'build'], () => rmSync(join(root, 'node_modules'), { recursive: true })],
+    ['a test changed', [], () => write('packages/one/src/index.test.ts', 'x')],
+    ['a source was written again as it was', [], () => write('packages/one/src/index.ts', 'export const one = 1\n')],
+  ])('runs what is needed when %s', async (_, expected, change) => {
+    change()
+    await prepare({ build: BUILD.replace("fs.readFileSync('packages/one/src/index.ts')", "''") })
+    expect(ran()).toEqual(expected)
+    await prepare()
+    expect(ran()).toEqual([])
+  })
+})
+
+describe('several at once', () => {
+  it('prepare the checkout once and are all ready', async () => {
+    const results = await Promise.all([prepare(), prepare(), prepare()])
+    expect(results.map(({ code, stdout }) => [code, stdout])).toEqual(Array(3).fill([0, 'ready\n']))
+    expect(ran()).toEqual(['install', 'build'])
+    expect(existsSync(join(root, '.prepare.lock'))).toBe(false)
+  })
+
+  it('take over the lock of a process that died', async () => {
+    const dead = spawn(process.execPath, ['-e', ''])
+    await once(dead, 'close')
+    write('.prepare.lock', `${dead.pid}`)
+    const results = await Promise.all([prepare(), prepare()])
+    expect(results.map(({ code }) => code)).toEqual([0, 0])
+    expect(ran()).toEqual(['install', 'build'])
+  })
+})
+
+describe('a failing command', () => {
+  it('shows all it printed, exits 1 and is tried again next time', async () => {
+    const { code, stdout, stderr } = await prepare({ build: FAIL })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('first line')
+    expect(stderr).toContain('the reason')
+    expect(stderr).toContain('Building failed')
+    expect(ran()).toEqual(['install'])
+    expect(existsSync(join(root, '.prepare.lock'))).toBe(false)
+    await prepare()
+    expect(ran()).toEqual(['build'])
+  })
+})
+
+describe('a signal while a command runs', () => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('%s ends the command, frees the lock and exits %i', async (signal, expected) => {
+    const child = startPreparing({
+      install: `${INSTALL}; fs.writeFileSync('pid', String(process.pid)); setInterval(() => {}, 1000)`,
+    })
+    const pid = await vi.waitFor(() => Number(readFileSync(join(root, 'pid'), 'utf8') || expect.fail()), 10_000)
+    child.kill(signal)
+    expect(await once(child, 'close')).toEqual([expected, null])
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+    expect(existsSync(join(root, '.prepare.lock'))).toBe(false)
+  })
+})
+
+describe('an older Node', () => {
+  it.each([
+    ['18.20.4', 1],
+    ['20.18.3', 1],
+    ['20.19.0', 0],
+    ['22.0.0', 0],
+  ])('%s exits %i', async (version, expected) => {
+    const versions = `{ ...process.versions, node: '${version}' }`
+    const pretend = `Object.defineProperty(process, 'versions', { value: ${versions} })`
+    const { code, stderr } = await prepare({ nodeArgs: ['--import', `data:text/javascript,${pretend}`] })
+    expect(code).toBe(expected)
+    if (expected === 1) expect(stderr).toBe(`Countersign needs Node 20.19 or newer; this is Node ${version}.\n`)
+    expect(ran()).toEqual(expected === 1 ? [] : ['install', 'build'])
+  })
+})
