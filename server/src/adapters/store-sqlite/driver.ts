@@ -1,0 +1,110 @@
+/** The only file that touches the database library: plain SQL in, plain rows out. */
+import { pathToFileURL } from 'node:url'
+import Database from 'libsql'
+
+export type SqlValue = string | number | null
+export type Row = Readonly<Record<string, SqlValue>>
+
+type Statement = ReturnType<InstanceType<typeof Database>['prepare']>
+
+/** One connection. Synchronous; a statement is prepared once and kept. */
+export class Connection {
+  readonly #database: InstanceType<typeof Database>
+  readonly #statements = new Map<string, Statement>()
+  #isOpen = true
+
+  private constructor(location: string) {
+    this.#database = new Database(location)
+  }
+
+  static open(path: string): Connection {
+    return new Connection(path)
+  }
+
+  static openReadOnly(path: string): Connection {
+    return new Connection(`${pathToFileURL(path).href}?mode=ro`)
+  }
+
+  /** Runs statements that take no values. */
+  execute(sql: string): void {
+    this.#assertOpen()
+    this.#database.exec(sql)
+  }
+
+  /** The number of rows that changed. */
+  run(sql: string, ...values: readonly SqlValue[]): number {
+    return this.#prepared(sql, values).run(values).changes
+  }
+
+  get(sql: string, ...values: readonly SqlValue[]): Row | undefined {
+    return this.#prepared(sql, values).get(values) as Row | undefined
+  }
+
+  all(sql: string, ...values: readonly SqlValue[]): readonly Row[] {
+    return this.#prepared(sql, values).all(values) as Row[]
+  }
+
+  /** Runs several reads on one state of the database. */
+  snapshot<T>(read: () => T): T {
+    this.run('BEGIN')
+    try {
+      return read()
+    } finally {
+      this.run('COMMIT')
+    }
+  }
+
+  /** All of the work or nothing of it; throws what `work` or the commit threw. */
+  transaction<T>(work: () => T): T {
+    this.run('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.run('COMMIT')
+      return result
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
+  }
+
+  close(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #rollBack(): void {
+    try {
+      this.#database.exec('ROLLBACK')
+    } catch {
+      // SQLite has rolled back by itself (a full disk, a failed read or write).
+    }
+  }
+
+  #prepared(sql: string, values: readonly SqlValue[]): Statement {
+    this.#assertOpen()
+    // The library aborts the whole process on a boolean and stores undefined as null.
+    for (const value of values) {
+      if (value !== null && typeof value !== 'string' && typeof value !== 'number') {
+        throw new TypeError(`A ${typeof value} is no SQL value.`)
+      }
+    }
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  #assertOpen(): void {
+    if (!this.#isOpen) throw new Error('The connection is closed.')
+  }
+}
+
+/** SQLite's own name of what went wrong (`SQLITE_FULL`), when the error came from it. */
+export function sqliteCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
+  return error.code
+}

@@ -1,0 +1,36 @@
+import type { Store } from '../../ports/store.js'
+import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
+import { Connection, sqliteCode } from './driver.js'
+import { configureWriter, migrate } from './schema.js'
+import { SqliteStore } from './sqlite-store.js'
+
+/**
+ * Opens the embedded store in a directory, which it makes when it is missing, and holds the directory until `close`.
+ *
+ * @throws DataDirectoryInUseError, DamagedStoreError, NewerSchemaError, ForeignDatabaseError: nothing was changed.
+ */
+export async function openSqliteStore({ dataDir }: { readonly dataDir: string }): Promise<Store> {
+  const directory = holdDataDirectory(dataDir)
+  try {
+    prepare(directory.databasePath)
+    return new SqliteStore(directory)
+  } catch (error) {
+    directory.release()
+    throw error
+  }
+}
+
+function prepare(path: string): void {
+  const db = Connection.open(path)
+  try {
+    configureWriter(db)
+    migrate(db, path)
+  } catch (error) {
+    const code = sqliteCode(error)
+    if (code?.startsWith('SQLITE_CORRUPT') || code?.startsWith('SQLITE_NOTADB'))
+      throw new DamagedStoreError(path, (error as Error).message, { cause: error })
+    throw error
+  } finally {
+    db.close()
+  }
+}

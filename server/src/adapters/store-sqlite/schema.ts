@@ -1,0 +1,121 @@
+import type { Connection } from './driver.js'
+
+/** Tells our files from other SQLite databases: "CSGN". */
+const APPLICATION_ID = 0x4353474e
+
+const OPEN_SET = Number.MAX_SAFE_INTEGER
+
+/**
+ * What turns a file of each version into one of the next; the first one makes a new file. One that has been released is
+ * never edited. `at_ms` and the like are milliseconds since 1970; `document` is the whole JSON document, the columns
+ * beside it are what is searched.
+ */
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE decisions (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+    status TEXT NOT NULL, expires_ms INTEGER NOT NULL, agent_id TEXT NOT NULL, action TEXT NOT NULL, resource TEXT,
+    effect TEXT NOT NULL, policy_id TEXT NOT NULL, request_hash TEXT NOT NULL, document TEXT NOT NULL,
+    request_context TEXT, request_salt TEXT);
+  CREATE INDEX decisions_by_time ON decisions (at_ms, id);
+  CREATE INDEX decisions_by_agent ON decisions (agent_id, at_ms, id);
+
+  CREATE TABLE policies (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, from_set INTEGER NOT NULL,
+    until_set INTEGER NOT NULL, deleted_at TEXT, document TEXT NOT NULL, UNIQUE (id, version));
+  CREATE UNIQUE INDEX policies_live_by_name ON policies (name) WHERE until_set = ${OPEN_SET};
+  CREATE UNIQUE INDEX policies_live_by_id ON policies (id) WHERE until_set = ${OPEN_SET};
+  CREATE INDEX policies_by_set ON policies (until_set, from_set);
+
+  CREATE TABLE agents (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+    known_at TEXT NOT NULL, is_held INTEGER NOT NULL, document TEXT);
+  CREATE INDEX agents_by_time ON agents (at_ms, id);
+  CREATE TABLE agent_revisions (
+    agent_id TEXT NOT NULL, revision INTEGER NOT NULL, document TEXT NOT NULL, PRIMARY KEY (agent_id, revision));
+  CREATE TABLE sightings (
+    agent_id TEXT PRIMARY KEY, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE keys (id TEXT PRIMARY KEY, version INTEGER NOT NULL, document TEXT NOT NULL);
+  CREATE TABLE key_uses (key_id TEXT PRIMARY KEY, used_at TEXT NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE audit_entries (
+    seq INTEGER PRIMARY KEY, log TEXT NOT NULL, log_index INTEGER NOT NULL, id TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    type TEXT NOT NULL, agent_id TEXT, subject TEXT NOT NULL, document TEXT NOT NULL, UNIQUE (log, log_index));
+  CREATE INDEX audit_entries_by_time ON audit_entries (at_ms, id);
+  CREATE INDEX audit_entries_by_subject ON audit_entries (subject, at_ms, id);
+
+  CREATE TABLE idempotency (
+    seq INTEGER PRIMARY KEY, key_id TEXT NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    status INTEGER NOT NULL, subject TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,
+    UNIQUE (key_id, operation, key));
+  CREATE INDEX idempotency_by_expiry ON idempotency (expires_ms);
+  `,
+  // Each filter of the lists has an index of its own; the rare ones cost a decision nothing when it is written.
+  `
+  CREATE INDEX decisions_by_action ON decisions (action, at_ms, id);
+  CREATE INDEX decisions_by_policy ON decisions (policy_id, at_ms, id);
+  CREATE INDEX decisions_by_request_hash ON decisions (request_hash, at_ms, id);
+  CREATE INDEX decisions_by_resource ON decisions (resource, at_ms, id) WHERE resource IS NOT NULL;
+  CREATE INDEX decisions_by_rare_status ON decisions (status, at_ms, id)
+    WHERE status NOT IN ('authorized', 'denied', 'expired');
+  CREATE INDEX decisions_awaiting_review ON decisions (expires_ms) WHERE status = 'awaiting_review';
+
+  CREATE INDEX audit_entries_by_agent ON audit_entries (agent_id, at_ms, id) WHERE agent_id IS NOT NULL;
+  CREATE INDEX audit_entries_by_type ON audit_entries (type, at_ms, id);
+  `,
+]
+
+export const SCHEMA_VERSION = MIGRATIONS.length
+
+/** The data was written by a newer release of Countersign; this one would misread it. */
+export class NewerSchemaError extends Error {
+  override readonly name = 'NewerSchemaError'
+  constructor(path: string, found: number) {
+    super(
+      `${path} has schema version ${found}, this release knows versions up to ${SCHEMA_VERSION}. ` +
+        'Start the release that wrote it, or a newer one.',
+    )
+  }
+}
+
+/** The file is a database of another program. */
+export class ForeignDatabaseError extends Error {
+  override readonly name = 'ForeignDatabaseError'
+  constructor(path: string) {
+    super(`${path} is a database of another program. Choose another data directory.`)
+  }
+}
+
+/**
+ * Brings the file to the present schema, one transaction a version.
+ *
+ * @throws NewerSchemaError, ForeignDatabaseError
+ */
+export function migrate(db: Connection, path: string): void {
+  const found = readInteger(db, 'user_version')
+  const isNew = found === 0 && db.get('SELECT 1 FROM sqlite_schema') === undefined
+  if (!isNew && readInteger(db, 'application_id') !== APPLICATION_ID) throw new ForeignDatabaseError(path)
+  if (found > SCHEMA_VERSION) throw new NewerSchemaError(path, found)
+  for (const [version, migration] of MIGRATIONS.entries()) {
+    if (version < found) continue
+    db.transaction(() => {
+      db.execute(migration)
+      db.execute(`PRAGMA user_version = ${version + 1}; PRAGMA application_id = ${APPLICATION_ID}`)
+    })
+  }
+}
+
+function readInteger(db: Connection, pragma: string): number {
+  return db.get(`PRAGMA ${pragma}`)?.[pragma] as number
+}
+
+/** Durable against loss of power: with `synchronous = FULL` each commit waits for the disk. */
+export function configureWriter(db: Connection): void {
+  const mode = db.get('PRAGMA journal_mode = WAL')?.journal_mode
+  if (mode !== 'wal')
+    throw new Error(`The file system of the data directory cannot share memory (journal mode ${mode}).`)
+  db.execute('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = 2000')
+}

@@ -1,0 +1,157 @@
+import type { IdempotencyRecord } from '../../ports/documents.js'
+import {
+  type AuditFilter,
+  type CommitResult,
+  type DecisionFilter,
+  type PageRequest,
+  type Store,
+  type StoreRecord,
+  StoreUnavailableError,
+} from '../../ports/store.js'
+import type { DataDirectory } from './data-directory.js'
+import { Connection } from './driver.js'
+import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
+import { listAuditEntries } from './tables/audit-entries.js'
+import { findDecision, listDecisions, listOpenReviews } from './tables/decisions.js'
+import { findIdempotency } from './tables/idempotency.js'
+import { loadKeys, loadKeyUses } from './tables/keys.js'
+import { findSecret } from './tables/meta.js'
+import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './tables/policies.js'
+import { Writer } from './writer.js'
+
+/**
+ * Writes go to the writer's thread, reads to a second connection here. A writer that failed is replaced by the next call
+ * that needs one; commits are refused until `openLog` has told the caller where the log stands now.
+ */
+export class SqliteStore implements Store {
+  readonly #directory: DataDirectory
+  readonly #reader: Connection
+  #writer: Writer
+  #logWriter: Writer | null = null
+  #replacing: Promise<Writer> | null = null
+  #closed: Promise<void> | null = null
+
+  constructor(directory: DataDirectory) {
+    this.#directory = directory
+    this.#reader = Connection.openReadOnly(directory.databasePath)
+    this.#writer = new Writer(directory.databasePath)
+  }
+
+  async commit(records: readonly StoreRecord[]): Promise<CommitResult> {
+    this.#assertOpen()
+    if (this.#logWriter !== this.#writer) throw new StoreUnavailableError('The audit log has to be opened first.')
+    return this.#writer.ask('commit', JSON.stringify(records))
+  }
+
+  async openLog() {
+    const writer = await this.#usableWriter()
+    const log = await writer.ask('openLog', null)
+    this.#logWriter = writer
+    return log
+  }
+
+  findDecision(id: string) {
+    return this.#read((db) => findDecision(db, id))
+  }
+  listDecisions(filter: DecisionFilter, page: PageRequest) {
+    return this.#read((db) => listDecisions(db, filter, page))
+  }
+  listOpenReviews(now: string) {
+    return this.#read((db) => listOpenReviews(db, now))
+  }
+
+  loadPolicies() {
+    return this.#read(loadPolicies)
+  }
+  loadPoliciesOfSet(policySet: number) {
+    return this.#read((db) => loadPoliciesOfSet(db, policySet))
+  }
+  listPolicies(page: PageRequest) {
+    return this.#read((db) => listPolicies(db, page))
+  }
+  listPolicyRevisions(id: string, page: PageRequest) {
+    return this.#read((db) => listPolicyRevisions(db, id, page))
+  }
+
+  loadAgents() {
+    return this.#read(loadAgents)
+  }
+  findAgent(id: string) {
+    return this.#read((db) => findAgent(db, id))
+  }
+  listAgents(agents: readonly string[] | null, page: PageRequest) {
+    return this.#read((db) => listAgents(db, agents, page))
+  }
+  findAgentMetadata(id: string, revision: number) {
+    return this.#read((db) => findAgentMetadata(db, id, revision))
+  }
+
+  loadKeys() {
+    return this.#read(loadKeys)
+  }
+  loadKeyUses() {
+    return this.#read(loadKeyUses)
+  }
+  async saveKeyUses(uses: ReadonlyMap<string, string>): Promise<void> {
+    await (await this.#usableWriter()).ask('saveKeyUses', uses)
+  }
+
+  findIdempotency(name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>, now: string) {
+    return this.#read((db) => findIdempotency(db, name, now))
+  }
+  async purgeIdempotency(now: string): Promise<void> {
+    await (await this.#usableWriter()).ask('purgeIdempotency', now)
+  }
+
+  listAuditEntries(filter: AuditFilter, page: PageRequest) {
+    return this.#read((db) => listAuditEntries(db, filter, page))
+  }
+
+  async secret(name: string): Promise<string> {
+    const known = await this.#read((db) => findSecret(db, name))
+    return known ?? (await this.#usableWriter()).ask('makeSecret', name)
+  }
+
+  async ping(): Promise<void> {
+    await (await this.#usableWriter()).ask('touch', null)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
+    await this.#writer.ask('close', null).catch(() => {})
+    await this.#writer.ended()
+    this.#reader.close()
+    this.#directory.release()
+  }
+
+  async #read<T>(read: (db: Connection) => T | Promise<T>): Promise<T> {
+    this.#assertOpen()
+    try {
+      return await read(this.#reader)
+    } catch (cause) {
+      throw new StoreUnavailableError('The store could not read.', { cause })
+    }
+  }
+
+  async #usableWriter(): Promise<Writer> {
+    this.#assertOpen()
+    if (this.#writer.isUsable) return this.#writer
+    this.#replacing ??= this.#replaceWriter()
+    return this.#replacing
+  }
+
+  async #replaceWriter(): Promise<Writer> {
+    await this.#writer.ended()
+    this.#writer = new Writer(this.#directory.databasePath)
+    this.#replacing = null
+    return this.#writer
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== null) throw new StoreUnavailableError('The store is closed.')
+  }
+}

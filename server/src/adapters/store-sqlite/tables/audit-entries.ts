@@ -1,0 +1,54 @@
+import type { AuditEntry } from '../../../ports/documents.js'
+import type { AuditFilter, Page, PageRequest } from '../../../ports/store.js'
+import type { Connection } from '../driver.js'
+import { equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
+
+/** False when the log holds an entry at the index. */
+export function insertAuditEntry(db: Connection, entry: AuditEntry): boolean {
+  const inserted = db.run(
+    `INSERT INTO audit_entries (log, log_index, id, at_ms, type, agent_id, subject, document)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (log, log_index) DO NOTHING`,
+    entry.log,
+    entry.index,
+    entry.id,
+    Date.parse(entry.at),
+    entry.type,
+    entry.agent_id,
+    entry.subject,
+    JSON.stringify(entry),
+  )
+  return inserted === 1
+}
+
+export function nextLogIndex(db: Connection, log: string): number {
+  const last = db.get('SELECT max(log_index) AS last FROM audit_entries WHERE log = ?', log)?.last as number | null
+  return last === null ? 0 : last + 1
+}
+
+export async function listAuditEntries(
+  db: Connection,
+  filter: AuditFilter,
+  page: PageRequest,
+): Promise<Page<AuditEntry>> {
+  const { seqs, next } = await scanNewestFirst(db, auditScan(filter), page)
+  return { items: seqs.map((seq) => readAuditEntry(db, seq)), next }
+}
+
+/** The narrowest index first. */
+export function auditScan(filter: AuditFilter): Scan {
+  return {
+    table: 'audit_entries',
+    timeIndex: 'audit_entries_by_time',
+    conditions: [
+      ...equality('subject', filter.subject, 'audit_entries_by_subject'),
+      ...equality('agent_id', filter.agent_id, 'audit_entries_by_agent'),
+      ...equality('type', filter.type, 'audit_entries_by_type'),
+    ],
+    from: filter.from,
+    to: filter.to,
+  }
+}
+
+function readAuditEntry(db: Connection, seq: number): AuditEntry {
+  return JSON.parse(db.get('SELECT document FROM audit_entries WHERE seq = ?', seq)?.document as string)
+}

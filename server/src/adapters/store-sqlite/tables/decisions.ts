@@ -1,0 +1,133 @@
+import type { HeldRequest, StoredDecision } from '../../../ports/documents.js'
+import type { DecisionFilter, DecisionWithRequest, OpenReview, Page, PageRequest } from '../../../ports/store.js'
+import { matchesAnyPattern } from '../agent-patterns.js'
+import type { Connection, Row } from '../driver.js'
+import { type Condition, equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
+
+/** The statuses that end when `expires_at` comes. */
+const OPEN_STATUSES = "('authorized', 'awaiting_review', 'approved')"
+/** The statuses that few decisions have at a time; the partial index is declared with this very condition. */
+const RARE_STATUSES = "status NOT IN ('authorized', 'denied', 'expired')"
+
+/** Tells whether a row of `decisions` is still open; `now` is the placeholder of the time in milliseconds. */
+export const isOpenAt = (now: string) => `decisions.status IN ${OPEN_STATUSES} AND decisions.expires_ms > ${now}`
+
+/** False when there is a decision with the id. */
+export function insertDecision(db: Connection, decision: StoredDecision, request: HeldRequest): boolean {
+  const inserted = db.run(
+    `INSERT INTO decisions (id, version, at_ms, status, expires_ms, agent_id, action, resource, effect, policy_id,
+       request_hash, document, request_context, request_salt)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    decision.id,
+    decision.version,
+    Date.parse(decision.evaluated_at),
+    decision.status,
+    Date.parse(decision.expires_at),
+    decision.agent_id,
+    decision.action,
+    decision.resource,
+    decision.effect,
+    decision.policy_id,
+    decision.request_hash,
+    JSON.stringify(decision),
+    request.context === null ? null : JSON.stringify(request.context),
+    request.salt,
+  )
+  return inserted === 1
+}
+
+/** False when the decision is not at the expected version. What was decided never changes; only what moves is written. */
+export function updateDecision(db: Connection, decision: StoredDecision, expectedVersion: number): boolean {
+  const updated = db.run(
+    'UPDATE decisions SET version = ?, status = ?, expires_ms = ?, document = ? WHERE id = ? AND version = ?',
+    decision.version,
+    decision.status,
+    Date.parse(decision.expires_at),
+    JSON.stringify(decision),
+    decision.id,
+    expectedVersion,
+  )
+  return updated === 1
+}
+
+const READ = 'SELECT document, request_context, request_salt FROM decisions'
+
+export function findDecision(db: Connection, id: string): DecisionWithRequest | null {
+  const row = db.get(`${READ} WHERE id = ?`, id)
+  return row === undefined ? null : decisionOf(row)
+}
+
+export async function listDecisions(
+  db: Connection,
+  filter: DecisionFilter,
+  page: PageRequest,
+): Promise<Page<DecisionWithRequest>> {
+  const { seqs, next } = await scanNewestFirst(db, decisionScan(filter), page)
+  return { items: seqs.map((seq) => decisionOf(db.get(`${READ} WHERE seq = ?`, seq) as Row)), next }
+}
+
+/** The narrowest index first. */
+export function decisionScan(filter: DecisionFilter): Scan {
+  const { agents } = filter
+  return {
+    table: 'decisions',
+    timeIndex: 'decisions_by_time',
+    conditions: [
+      ...equality('request_hash', filter.request_hash, 'decisions_by_request_hash'),
+      ...equality('resource', filter.resource, 'decisions_by_resource'),
+      ...presentStatus(filter),
+      ...equality('agent_id', filter.agent_id, 'decisions_by_agent'),
+      ...equality('policy_id', filter.policy_id, 'decisions_by_policy'),
+      ...equality('action', filter.action, 'decisions_by_action'),
+      ...equality('effect', filter.effect, null),
+    ],
+    from: filter.from,
+    to: filter.to,
+    keep: agents === null ? undefined : { column: 'agent_id', test: (id) => matchesAnyPattern(agents, id as string) },
+  }
+}
+
+export function listOpenReviews(db: Connection, now: string): readonly OpenReview[] {
+  const rows = db.all(
+    `SELECT document FROM decisions INDEXED BY decisions_awaiting_review
+     WHERE status = 'awaiting_review' AND expires_ms > ? ORDER BY expires_ms`,
+    Date.parse(now),
+  )
+  return rows.map((row) => {
+    const { id, agent_id, key_id, expires_at } = JSON.parse(row.document as string) as StoredDecision
+    return { id, agent_id, key_id, expires_at }
+  })
+}
+
+/** The status that follows from what was written and the time. */
+function presentStatus({ status, now }: DecisionFilter): readonly Condition[] {
+  const nowMs = Date.parse(now)
+  switch (status) {
+    case undefined:
+      return []
+    case 'expired':
+      return [
+        { sql: `(status = 'expired' OR status IN ${OPEN_STATUSES} AND expires_ms <= ?)`, values: [nowMs], index: null },
+      ]
+    case 'authorized':
+      return [{ sql: "status = 'authorized' AND expires_ms > ?", values: [nowMs], index: null }]
+    case 'denied':
+      return equality('status', status, null)
+    case 'awaiting_review':
+    case 'approved':
+      return [{ sql: `${RARE_STATUSES} AND status = ? AND expires_ms > ?`, values: [status, nowMs], index: BY_STATUS }]
+    default:
+      return [{ sql: `${RARE_STATUSES} AND status = ?`, values: [status], index: BY_STATUS }]
+  }
+}
+const BY_STATUS = 'decisions_by_rare_status'
+
+function decisionOf(row: Row): DecisionWithRequest {
+  return {
+    decision: JSON.parse(row.document as string),
+    request: {
+      context: row.request_context === null ? null : JSON.parse(row.request_context as string),
+      salt: row.request_salt as string,
+    },
+  }
+}

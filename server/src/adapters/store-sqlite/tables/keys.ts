@@ -1,0 +1,46 @@
+import type { StoredKey } from '../../../ports/documents.js'
+import type { Connection } from '../driver.js'
+
+/** False when the key is not at the expected version. */
+export function writeKey(db: Connection, key: StoredKey, expectedVersion: number): boolean {
+  const document = JSON.stringify(key)
+  const written =
+    expectedVersion === 0
+      ? db.run(
+          'INSERT INTO keys (id, version, document) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING',
+          key.id,
+          key.version,
+          document,
+        )
+      : db.run(
+          'UPDATE keys SET version = ?, document = ? WHERE id = ? AND version = ?',
+          key.version,
+          document,
+          key.id,
+          expectedVersion,
+        )
+  return written === 1
+}
+
+export function loadKeys(db: Connection): readonly StoredKey[] {
+  return db.all('SELECT document FROM keys ORDER BY id').map((row) => JSON.parse(row.document as string))
+}
+
+export function loadKeyUses(db: Connection): ReadonlyMap<string, string> {
+  return new Map(
+    db.all('SELECT key_id, used_at FROM key_uses').map((row) => [row.key_id as string, row.used_at as string]),
+  )
+}
+
+export function saveKeyUses(db: Connection, uses: ReadonlyMap<string, string>): void {
+  db.transaction(() => {
+    for (const [keyId, usedAt] of uses) {
+      db.run(
+        `INSERT INTO key_uses (key_id, used_at) VALUES (?1, ?2)
+         ON CONFLICT (key_id) DO UPDATE SET used_at = max(used_at, ?2)`,
+        keyId,
+        usedAt,
+      )
+    }
+  })
+}

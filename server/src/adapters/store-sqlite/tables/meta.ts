@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import type { Connection } from '../driver.js'
+
+const LOG = 'log'
+const SECRET = 'secret.'
+
+export function findSecret(db: Connection, name: string): string | null {
+  return find(db, SECRET + name)
+}
+
+export function makeSecret(db: Connection, name: string): string {
+  return findOrInsert(db, SECRET + name, () => randomBytes(32).toString('base64url'))
+}
+
+/** The name of the one log of this store. */
+export function findOrMakeLog(db: Connection): string {
+  return findOrInsert(db, LOG, () => randomBytes(6).toString('base64url'))
+}
+
+/** Proves that a write becomes durable. */
+export function touch(db: Connection): void {
+  db.run("INSERT INTO meta (name, value) VALUES ('touched', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1")
+}
+
+function find(db: Connection, name: string): string | null {
+  return (db.get('SELECT value FROM meta WHERE name = ?', name)?.value ?? null) as string | null
+}
+
+function findOrInsert(db: Connection, name: string, make: () => string): string {
+  return db.transaction(() => {
+    db.run('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING', name, make())
+    return find(db, name) as string
+  })
+}

@@ -1,0 +1,95 @@
+import type { StoredPolicy } from '../../../ports/documents.js'
+import type { Conflict, Page, PageRequest } from '../../../ports/store.js'
+import type { Connection, Row } from '../driver.js'
+
+/** `until_set` of a revision that counts still. */
+const OPEN = Number.MAX_SAFE_INTEGER
+
+/**
+ * A revision counts from its own set until the set of what replaced or deleted it. A deletion closes the last revision
+ * and is none of its own.
+ */
+export function writePolicy(db: Connection, policy: StoredPolicy, expectedVersion: number): Conflict | null {
+  if (presentVersion(db, policy.id) !== expectedVersion) return 'version'
+  if (policy.policy_set !== readPolicySet(db) + 1) return 'version'
+  db.run(
+    `UPDATE policies SET until_set = ?, deleted_at = ? WHERE id = ? AND until_set = ${OPEN}`,
+    policy.policy_set,
+    policy.deleted_at,
+    policy.id,
+  )
+  writePolicySet(db, policy.policy_set)
+  if (policy.deleted_at !== null) return null
+  const inserted = db.run(
+    `INSERT INTO policies (id, version, name, from_set, until_set, document) VALUES (?, ?, ?, ?, ${OPEN}, ?)
+     ON CONFLICT (name) WHERE until_set = ${OPEN} DO NOTHING`,
+    policy.id,
+    policy.version,
+    policy.document.name,
+    policy.policy_set,
+    JSON.stringify(policy),
+  )
+  return inserted === 1 ? null : 'policy_name'
+}
+
+export function loadPolicies(db: Connection): { policy_set: number; policies: readonly StoredPolicy[] } {
+  return db.snapshot(() => {
+    const rows = db.all(`SELECT document FROM policies WHERE until_set = ${OPEN} ORDER BY id`)
+    return { policy_set: readPolicySet(db), policies: rows.map(policyOf) }
+  })
+}
+
+export function loadPoliciesOfSet(db: Connection, policySet: number): readonly StoredPolicy[] {
+  const rows = db.all(
+    'SELECT document FROM policies INDEXED BY policies_by_set WHERE until_set > ? AND from_set <= ? ORDER BY id',
+    policySet,
+    policySet,
+  )
+  return rows.map(policyOf)
+}
+
+export function listPolicies(db: Connection, { limit, after }: PageRequest): Page<StoredPolicy> {
+  const rows = db.all(
+    `SELECT id, document FROM policies WHERE until_set = ${OPEN} AND (?1 IS NULL OR id < ?1) ORDER BY id DESC LIMIT ?2`,
+    after,
+    limit + 1,
+  )
+  const items = rows.slice(0, limit)
+  return { items: items.map(policyOf), next: rows.length > limit ? (items.at(-1)?.id as string) : null }
+}
+
+export function listPolicyRevisions(db: Connection, id: string, { limit, after }: PageRequest): Page<StoredPolicy> {
+  const rows = db.all(
+    'SELECT version, deleted_at, document FROM policies WHERE id = ? AND version < ? ORDER BY version DESC LIMIT ?',
+    id,
+    after === null ? OPEN : Number(after),
+    limit + 1,
+  )
+  const items = rows.slice(0, limit)
+  return {
+    items: items.map((row) => ({ ...policyOf(row), deleted_at: row.deleted_at as string | null })),
+    next: rows.length > limit ? String(items.at(-1)?.version) : null,
+  }
+}
+
+function writePolicySet(db: Connection, policySet: number): void {
+  db.run(
+    "INSERT INTO meta (name, value) VALUES ('policy_set', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1",
+    String(policySet),
+  )
+}
+
+function readPolicySet(db: Connection): number {
+  return Number(db.get("SELECT value FROM meta WHERE name = 'policy_set'")?.value ?? 0)
+}
+
+/** A deletion raised the version by one, though it is no row. */
+function presentVersion(db: Connection, id: string): number {
+  const last = db.get('SELECT version, deleted_at FROM policies WHERE id = ? ORDER BY version DESC LIMIT 1', id)
+  if (last === undefined) return 0
+  return (last.version as number) + (last.deleted_at === null ? 0 : 1)
+}
+
+function policyOf(row: Row): StoredPolicy {
+  return JSON.parse(row.document as string)
+}

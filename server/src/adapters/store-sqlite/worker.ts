@@ -1,0 +1,64 @@
+/** The writer's thread: the one connection that writes, so that waiting for the disk stops nobody else. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { commitRecords } from './commit.js'
+import { Connection, sqliteCode } from './driver.js'
+import { configureWriter } from './schema.js'
+import { nextLogIndex } from './tables/audit-entries.js'
+import { purgeIdempotency } from './tables/idempotency.js'
+import { saveKeyUses } from './tables/keys.js'
+import { findOrMakeLog, makeSecret, touch } from './tables/meta.js'
+import type { WriterAnswer, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
+
+type Performers = { [Name in WriterTaskName]: (argument: WriterTasks[Name]['argument']) => WriterTasks[Name]['result'] }
+
+const port = parentPort
+if (port === null) throw new Error('This module runs as a worker thread.')
+
+const db = Connection.open(workerData as string)
+configureWriter(db)
+
+const performers: Performers = {
+  commit: (records) => commitRecords(db, JSON.parse(records)),
+  openLog: () => {
+    const log = findOrMakeLog(db)
+    return { log, next_index: nextLogIndex(db, log) }
+  },
+  saveKeyUses: (uses) => {
+    saveKeyUses(db, uses)
+    return null
+  },
+  purgeIdempotency: (now) => {
+    purgeIdempotency(db, now)
+    return null
+  },
+  makeSecret: (name) => makeSecret(db, name),
+  touch: () => {
+    touch(db)
+    return null
+  },
+  close: () => {
+    // Leaves one file behind where it can; what stays in the -wal file is read at the next start.
+    db.get('PRAGMA wal_checkpoint(TRUNCATE)')
+    return null
+  },
+}
+
+let isOver = false
+
+port.on('message', (request: WriterRequest) => {
+  if (isOver) return
+  const answer = perform(request)
+  isOver = 'failure' in answer || request.task === 'close'
+  if (isOver) db.close()
+  port.postMessage(answer)
+  if (isOver) port.close()
+})
+
+function perform({ number, task, argument }: WriterRequest): WriterAnswer {
+  try {
+    return { number, result: (performers[task] as (argument: unknown) => unknown)(argument) }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    return { number, failure: { message, code: sqliteCode(error) } }
+  }
+}

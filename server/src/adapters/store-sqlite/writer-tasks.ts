@@ -1,0 +1,28 @@
+import type { CommitResult } from '../../ports/store.js'
+
+/** What the writer's thread can be asked, and what it answers. */
+export interface WriterTasks {
+  /** The records as JSON text: cheaper to hand over than objects, and what is kept is JSON anyway. */
+  commit: { argument: string; result: CommitResult }
+  openLog: { argument: null; result: { readonly log: string; readonly next_index: number } }
+  saveKeyUses: { argument: ReadonlyMap<string, string>; result: null }
+  purgeIdempotency: { argument: string; result: null }
+  makeSecret: { argument: string; result: string }
+  touch: { argument: null; result: null }
+  /** The last one: the thread ends. */
+  close: { argument: null; result: null }
+}
+
+export type WriterTaskName = keyof WriterTasks
+
+/** Tasks are done in the order in which they are asked. */
+export interface WriterRequest {
+  readonly number: number
+  readonly task: WriterTaskName
+  readonly argument: unknown
+}
+
+export type WriterAnswer =
+  | { readonly number: number; readonly result: unknown }
+  /** Also the thread's last word: after a failure it ends, and another one starts from what is on the disk. */
+  | { readonly number: number; readonly failure: { readonly message: string; readonly code: string | undefined } }

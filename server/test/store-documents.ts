@@ -1,0 +1,243 @@
+/** Documents and records as the store suite needs them: whole, valid, and numbered so that a higher number is newer. */
+import type { JsonObject } from '@countersign/contract'
+import type {
+  AuditEntry,
+  HeldRequest,
+  IdempotencyRecord,
+  StoredAgent,
+  StoredDecision,
+  StoredKey,
+  StoredPolicy,
+} from '#server/ports/documents'
+import type { Change, CommitResult, Store, StoreRecord } from '#server/ports/store'
+
+const START = Date.parse('2026-11-21T10:00:00.000Z')
+
+/** So many seconds after the frozen instant. */
+export function instant(seconds: number): string {
+  return new Date(START + Math.round(seconds * 1000)).toISOString()
+}
+
+/** The time to live of `decisionOf`, in seconds. */
+export const TTL = 300
+
+export function idOf(prefix: string, number: number): string {
+  return `${prefix}_${String(number).padStart(26, '0')}`
+}
+
+export function decisionOf(number: number, over: Partial<StoredDecision> = {}): StoredDecision {
+  return {
+    id: idOf('dec', number),
+    version: 1,
+    effect: 'allow',
+    status: 'authorized',
+    reason: null,
+    reason_code: 'rule_matched',
+    policy_id: idOf('pol', 1),
+    policy_revision: 1,
+    policy_set: 1,
+    rule: 0,
+    agent_id: 'agent:support-7',
+    action: 'payment.refund',
+    resource: `order:${number}`,
+    latency_ms: 0.021,
+    evaluated_at: instant(number),
+    expires_at: instant(number + TTL),
+    budgets: [],
+    review: null,
+    outcome: null,
+    advice: null,
+    shadow: [],
+    request_hash: `hash-${number}`,
+    key_id: idOf('key', 1),
+    request_id: `req-${number}`,
+    holder: null,
+    agent_revision: null,
+    redeemed: null,
+    audit: { log: 'log', index: number, leaf: `leaf-${number}` },
+    ...over,
+  }
+}
+
+export function reviewOf(number: number, over: Partial<StoredDecision> = {}): StoredDecision {
+  return decisionOf(number, {
+    effect: 'review',
+    status: 'awaiting_review',
+    reason: 'A person has to look.',
+    review: {
+      status: 'waiting',
+      requested_at: instant(number),
+      expires_at: instant(number + TTL),
+      decided_by: null,
+      decided_at: null,
+      comment: null,
+      self_approved: null,
+      policy_id: null,
+      policy_revision: null,
+      rule: null,
+    },
+    ...over,
+  })
+}
+
+export function requestOf(number: number, context: JsonObject | null = { amount: number }): HeldRequest {
+  return { context, salt: `salt-${number}` }
+}
+
+export function createOf(
+  decision: StoredDecision,
+  request: HeldRequest = requestOf(1),
+): Extract<Change, { kind: 'decision.create' }> {
+  return { kind: 'decision.create', decision, request }
+}
+
+export function updateOf(
+  decision: StoredDecision,
+  over: Partial<StoredDecision>,
+): Extract<Change, { kind: 'decision.update' }> {
+  const updated = { ...decision, ...over, version: decision.version + 1 }
+  return { kind: 'decision.update', decision: updated, expected_version: decision.version }
+}
+
+/** A policy's first revision; `policySet` is the counter as its write leaves it. */
+export function policyOf(number: number, policySet: number, over: Partial<StoredPolicy> = {}): StoredPolicy {
+  return {
+    id: idOf('pol', number),
+    version: 1,
+    document: { name: `policy ${number}`, rules: [{ action: '*', effect: 'allow' }] },
+    created_at: instant(number),
+    updated_at: instant(number),
+    created_by: idOf('key', 1),
+    updated_by: idOf('key', 1),
+    policy_set: policySet,
+    deleted_at: null,
+    ...over,
+  }
+}
+
+export function writePolicyOf(policy: StoredPolicy): Extract<Change, { kind: 'policy.write' }> {
+  return { kind: 'policy.write', policy, expected_version: policy.version - 1 }
+}
+
+export function agentOf(id: string, over: Partial<StoredAgent> = {}): StoredAgent {
+  return {
+    id,
+    version: 1,
+    registration: { revision: 1, name: null, description: null, metadata: { team: 'red' }, created_at: instant(0) },
+    last_revision: 1,
+    suspended: null,
+    known_at: instant(0),
+    ...over,
+  }
+}
+
+export function writeAgentOf(agent: StoredAgent): Extract<Change, { kind: 'agent.write' }> {
+  return { kind: 'agent.write', agent, expected_version: agent.version - 1 }
+}
+
+export function keyOf(number: number, over: Partial<StoredKey> = {}): StoredKey {
+  return {
+    id: idOf('key', number),
+    version: 1,
+    name: `key ${number}`,
+    scopes: ['decisions:write'],
+    agents: null,
+    created_at: instant(number),
+    created_by: null,
+    expires_at: null,
+    revoked_at: null,
+    secrets: [{ hash: `hash-${number}`, hint: `cs_sk_…${number}`, expires_at: null }],
+    ...over,
+  }
+}
+
+export function writeKeyOf(key: StoredKey): Extract<Change, { kind: 'key.write' }> {
+  return { kind: 'key.write', key, expected_version: key.version - 1 }
+}
+
+export const DAY = 86_400
+
+export function idempotencyOf(subject: string, over: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
+  return {
+    key_id: idOf('key', 1),
+    operation: 'POST /v1/decisions',
+    key: 'run-77/refund-1',
+    fingerprint: 'fingerprint',
+    status: 200,
+    subject,
+    created_at: instant(0),
+    expires_at: instant(DAY),
+    ...over,
+  }
+}
+
+/** What a test wants committed; its place in the log follows. */
+export interface Draft {
+  readonly change: Change
+  readonly idempotency?: IdempotencyRecord
+  readonly entry?: Partial<AuditEntry>
+}
+
+/** Commits drafts one behind the other in the log of a store, as the server does. */
+export class LogPen {
+  readonly store: Store
+  readonly log: string
+  #nextIndex: number
+
+  private constructor(store: Store, log: string, nextIndex: number) {
+    this.store = store
+    this.log = log
+    this.#nextIndex = nextIndex
+  }
+
+  static async of(store: Store): Promise<LogPen> {
+    const { log, next_index } = await store.openLog()
+    return new LogPen(store, log, next_index)
+  }
+
+  seal(drafts: readonly Draft[]): readonly StoreRecord[] {
+    return drafts.map(({ change, idempotency = null, entry = {} }, offset) => {
+      const index = this.#nextIndex + offset
+      return { change, idempotency, entry: { ...this.#entryOf(change, index), ...entry } }
+    })
+  }
+
+  async commit(...drafts: readonly (Draft | Change)[]): Promise<CommitResult> {
+    const whole = drafts.map((draft) => ('kind' in draft ? { change: draft } : draft))
+    const result = await this.store.commit(this.seal(whole))
+    this.#nextIndex += result.written
+    return result
+  }
+
+  #entryOf(change: Change, index: number): AuditEntry {
+    const subject = subjectOf(change)
+    return {
+      id: idOf('aud', index),
+      log: this.log,
+      index,
+      at: instant(index),
+      type: change.kind,
+      actor: idOf('key', 1),
+      subject,
+      agent_id: 'decision' in change ? change.decision.agent_id : null,
+      data: { index },
+      leaf: `leaf-${index}`,
+    }
+  }
+}
+
+function subjectOf(change: Change): string {
+  switch (change.kind) {
+    case 'decision.create':
+    case 'decision.update':
+      return change.decision.id
+    case 'policy.write':
+      return change.policy.id
+    case 'agent.write':
+      return change.agent.id
+    case 'key.write':
+      return change.key.id
+    case 'entry.only':
+      return 'kid-1'
+  }
+}
