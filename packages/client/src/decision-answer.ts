@@ -1,0 +1,44 @@
+/** The last gate before a decision reaches a caller: whatever is not plainly a decision is an error, never a permission. */
+import { isRecord } from './answer.js'
+import { UnavailableError } from './errors/unavailable-error.js'
+import { type AskedAction, isAnswerTo } from './is-permitted.js'
+import type { Decision, DecisionStatus, Effect } from './wire.js'
+
+/** Each known effect with the statuses that a decision of that effect can have. */
+const STATUSES: Readonly<Record<Effect, readonly DecisionStatus[]>> = {
+  allow: ['authorized', 'confirmed', 'rejected', 'expired'],
+  log: ['authorized', 'confirmed', 'rejected', 'expired'],
+  review: ['awaiting_review', 'approved', 'declined', 'authorized', 'confirmed', 'rejected', 'expired'],
+  deny: ['denied'],
+}
+
+/**
+ * The answer as a decision. Members beyond those that decide whether an action may run are taken as the server gives them.
+ *
+ * @throws UnavailableError (`bad_answer`) for an unknown effect or status, a pair of them that cannot be, or no expiry
+ */
+export function readDecision(call: string, answer: unknown): Decision {
+  const fault = isRecord(answer) ? faultOf(answer) : 'an object'
+  if (fault === undefined) return answer as Decision
+  throw new UnavailableError('bad_answer', `${call}: the answer is not a decision: it has to have ${fault}`)
+}
+
+/** The same, about the very agent, action and resource asked. */
+export function readDecisionAbout(call: string, answer: unknown, asked: AskedAction): Decision {
+  const decision = readDecision(call, answer)
+  if (isAnswerTo(decision, asked)) return decision
+  throw new UnavailableError('bad_answer', `${call}: the decision is for another agent, action or resource`)
+}
+
+function faultOf(answer: Readonly<Record<string, unknown>>): string | undefined {
+  const { id, effect, status, expires_at, resource, permit_token } = answer
+  if (typeof id !== 'string' || !id.startsWith('dec_')) return 'an id that starts with dec_'
+  if (typeof effect !== 'string' || !Object.hasOwn(STATUSES, effect)) return 'a known effect'
+  const statuses: readonly unknown[] = STATUSES[effect as Effect]
+  if (!statuses.includes(status)) return 'a status that fits its effect'
+  if (typeof expires_at !== 'string' || Number.isNaN(Date.parse(expires_at))) return 'expires_at as a time'
+  if (typeof answer.agent_id !== 'string' || typeof answer.action !== 'string') return 'agent_id and action'
+  if (typeof resource !== 'string' && resource !== null) return 'resource as a string or null'
+  if (typeof permit_token !== 'string' && permit_token !== undefined) return 'permit_token as a string or not at all'
+  return undefined
+}

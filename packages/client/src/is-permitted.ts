@@ -1,0 +1,43 @@
+import type { Decision } from './wire.js'
+
+/** What is about to be done, by whom. */
+export interface AskedAction {
+  readonly agent_id: string
+  readonly action: string
+  /** Null and absent are the same. */
+  readonly resource?: string | null | undefined
+}
+
+/**
+ * Whether an action may run on the strength of a decision, now.
+ *
+ * True only while the decision is authorized, its `expires_at` is ahead, and its agent, action and resource are the very
+ * ones asked about. Everything else is false.
+ *
+ * @example
+ * const decision = await client.authorize(asked)
+ * if (!isPermitted(decision, asked)) throw new Error(decision.reason ?? decision.status)
+ *
+ * Source: docs/sdk.md "Ask before you act".
+ */
+export function isPermitted(
+  decision: Pick<Decision, 'status' | 'effect' | 'expires_at' | 'agent_id' | 'action' | 'resource'>,
+  asked: AskedAction,
+  now: Date = new Date(),
+): boolean {
+  return (
+    decision.status === 'authorized' &&
+    (decision.effect === 'allow' || decision.effect === 'log' || decision.effect === 'review') &&
+    Date.parse(decision.expires_at) > now.getTime() &&
+    isAnswerTo(decision, asked)
+  )
+}
+
+/** Whether a decision is about this very agent, action and resource. */
+export function isAnswerTo(decision: Pick<Decision, 'agent_id' | 'action' | 'resource'>, asked: AskedAction): boolean {
+  return (
+    decision.agent_id === asked.agent_id &&
+    decision.action === asked.action &&
+    decision.resource === (asked.resource ?? null)
+  )
+}

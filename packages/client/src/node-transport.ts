@@ -1,0 +1,112 @@
+import http, { type ClientRequest, type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { Socket } from 'node:net'
+import {
+  AnswerTooLarge,
+  BodyCollector,
+  type OpenTransport,
+  type TransportAnswer,
+  type TransportOptions,
+  type TransportRequest,
+} from './transport.js'
+
+/** Connections to one decision point; a call beyond them waits for a free one, within its own time limit. */
+const MAX_SOCKETS = 128
+
+/** The transport for Node: keep-alive connections, which do not hold the process while they are idle. */
+export const openNodeTransport: OpenTransport = (options) => {
+  // An agent unrefs a socket when it becomes idle and refs it again for the next request.
+  const agentOptions = { keepAlive: true, maxSockets: MAX_SOCKETS }
+  const agents = { 'http:': new http.Agent(agentOptions), 'https:': new https.Agent(agentOptions) }
+  return {
+    async send(request): Promise<TransportAnswer> {
+      const url = new URL(request.url)
+      const start = (): ClientRequest =>
+        url.protocol === 'https:'
+          ? https.request(url, { method: request.method, headers: { ...request.headers }, agent: agents['https:'] })
+          : http.request(url, { method: request.method, headers: { ...request.headers }, agent: agents['http:'] })
+      for (;;) {
+        const answer = await exchange(start(), request, options)
+        if (answer !== 'stale') return answer
+      }
+    },
+    close(): void {
+      agents['http:'].destroy()
+      agents['https:'].destroy()
+    },
+  }
+}
+
+/**
+ * One request on one socket.
+ *
+ * `stale`: the kept connection was closed before an answer began, most likely while it was idle. Sending again is safe:
+ * whatever creates or moves state carries an idempotency key.
+ */
+function exchange(
+  outgoing: ClientRequest,
+  { body, signal }: TransportRequest,
+  { connectTimeoutMs, maxBytes }: TransportOptions,
+): Promise<TransportAnswer | 'stale'> {
+  return new Promise((resolve, reject) => {
+    let isAnswered = false
+    const fail = (error: unknown): void => {
+      signal.removeEventListener('abort', onAbort)
+      // Settled first: destroying emits another error, which must not win.
+      reject(error)
+      outgoing.destroy()
+    }
+    const onAbort = (): void => fail(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    outgoing.on('socket', (socket) => limitConnect(socket, connectTimeoutMs, outgoing))
+    outgoing.on('error', (error) => {
+      if (!outgoing.reusedSocket || isAnswered || signal.aborted) return fail(error)
+      signal.removeEventListener('abort', onAbort)
+      resolve('stale')
+    })
+    outgoing.on('response', (incoming) => {
+      isAnswered = true
+      readBody(incoming, maxBytes).then((received) => {
+        signal.removeEventListener('abort', onAbort)
+        resolve(toAnswer(incoming, received))
+      }, fail)
+    })
+    outgoing.end(body)
+  })
+}
+
+function limitConnect(socket: Socket, connectTimeoutMs: number, outgoing: ClientRequest): void {
+  // A kept connection is up already.
+  if (!socket.connecting) return
+  const timer = setTimeout(() => {
+    outgoing.destroy(new Error(`not connected within ${connectTimeoutMs} ms`))
+  }, connectTimeoutMs)
+  const stop = (): void => clearTimeout(timer)
+  socket.once('encrypted' in socket ? 'secureConnect' : 'connect', stop)
+  socket.once('close', stop)
+}
+
+function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const collector = new BodyCollector(maxBytes)
+  return new Promise((resolve, reject) => {
+    incoming.on('data', (chunk: Uint8Array) => {
+      if (!collector.add(chunk)) reject(new AnswerTooLarge(incoming.statusCode ?? 0))
+    })
+    incoming.on('end', () => resolve(collector.body()))
+    incoming.on('error', reject)
+    incoming.on('close', () => {
+      if (!incoming.complete) reject(new Error('the connection closed before the whole answer came'))
+    })
+  })
+}
+
+function toAnswer(incoming: IncomingMessage, body: Uint8Array): TransportAnswer {
+  return {
+    status: incoming.statusCode ?? 0,
+    header(name) {
+      const value = incoming.headers[name]
+      return (Array.isArray(value) ? value.join(', ') : value) ?? null
+    },
+    body,
+  }
+}

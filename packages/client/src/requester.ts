@@ -1,0 +1,172 @@
+/** Sends a call: time limit, retries, key and headers. What an answer means is `answer.ts`; the network is the transport. */
+import { readAnswer } from './answer.js'
+import { type Call, queryString } from './call.js'
+import { UnavailableError } from './errors/unavailable-error.js'
+import { type CallSignal, checkIdempotencyKey, checkTimeout, type Settings } from './options.js'
+import { isRetryableStatus, parseRetryAfter, retryDelayMs } from './retry.js'
+import { AnswerTooLarge, type Transport, type TransportAnswer, type TransportRequest } from './transport.js'
+
+/** What a test drives in place of the clock and of chance. */
+export interface Chance {
+  /** In [0, 1). */
+  random(): number
+  /** Milliseconds that never go back. */
+  now(): number
+  /** Resolves after the time; rejects with the signal's reason when that comes first. */
+  wait(milliseconds: number, signal: AbortSignal): Promise<void>
+}
+
+export class Requester {
+  readonly #settings: Settings
+  readonly #transport: Transport
+  readonly #chance: Chance
+  readonly #underWay = new Set<AbortController>()
+  #isClosed = false
+
+  constructor(settings: Settings, transport: Transport, chance: Chance = realChance) {
+    this.#settings = settings
+    this.#transport = transport
+    this.#chance = chance
+  }
+
+  /**
+   * The JSON object of the answer, unchecked; undefined for 204.
+   *
+   * @throws ApiError, UnavailableError, the signal's reason, or TypeError for options that cannot be
+   */
+  async send(call: Call): Promise<unknown> {
+    const name = nameOf(call)
+    return readAnswer(name, await this.#withinTime(call, (request, deadline) => this.#attempt(name, request, deadline)))
+  }
+
+  /**
+   * The status of one attempt, whatever the body.
+   *
+   * @throws UnavailableError, the signal's reason, or TypeError for options that cannot be
+   */
+  async probe(call: Call): Promise<number> {
+    const name = nameOf(call)
+    return (await this.#withinTime(call, async (request) => resultOf(await this.#exchange(name, request)))).status
+  }
+
+  /** Ends every call under way with an UnavailableError, and every connection. */
+  close(): void {
+    this.#isClosed = true
+    for (const controller of this.#underWay) {
+      controller.abort(new UnavailableError('connection', 'the client was closed during the call'))
+    }
+    this.#transport.close()
+  }
+
+  async #withinTime(
+    call: Call,
+    run: (request: TransportRequest, deadline: number) => Promise<TransportAnswer>,
+  ): Promise<TransportAnswer> {
+    if (this.#isClosed) throw new TypeError('the client is closed')
+    const { signal } = call.options ?? {}
+    if (signal?.aborted) throw signal.reason
+    const timeoutMs = checkTimeout('timeoutMs', call.options?.timeoutMs ?? this.#settings.timeoutMs)
+    const request = this.#request(call)
+    const controller = new AbortController()
+    const timer = setTimeout(() => {
+      controller.abort(new UnavailableError('timeout', `${nameOf(call)}: no answer within ${timeoutMs} ms`))
+    }, timeoutMs)
+    const unfollow = followSignal(signal, controller)
+    this.#underWay.add(controller)
+    try {
+      return await run({ ...request, signal: controller.signal }, this.#chance.now() + timeoutMs)
+    } finally {
+      clearTimeout(timer)
+      unfollow()
+      this.#underWay.delete(controller)
+    }
+  }
+
+  #request(call: Call): Omit<TransportRequest, 'signal'> {
+    const headers: Record<string, string> = { ...this.#settings.headers, ...call.headers, accept: 'application/json' }
+    if (call.isAuthenticated !== false) headers.authorization = `Bearer ${this.#settings.apiKey}`
+    if (call.body !== undefined) headers['content-type'] = 'application/json'
+    if (call.idempotencyKey !== undefined) {
+      const given = call.idempotencyKey
+      headers['idempotency-key'] = given === true ? crypto.randomUUID() : checkIdempotencyKey(given)
+    }
+    return {
+      method: call.method,
+      url: this.#settings.baseUrl + call.path + queryString(call.query),
+      headers,
+      // Written once, so that every attempt sends the same bytes whatever becomes of the caller's object.
+      body: call.body === undefined ? undefined : JSON.stringify(call.body),
+    }
+  }
+
+  /** The first answer that asking again cannot better, or the last one that time and `maxRetries` allow. */
+  async #attempt(name: string, request: TransportRequest, deadline: number): Promise<TransportAnswer> {
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.#exchange(name, request)
+      const isFault = outcome instanceof UnavailableError
+      if (isFault ? outcome.kind !== 'connection' : !isRetryableStatus(outcome.status)) return resultOf(outcome)
+      const retryAfterSeconds = isFault ? null : parseRetryAfter(outcome.header('retry-after'))
+      const delayMs = retryDelayMs(attempt, retryAfterSeconds, this.#chance.random())
+      const isOver = attempt > this.#settings.maxRetries || this.#chance.now() + delayMs >= deadline
+      if (isOver) return resultOf(outcome)
+      await this.#chance.wait(delayMs, request.signal)
+    }
+  }
+
+  /** One attempt. What may be tried again is returned; what ends the call (time, abort, close) is thrown. */
+  async #exchange(name: string, request: TransportRequest): Promise<TransportAnswer | UnavailableError> {
+    try {
+      return await this.#transport.send(request)
+    } catch (error) {
+      if (request.signal.aborted) throw request.signal.reason
+      if (error instanceof AnswerTooLarge) {
+        return new UnavailableError('bad_answer', `${name}: the answer is too large`, { status: error.status })
+      }
+      return new UnavailableError('connection', `${name}: ${describeFault(error)}`, { cause: error })
+    }
+  }
+}
+
+function nameOf({ method, path }: Call): string {
+  return `${method} ${path}`
+}
+
+function resultOf(outcome: TransportAnswer | UnavailableError): TransportAnswer {
+  if (outcome instanceof UnavailableError) throw outcome
+  return outcome
+}
+
+/** The message of the innermost error that has one: fetch says only "fetch failed", and a failed dual-stack connect nothing. */
+function describeFault(error: unknown): string {
+  if (!(error instanceof Error)) return 'the connection failed'
+  if (error.cause instanceof Error) return describeFault(error.cause)
+  if (error.message !== '') return error.message
+  return 'code' in error && typeof error.code === 'string' ? error.code : 'the connection failed'
+}
+
+/** Aborts with the caller's signal; returns what ends the listening. */
+function followSignal(signal: CallSignal | undefined, controller: AbortController): () => void {
+  if (signal === undefined) return () => undefined
+  const onAbort = (): void => controller.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  return () => signal.removeEventListener('abort', onAbort)
+}
+
+const realChance: Chance = {
+  random: () => Math.random(),
+  now: () => performance.now(),
+  wait(milliseconds, signal) {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        clearTimeout(timer)
+        reject(signal.reason)
+      }
+      const timer = setTimeout(() => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }, milliseconds)
+      if (signal.aborted) onAbort()
+      else signal.addEventListener('abort', onAbort, { once: true })
+    })
+  },
+}

@@ -1,0 +1,79 @@
+/**
+ * The port between the SDK and the network. A transport sends one request once: it follows no redirect, retries nothing
+ * by itself apart from an idle connection that the server had closed, and reads at most `maxBytes` of an answer.
+ */
+export interface Transport {
+  /**
+   * Resolves with the whole answer, whatever its status.
+   *
+   * Rejects with the signal's reason once it is aborted, with `AnswerTooLarge`, or with any other error for a connection fault.
+   */
+  send(request: TransportRequest): Promise<TransportAnswer>
+  /** Ends every open connection; idempotent. */
+  close(): void
+}
+
+export interface TransportRequest {
+  readonly method: string
+  /** Absolute, with the query. */
+  readonly url: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly signal: AbortSignal
+}
+
+export interface TransportAnswer {
+  readonly status: number
+  /** The header's value, or null; takes a lower-case name. */
+  header(name: string): string | null
+  readonly body: Uint8Array
+}
+
+export interface TransportOptions {
+  /** Time for TCP and TLS together, where the platform lets one see it. */
+  readonly connectTimeoutMs: number
+  readonly maxBytes: number
+}
+
+export type OpenTransport = (options: TransportOptions) => Transport
+
+export class AnswerTooLarge extends Error {
+  readonly status: number
+
+  constructor(status: number) {
+    super('the answer is too large')
+    this.status = status
+  }
+}
+
+/** Gathers the chunks of one body and refuses the chunk that would exceed the bound. */
+export class BodyCollector {
+  readonly #chunks: Uint8Array[] = []
+  readonly #maxBytes: number
+  #size = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** False when the chunk does not fit any more. */
+  add(chunk: Uint8Array): boolean {
+    this.#size += chunk.byteLength
+    if (this.#size > this.#maxBytes) return false
+    this.#chunks.push(chunk)
+    return true
+  }
+
+  body(): Uint8Array {
+    const [only] = this.#chunks
+    if (only !== undefined && this.#chunks.length === 1) return only
+    const whole = new Uint8Array(this.#size)
+    let offset = 0
+    for (const chunk of this.#chunks) {
+      whole.set(chunk, offset)
+      offset += chunk.byteLength
+    }
+    return whole
+  }
+}
