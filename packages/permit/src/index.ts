@@ -2,7 +2,7 @@ export type { PermitClaims } from '@countersign/contract'
 export { any, type PermitExpectations } from './expectations.js'
 export type { KeySetInput } from './key-source.js'
 export { mintPermit, mintPermitSync } from './mint.js'
-export { PermitError, type PermitErrorCode } from './permit-error.js'
+export { PERMIT_ERROR_CODES, PermitError, type PermitErrorCode } from './permit-error.js'
 export { type HashedRequest, requestHash } from './request-hash.js'
 export { createSeenPermits, type SeenPermits, type SeenPermitsOptions } from './seen-permits.js'
 export {

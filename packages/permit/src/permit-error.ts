@@ -1,33 +1,35 @@
 /**
  * Why a permit was refused. Stable: programs may branch on it. docs/permits.md says what each one means.
  */
-export type PermitErrorCode =
-  | 'token_malformed'
-  | 'token_too_large'
-  | 'header_invalid'
-  | 'header_member_not_allowed'
-  | 'algorithm_not_allowed'
-  | 'type_not_allowed'
-  | 'key_unknown'
-  | 'key_unusable'
-  | 'key_set_unavailable'
-  | 'signature_invalid'
-  | 'claims_invalid'
-  | 'issuer_mismatch'
-  | 'audience_mismatch'
-  | 'expired'
-  | 'issued_in_future'
-  | 'life_too_long'
-  | 'effect_not_allowed'
-  | 'expectation_missing'
-  | 'action_mismatch'
-  | 'resource_mismatch'
-  | 'agent_mismatch'
-  | 'amount_mismatch'
-  | 'unit_mismatch'
-  | 'request_hash_mismatch'
-  | 'already_seen'
-  | 'replay_check_failed'
+export const PERMIT_ERROR_CODES = [
+  'token_malformed',
+  'token_too_large',
+  'header_invalid',
+  'header_member_not_allowed',
+  'algorithm_not_allowed',
+  'type_not_allowed',
+  'key_unknown',
+  'key_unusable',
+  'key_set_unavailable',
+  'signature_invalid',
+  'claims_invalid',
+  'issuer_mismatch',
+  'audience_mismatch',
+  'expired',
+  'issued_in_future',
+  'life_too_long',
+  'effect_not_allowed',
+  'expectation_missing',
+  'action_mismatch',
+  'resource_mismatch',
+  'agent_mismatch',
+  'amount_mismatch',
+  'unit_mismatch',
+  'request_hash_mismatch',
+  'already_seen',
+  'replay_check_failed',
+] as const
+export type PermitErrorCode = (typeof PERMIT_ERROR_CODES)[number]
 
 const BRAND = Symbol.for('countersign.PermitError')
 

@@ -1,4 +1,3 @@
-import { unwatchFile, watchFile } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -54,6 +53,7 @@ export class Keyring implements Signer {
   private active: SigningKey
   private lastChange: Promise<unknown> = Promise.resolve()
   private signing = 0
+  private watcher: NodeJS.Timeout | undefined
 
   /** Use `openKeyring`. */
   constructor(
@@ -111,18 +111,28 @@ export class Keyring implements Signer {
   }
 
   /**
-   * Looks at the file every `intervalMs` (default 1000) and reloads it when it was replaced. Does not keep the process
-   * alive. `onChanges` gets what changed, `onError` why the file could not be taken over.
+   * Reloads the file every `intervalMs` (default 1000). Does not keep the process alive. `onChanges` gets what changed,
+   * `onError` why the file cannot be taken over: once, until it can be again.
    */
   watch(onChanges: (changes: SigningKeyChange[]) => void, onError: (error: unknown) => void, intervalMs = 1000): void {
-    watchFile(this.path, { interval: intervalMs, persistent: false }, () => {
-      this.reload().then((changes) => changes.length > 0 && onChanges(changes), onError)
-    })
+    let isFailing = false
+    const look = async () => {
+      try {
+        const changes = await this.reload()
+        isFailing = false
+        if (changes.length > 0) onChanges(changes)
+      } catch (error) {
+        if (!isFailing) onError(error)
+        isFailing = true
+      }
+    }
+    this.close()
+    this.watcher = setInterval(look, intervalMs).unref()
   }
 
   /** Stops watching. */
   close(): void {
-    unwatchFile(this.path)
+    clearInterval(this.watcher)
   }
 
   /** One change after the other, each made from what the file holds at that moment. */
