@@ -1,1 +1,1 @@
-export {}
+export { stress } from './stress.js'

@@ -1,0 +1,277 @@
+/**
+ * The contract read aloud: a second evaluator without index, compilation or jumps, and without anything of the engine.
+ * It goes through all policies, turns patterns into regular expressions and addresses into big integers.
+ */
+import { isIPv4, isIPv6 } from 'node:net'
+import type { Effect, Json, JsonObject, PolicyDocument, Rule, Shadow } from '@countersign/contract'
+
+export interface NaivePolicy extends PolicyDocument {
+  readonly id: string
+}
+export interface NaiveRequest {
+  readonly agent_id: string
+  readonly action: string
+  readonly resource: string | null
+  readonly context: JsonObject | null
+}
+export interface NaiveFacts {
+  readonly now: Date
+  readonly suspended: boolean
+  readonly metadata: JsonObject | null
+}
+export interface NaiveAnswer {
+  readonly effect: Effect
+  readonly policy_id: string
+  readonly rule: number | null
+  readonly reason_code: string
+  readonly shadow: Shadow[]
+}
+/** What an evaluation went through, to show that random cases reach everything. */
+export interface Coverage {
+  readonly operators: Set<string>
+  /** Operators that came out unknown. */
+  unknownOperators: number
+  /** Rules whose patterns and conditions together came out unknown. */
+  unknownRules: number
+  /** Whether several policies of the deciding priority matched. */
+  isTie: boolean
+}
+
+type Truth = 'true' | 'false' | 'unknown'
+
+const RESTRICTIVE_FIRST: readonly Effect[] = ['deny', 'review', 'allow', 'log']
+
+export function newCoverage(): Coverage {
+  return { operators: new Set(), unknownOperators: 0, unknownRules: 0, isTie: false }
+}
+
+export function evaluateNaively(
+  policies: readonly NaivePolicy[],
+  request: NaiveRequest,
+  facts: NaiveFacts,
+  coverage: Coverage = newCoverage(),
+): NaiveAnswer {
+  const byDefault = { effect: 'deny', policy_id: 'pol_default', rule: null } as const
+  if (facts.suspended) return { ...byDefault, reason_code: 'agent_suspended', shadow: [] }
+  const taking = policies.filter(
+    ({ enabled, agents }) =>
+      enabled !== false && (agents === undefined || agents.some((pattern) => like(pattern, request.agent_id))),
+  )
+  const verdicts = taking.flatMap((policy) => {
+    const verdict = judgePolicy(policy, request, facts, coverage)
+    return verdict === null ? [] : [{ policy, ...verdict }]
+  })
+  const shadow = verdicts
+    .filter(({ policy }) => policy.mode === 'shadow')
+    .map(({ policy, effect, rule }) => ({ policy_id: policy.id, effect, rule }))
+    .sort((one, other) => byText(one.policy_id, other.policy_id))
+  const enforced = verdicts.filter(({ policy }) => policy.mode !== 'shadow')
+  if (enforced.length === 0) return { ...byDefault, reason_code: 'no_matching_policy', shadow }
+  const highest = Math.max(...enforced.map(({ policy }) => policy.priority ?? 0))
+  const level = enforced.filter(({ policy }) => (policy.priority ?? 0) === highest)
+  coverage.isTie = level.length > 1
+  const [winner] = level.sort(
+    (one, other) =>
+      RESTRICTIVE_FIRST.indexOf(one.effect) - RESTRICTIVE_FIRST.indexOf(other.effect) ||
+      byText(one.policy.id, other.policy.id),
+  ) as [(typeof level)[number]]
+  const reason_code = winner.truth === 'true' ? 'rule_matched' : 'condition_indeterminate'
+  return { effect: winner.effect, policy_id: winner.policy.id, rule: winner.rule, reason_code, shadow }
+}
+
+function judgePolicy(policy: NaivePolicy, request: NaiveRequest, facts: NaiveFacts, coverage: Coverage) {
+  for (const [index, rule] of policy.rules.entries()) {
+    const truth = judgeRule(rule, request, facts, coverage)
+    if (truth === 'unknown') coverage.unknownRules += 1
+    if (truth === 'true') return { effect: rule.effect, rule: index, truth }
+    const isOpening = rule.effect === 'allow' || rule.effect === 'log'
+    if (truth === 'unknown' && !isOpening && rule.on_unknown !== 'skip') {
+      return { effect: 'deny' as const, rule: index, truth }
+    }
+  }
+  return null
+}
+
+function judgeRule(rule: Rule, request: NaiveRequest, facts: NaiveFacts, coverage: Coverage): Truth {
+  if (!like(rule.action, request.action)) return 'false'
+  const parts = [judgeResource(rule.resource, request.resource)]
+  if (rule.conditions !== undefined) {
+    parts.push(judgeConditions(rule.conditions as JsonObject, request, facts, coverage))
+  }
+  return and(parts)
+}
+
+function judgeResource(pattern: string | undefined, resource: string | null): Truth {
+  if (pattern === undefined || /^\*+$/.test(pattern)) return 'true'
+  if (resource === null) return 'unknown'
+  return truth(like(pattern, resource))
+}
+
+function judgeConditions(conditions: JsonObject, request: NaiveRequest, facts: NaiveFacts, coverage: Coverage): Truth {
+  const judge = (inner: Json) => judgeConditions(inner as JsonObject, request, facts, coverage)
+  return and(
+    Object.entries(conditions).map(([key, member]) => {
+      if (key === '$or') return or((member as Json[]).map(judge))
+      if (key === '$and') return and((member as Json[]).map(judge))
+      if (key === '$not') return negate(judge(member))
+      const read = (path: string) => valueAt(path, request, facts)
+      return and(
+        Object.entries(member as JsonObject).map(([operator, operand]) => {
+          const result = judgeOperator(operator, read(key), operand, read)
+          coverage.operators.add(operator)
+          if (result === 'unknown') coverage.unknownOperators += 1
+          return result
+        }),
+      )
+    }),
+  )
+}
+
+function valueAt(path: string, request: NaiveRequest, facts: NaiveFacts): Json | undefined {
+  const colon = request.resource?.indexOf(':') ?? -1
+  const fixed: Record<string, Json | undefined> = {
+    agent_id: request.agent_id,
+    action: request.action,
+    resource: request.resource ?? undefined,
+    'resource.type': request.resource?.substring(0, colon),
+    'resource.id': request.resource?.substring(colon + 1),
+    'now.hour': Number(facts.now.toISOString().substring(11, 13)),
+    'now.weekday': ((facts.now.getUTCDay() + 6) % 7) + 1,
+  }
+  if (Object.keys(fixed).includes(path)) return fixed[path]
+  const [root, ...fields] = path.split('.')
+  let value: Json | undefined = root === 'context' ? request.context : facts.metadata
+  for (const field of fields) {
+    const isObject = Object.prototype.toString.call(value) === '[object Object]'
+    const own: [string, Json][] = isObject ? Object.entries(value as JsonObject) : []
+    value = own.find(([key]) => key === field)?.[1]
+  }
+  return value
+}
+
+function judgeOperator(
+  operator: string,
+  value: Json | undefined,
+  written: Json,
+  read: (path: string) => Json | undefined,
+): Truth {
+  const isReference = typeof written === 'object' && written !== null && !Array.isArray(written)
+  const operand = isReference ? read((written as { $ref: string }).$ref) : written
+  switch (operator) {
+    case '$eq':
+      return equal(value, operand)
+    case '$ne':
+      return negate(equal(value, operand))
+    case '$lt':
+      return ordered(value, operand, (order) => order < 0)
+    case '$lte':
+      return ordered(value, operand, (order) => order < 1)
+    case '$gt':
+      return ordered(value, operand, (order) => order > 0)
+    case '$gte':
+      return ordered(value, operand, (order) => order > -1)
+    case '$in':
+      return among(value, operand)
+    case '$nin':
+      return negate(among(value, operand))
+    case '$contains':
+      if (!Array.isArray(value) || !isScalar(operand)) return 'unknown'
+      return or(value.map((item) => equal(item, operand)))
+    case '$exists':
+      return truth((value === undefined || value === null) !== operand)
+    case '$like':
+      return typeof value === 'string' ? truth(like(operand as string, value)) : 'unknown'
+    case '$cidr':
+      return inNetworks(value, [operand].flat() as string[])
+    default:
+      throw new Error(`there is no operator ${operator}`)
+  }
+}
+
+function equal(value: Json | undefined, operand: Json | undefined): Truth {
+  if (!isScalar(value) || !isScalar(operand) || typeof value !== typeof operand) return 'unknown'
+  return truth(value === operand)
+}
+
+function ordered(value: Json | undefined, operand: Json | undefined, holds: (order: number) => boolean): Truth {
+  if (typeof value === 'number' && typeof operand === 'number') {
+    return truth(holds(value === operand ? 0 : value < operand ? -1 : 1))
+  }
+  if (typeof value === 'string' && typeof operand === 'string') return truth(holds(byText(value, operand)))
+  return 'unknown'
+}
+
+function among(value: Json | undefined, list: Json | undefined): Truth {
+  if (!isScalar(value) || !Array.isArray(list)) return 'unknown'
+  if (list.length === 0) return 'false'
+  const comparable = list.filter((item) => isScalar(item) && typeof item === typeof value)
+  return comparable.length === 0 ? 'unknown' : truth(comparable.some((item) => item === value))
+}
+
+function inNetworks(value: Json | undefined, networks: readonly string[]): Truth {
+  const address = typeof value === 'string' ? addressOf(value) : null
+  if (address === null) return 'unknown'
+  return truth(
+    networks.some((network) => {
+      const [base, prefix] = network.split('/') as [string, string]
+      const from = addressOf(base) as NonNullable<ReturnType<typeof addressOf>>
+      const free = BigInt((from.family === 4 ? 32 : 128) - Number(prefix))
+      return from.family === address.family && from.bits >> free === address.bits >> free
+    }),
+  )
+}
+
+function addressOf(text: string): { family: 4 | 6; bits: bigint } | null {
+  if (isIPv4(text)) return { family: 4, bits: BigInt(`0x${text.split('.').map(byteInHex).join('')}`) }
+  if (!isIPv6(text) || text.includes('%')) return null
+  const plain = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
+    return `${byteInHex(a)}${byteInHex(b)}:${byteInHex(c)}${byteInHex(d)}`
+  })
+  const [head = '', tail = ''] = plain.split('::')
+  const [left, right] = [head, tail].map((half) => half.split(':').filter((group) => group !== '')) as [
+    string[],
+    string[],
+  ]
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
+  const hex = [...left, ...zeros, ...right].map((group) => group.padStart(4, '0')).join('')
+  const bits = BigInt(`0x${hex}`)
+  return bits >> 32n === 0xffffn ? { family: 4, bits: bits & 0xffffffffn } : { family: 6, bits }
+}
+
+function byteInHex(decimal: string): string {
+  return Number(decimal).toString(16).padStart(2, '0')
+}
+
+function like(pattern: string, text: string): boolean {
+  const expression = pattern
+    .split('*')
+    .map((part) => part.replace(/[\\^$.|?+()[\]{}/-]/g, '\\$&'))
+    .join('[^]*')
+  return new RegExp(`^${expression}$`).test(text)
+}
+
+function isScalar(value: Json | undefined): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+function byText(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1
+}
+
+function truth(holds: boolean): Truth {
+  return holds ? 'true' : 'false'
+}
+
+function negate(value: Truth): Truth {
+  return value === 'unknown' ? 'unknown' : truth(value === 'false')
+}
+
+function and(values: readonly Truth[]): Truth {
+  if (values.includes('false')) return 'false'
+  return values.includes('unknown') ? 'unknown' : 'true'
+}
+
+function or(values: readonly Truth[]): Truth {
+  if (values.includes('true')) return 'true'
+  return values.includes('unknown') ? 'unknown' : 'false'
+}

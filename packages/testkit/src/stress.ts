@@ -1,0 +1,18 @@
+/** How much a suite does: enough for every push, or far more where time does not matter. */
+interface Size {
+  readonly ci: number
+  readonly full: number
+}
+
+/** THE table of sizes. `STRESS=full` takes the second column. */
+const SIZES = {
+  /** Pairs of policies and request on which the engine and a naive evaluator have to agree. */
+  engine_pairs: { ci: 20_000, full: 500_000 },
+} as const satisfies Record<string, Size>
+
+const column = process.env.STRESS === 'full' ? 'full' : 'ci'
+
+/** The size of each suite in this run. */
+export const stress = Object.fromEntries(
+  Object.entries(SIZES).map(([suite, size]) => [suite, size[column]]),
+) as Readonly<Record<keyof typeof SIZES, number>>
