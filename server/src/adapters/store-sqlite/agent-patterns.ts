@@ -1,19 +1,39 @@
 /**
- * Whether a text matches one of the patterns, in which `*` is any run of characters and nothing else is special.
+ * A test whether a text matches one of the patterns, in which `*` is any run of characters and nothing else is special.
  * Linear in the lengths of the two, whatever they hold.
  */
-export function matchesAnyPattern(patterns: readonly string[], text: string): boolean {
-  return patterns.some((pattern) => matches(pattern, text))
+export function patternTest(patterns: readonly string[]): (text: string) => boolean {
+  const compiled = patterns.map(compile)
+  return (text) => compiled.some((pattern) => matches(pattern, text))
 }
 
-function matches(pattern: string, text: string): boolean {
+interface Piece {
+  readonly text: string
+  /** For each position, the length of the longest proper prefix that ends there. */
+  readonly fallback: readonly number[]
+}
+
+interface Pattern {
+  /** The text before the first `*`; the whole pattern when it has none. */
+  readonly first: string
+  /** What has to occur in between, in this order. */
+  readonly pieces: readonly Piece[]
+  /** The text after the last `*`, null when there is no `*`. */
+  readonly last: string | null
+}
+
+function compile(pattern: string): Pattern {
   const [first = '', ...others] = pattern.split('*')
-  const last = others.pop()
-  if (last === undefined) return text === first
+  const last = others.pop() ?? null
+  return { first, last, pieces: others.map((text) => ({ text, fallback: fallbackOf(text) })) }
+}
+
+function matches({ first, pieces, last }: Pattern, text: string): boolean {
+  if (last === null) return text === first
   const end = text.length - last.length
   if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false
   let from = first.length
-  for (const piece of others) {
+  for (const piece of pieces) {
     from = endOf(piece, text, from, end)
     if (from === -1) return false
   }
@@ -21,9 +41,8 @@ function matches(pattern: string, text: string): boolean {
 }
 
 /** Where the first occurrence of the piece ends (Knuth, Morris and Pratt), -1 when there is none. */
-function endOf(piece: string, text: string, from: number, end: number): number {
+function endOf({ text: piece, fallback }: Piece, text: string, from: number, end: number): number {
   if (piece === '') return from
-  const fallback = fallbackOf(piece)
   let matched = 0
   for (let at = from; at < end; at += 1) {
     matched = step(piece, fallback, matched, text.charCodeAt(at))
@@ -32,7 +51,6 @@ function endOf(piece: string, text: string, from: number, end: number): number {
   return -1
 }
 
-/** For each position, the length of the longest proper prefix that ends there. */
 function fallbackOf(piece: string): readonly number[] {
   const fallback = [0]
   for (let at = 1; at < piece.length; at += 1) {

@@ -1,7 +1,8 @@
 import type { Store } from '../../ports/store.js'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
 import { Connection, sqliteCode } from './driver.js'
-import { configureWriter, migrate } from './schema.js'
+import { assertKnown, configureWriter, migrate } from './schema.js'
+import { assertReadable, assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
 
 /**
@@ -23,8 +24,11 @@ export async function openSqliteStore({ dataDir }: { readonly dataDir: string })
 function prepare(path: string): void {
   const db = Connection.open(path)
   try {
+    assertKnown(db, path)
     configureWriter(db)
-    migrate(db, path)
+    assertReadable(db, path)
+    migrate(db)
+    assertSchema(db, path)
   } catch (error) {
     const code = sqliteCode(error)
     if (code?.startsWith('SQLITE_CORRUPT') || code?.startsWith('SQLITE_NOTADB'))

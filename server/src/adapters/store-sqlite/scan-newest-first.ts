@@ -20,8 +20,8 @@ export interface Scan {
   readonly from?: string | undefined
   /** Exclusive. */
   readonly to?: string | undefined
-  /** A test that SQL cannot make, on the value of a column. */
-  readonly keep?: { readonly column: string; readonly test: (value: SqlValue) => boolean } | undefined
+  /** A test that SQL cannot make, on the text of a column. */
+  readonly keep?: { readonly column: string; readonly test: (text: string) => boolean } | undefined
 }
 
 /** Where a row stands in the walk. */
@@ -55,7 +55,7 @@ export async function scanNewestFirst(
     const chunkEnd = last === undefined ? end : positionOf(last)
     const limit = scan.keep === undefined ? page.limit + 1 - found.length : ALL
     const rows = db.all(walk.chunk, ...walk.narrowing, ...bounds(start, chunkEnd), ...walk.testing, limit)
-    for (const row of rows) if (scan.keep === undefined || scan.keep.test(row.tested as SqlValue)) found.push(row)
+    for (const row of rows) if (scan.keep === undefined || scan.keep.test(row.tested as string)) found.push(row)
     if (found.length > page.limit) {
       const items = found.slice(0, page.limit)
       return { seqs: items.map(seqOf), next: textOf(positionOf(items.at(-1) as Row)) }

@@ -68,7 +68,7 @@ const MIGRATIONS: readonly string[] = [
   `,
 ]
 
-export const SCHEMA_VERSION = MIGRATIONS.length
+const SCHEMA_VERSION = MIGRATIONS.length
 
 /** The data was written by a newer release of Countersign; this one would misread it. */
 export class NewerSchemaError extends Error {
@@ -90,15 +90,20 @@ export class ForeignDatabaseError extends Error {
 }
 
 /**
- * Brings the file to the present schema, one transaction a version.
+ * Refuses what this release must not touch; changes nothing.
  *
  * @throws NewerSchemaError, ForeignDatabaseError
  */
-export function migrate(db: Connection, path: string): void {
-  const found = readInteger(db, 'user_version')
-  const isNew = found === 0 && db.get('SELECT 1 FROM sqlite_schema') === undefined
+export function assertKnown(db: Connection, path: string): void {
+  const isNew = db.get('SELECT 1 FROM sqlite_schema') === undefined
   if (!isNew && readInteger(db, 'application_id') !== APPLICATION_ID) throw new ForeignDatabaseError(path)
+  const found = readInteger(db, 'user_version')
   if (found > SCHEMA_VERSION) throw new NewerSchemaError(path, found)
+}
+
+/** Brings the file to the present schema, one transaction a version. */
+export function migrate(db: Connection): void {
+  const found = readInteger(db, 'user_version')
   for (const [version, migration] of MIGRATIONS.entries()) {
     if (version < found) continue
     db.transaction(() => {
@@ -117,5 +122,7 @@ export function configureWriter(db: Connection): void {
   const mode = db.get('PRAGMA journal_mode = WAL')?.journal_mode
   if (mode !== 'wal')
     throw new Error(`The file system of the data directory cannot share memory (journal mode ${mode}).`)
-  db.execute('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = 2000')
+  db.execute(
+    'PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = 2000; PRAGMA cell_size_check = ON',
+  )
 }

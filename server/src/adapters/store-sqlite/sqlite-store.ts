@@ -122,6 +122,7 @@ export class SqliteStore implements Store {
   }
 
   async #end(): Promise<void> {
+    await this.#replacing?.catch(() => {})
     await this.#writer.ask('close', null).catch(() => {})
     await this.#writer.ended()
     this.#reader.close()
@@ -145,10 +146,13 @@ export class SqliteStore implements Store {
   }
 
   async #replaceWriter(): Promise<Writer> {
-    await this.#writer.ended()
-    this.#writer = new Writer(this.#directory.databasePath)
-    this.#replacing = null
-    return this.#writer
+    try {
+      await this.#writer.ended()
+      this.#writer = new Writer(this.#directory.databasePath)
+      return this.#writer
+    } finally {
+      this.#replacing = null
+    }
   }
 
   #assertOpen(): void {

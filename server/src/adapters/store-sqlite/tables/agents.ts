@@ -1,6 +1,6 @@
 import type { StoredAgent, StoredDecision } from '../../../ports/documents.js'
 import type { AgentWithSightings, Page, PageRequest } from '../../../ports/store.js'
-import { matchesAnyPattern } from '../agent-patterns.js'
+import { patternTest } from '../agent-patterns.js'
 import type { Connection, Row } from '../driver.js'
 import { type Scan, scanNewestFirst } from '../scan-newest-first.js'
 
@@ -70,7 +70,7 @@ export function agentScan(patterns: readonly string[] | null): Scan {
         index: null,
       },
     ],
-    keep: patterns === null ? undefined : { column: 'id', test: (id) => matchesAnyPattern(patterns, id as string) },
+    keep: patterns === null ? undefined : { column: 'id', test: patternTest(patterns) },
   }
 }
 

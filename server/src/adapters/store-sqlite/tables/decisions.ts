@@ -1,6 +1,6 @@
 import type { HeldRequest, StoredDecision } from '../../../ports/documents.js'
 import type { DecisionFilter, DecisionWithRequest, OpenReview, Page, PageRequest } from '../../../ports/store.js'
-import { matchesAnyPattern } from '../agent-patterns.js'
+import { patternTest } from '../agent-patterns.js'
 import type { Connection, Row } from '../driver.js'
 import { type Condition, equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
 
@@ -83,7 +83,7 @@ export function decisionScan(filter: DecisionFilter): Scan {
     ],
     from: filter.from,
     to: filter.to,
-    keep: agents === null ? undefined : { column: 'agent_id', test: (id) => matchesAnyPattern(agents, id as string) },
+    keep: agents === null ? undefined : { column: 'agent_id', test: patternTest(agents) },
   }
 }
 
