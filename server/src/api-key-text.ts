@@ -1,0 +1,35 @@
+import { randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+const PREFIX = 'cs_sk_'
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
+
+/** A new API key: 43 random base62 characters (256 bits) and the CRC32 of all before it, so that a typo shows offline. */
+export function generateKeyText(): string {
+  const secret = Array.from({ length: SECRET_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+  return withChecksum(PREFIX + secret)
+}
+
+/** Whether the text can be a key. Only texts that start like our own keys have a form to check. */
+export function isPlausibleKeyText(text: string): boolean {
+  if (!text.startsWith(PREFIX)) return true
+  return FORM.test(text) && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
+}
+
+/** What may be shown of a key: `cs_sk_…9fQ2`. */
+export function hintOf(text: string): string {
+  return `${text.startsWith(PREFIX) ? PREFIX : ''}…${text.slice(-4)}`
+}
+
+function withChecksum(text: string): string {
+  let rest = crc32(text)
+  let checksum = ''
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    checksum = ALPHABET[rest % ALPHABET.length] + checksum
+    rest = Math.floor(rest / ALPHABET.length)
+  }
+  return text + checksum
+}

@@ -1,0 +1,30 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { DomainError } from '../domain-error.js'
+
+/**
+ * Cursors name the last item of a page. They are sealed, so that one is good only for the very list (path, filters and
+ * API key) that gave it.
+ */
+export class Cursors {
+  /** @param secret of the store, so that a cursor survives a restart and holds on every replica. */
+  constructor(private readonly secret: string) {}
+
+  seal(list: string, position: string): string {
+    return `${Buffer.from(position).toString('base64url')}.${this.mac(list, position)}`
+  }
+
+  /** @throws DomainError invalid_cursor */
+  open(list: string, cursor: string): string {
+    const [encoded = '', mac = '', ...rest] = cursor.split('.')
+    const position = Buffer.from(encoded, 'base64url').toString()
+    const expected = Buffer.from(this.mac(list, position))
+    const given = Buffer.from(mac)
+    const isOurs = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected)
+    if (!isOurs) throw new DomainError('invalid_cursor')
+    return position
+  }
+
+  private mac(list: string, position: string): string {
+    return createHmac('sha256', this.secret).update(JSON.stringify([list, position])).digest('base64url').slice(0, 22)
+  }
+}

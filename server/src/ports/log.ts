@@ -1,0 +1,6 @@
+/** Structured log lines. Fields never hold keys, tokens, secrets or anything of a request's context. */
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}

@@ -1,0 +1,189 @@
+/**
+ * The one way into the store. Requests that wait together become durable together (group commit): while one group is on
+ * its way to the disk the next one gathers. A record gets its place in the audit log only when its group leaves, so that
+ * the log has no gaps whatever fails.
+ */
+import { leafHash } from '@countersign/audit-log'
+import type { JsonObject } from '@countersign/contract'
+import type { AuditPosition, IdempotencyRecord } from './ports/documents.js'
+import type { Ids } from './ports/ids.js'
+import {
+  type Change,
+  type CommitResult,
+  type Conflict,
+  type Store,
+  type StoreRecord,
+  StoreUnavailableError,
+} from './ports/store.js'
+
+export interface EntryDraft {
+  readonly at: string
+  readonly type: string
+  readonly actor: string | null
+  readonly subject: string
+  readonly agent_id: string | null
+  readonly data: JsonObject
+}
+
+export interface RecordDraft {
+  readonly entry: EntryDraft
+  /** Made anew whenever the record gets a place in the log. */
+  readonly change: (position: AuditPosition) => Change
+  readonly idempotency: IdempotencyRecord | null
+}
+
+export interface Written<Beside> {
+  readonly position: AuditPosition
+  /** What `beside` made. */
+  readonly beside: Beside
+  /** From the group's departure to its durability, in milliseconds. */
+  readonly storeMs: number
+}
+
+/** A condition of the record did not hold; nothing of it was written. */
+export class ConflictError extends Error {
+  override readonly name = 'ConflictError'
+  constructor(readonly conflict: Conflict) {
+    super(`The record met a conflict: ${conflict}.`)
+  }
+}
+
+interface Waiting {
+  readonly draft: RecordDraft
+  readonly beside: (position: AuditPosition) => Promise<unknown>
+  readonly resolve: (written: Written<unknown>) => void
+  readonly reject: (error: Error) => void
+  /** Set once the caller has been told; what has not left by then never leaves. */
+  answered: boolean
+}
+
+interface Sealed {
+  readonly waiting: Waiting
+  readonly position: AuditPosition
+  readonly record: StoreRecord
+}
+
+const MAX_GROUP = 256
+/** More than this many waiting records mean that the store does not keep up: refuse rather than grow. */
+const MAX_WAITING = 20_000
+
+export class RecordWriter {
+  private readonly waiting: Waiting[] = []
+  private draining = false
+  private log: { readonly log: string; next_index: number } | null = null
+  private idle: (() => void)[] = []
+
+  /** @param deadlineMs how long a caller waits for durability before it is told that the store is unavailable. */
+  constructor(
+    private readonly store: Store,
+    private readonly ids: Ids,
+    private readonly deadlineMs: number,
+  ) {}
+
+  /**
+   * Resolves once the record is durable and `beside` (work that only needs the record's place in the log, such as
+   * signing) is done. `beside` runs while the record is on its way, and again if the record has to move.
+   *
+   * @throws ConflictError when a condition of the record does not hold.
+   * @throws StoreUnavailableError when the record is not known to be durable within the deadline. It may still become so.
+   */
+  write<Beside = void>(
+    draft: RecordDraft,
+    beside: (position: AuditPosition) => Promise<Beside> = () => Promise.resolve(undefined as Beside),
+  ): Promise<Written<Beside>> {
+    if (this.waiting.length >= MAX_WAITING)
+      return Promise.reject(new StoreUnavailableError('Too many records wait for the store.'))
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => settle(() => reject(new StoreUnavailableError(`The store did not answer within ${this.deadlineMs} ms.`))),
+        this.deadlineMs,
+      )
+      const waiting: Waiting = {
+        draft,
+        beside,
+        resolve: (written) => settle(() => resolve(written as Written<Beside>)),
+        reject: (error) => settle(() => reject(error)),
+        answered: false,
+      }
+      const settle = (answer: () => void): void => {
+        if (waiting.answered) return
+        waiting.answered = true
+        clearTimeout(timer)
+        answer()
+      }
+      this.waiting.push(waiting)
+      if (!this.draining) void this.drain()
+    })
+  }
+
+  /** Resolves when nothing waits any more. */
+  flushed(): Promise<void> {
+    return this.draining ? new Promise((resolve) => this.idle.push(resolve)) : Promise.resolve()
+  }
+
+  private async drain(): Promise<void> {
+    this.draining = true
+    while (this.waiting.length > 0) {
+      const group = this.waiting.splice(0, MAX_GROUP).filter((one) => !one.answered)
+      if (group.length > 0) await this.send(group)
+    }
+    this.draining = false
+    for (const wake of this.idle.splice(0)) wake()
+  }
+
+  private async send(group: readonly Waiting[]): Promise<void> {
+    let sealed: Sealed[]
+    let besides: Promise<unknown>[]
+    let result: CommitResult
+    const started = performance.now()
+    try {
+      this.log ??= { ...(await this.store.openLog()) }
+      const { log, next_index: first } = this.log
+      sealed = group.map((waiting, offset) => this.seal(waiting, log, first + offset))
+      const commit = this.store.commit(sealed.map(({ record }) => record))
+      besides = sealed.map(startBeside)
+      result = await commit
+    } catch (cause) {
+      // Whether the group became durable is unknown; the store says where the log really ends.
+      this.log = null
+      const error =
+        cause instanceof StoreUnavailableError
+          ? cause
+          : new StoreUnavailableError('The records could not be written.', { cause })
+      for (const waiting of group) waiting.reject(error)
+      return
+    }
+    const storeMs = performance.now() - started
+    this.log.next_index += result.written
+    if (result.conflict === 'log_index') this.log = null
+    for (const [i, one] of sealed.slice(0, result.written).entries()) void answer(one, besides[i], storeMs)
+    if (result.conflict !== null) {
+      sealed[result.written]?.waiting.reject(new ConflictError(result.conflict))
+      this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
+    }
+  }
+
+  private seal(waiting: Waiting, log: string, index: number): Sealed {
+    const unhashed = { id: this.ids.next('aud'), log, index, ...waiting.draft.entry }
+    const leaf = leafHash(unhashed)
+    const position = { log, index, leaf }
+    const { draft } = waiting
+    const record = { change: draft.change(position), entry: { ...unhashed, leaf }, idempotency: draft.idempotency }
+    return { waiting, position, record }
+  }
+}
+
+function startBeside({ waiting, position }: Sealed): Promise<unknown> {
+  const beside = waiting.beside(position)
+  // It is awaited only after the record is durable; until then a failure must not count as unhandled.
+  beside.catch(() => {})
+  return beside
+}
+
+async function answer({ waiting, position }: Sealed, beside: unknown, storeMs: number): Promise<void> {
+  try {
+    waiting.resolve({ position, beside: await beside, storeMs })
+  } catch (error) {
+    waiting.reject(error instanceof Error ? error : new Error(String(error)))
+  }
+}

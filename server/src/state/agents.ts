@@ -1,0 +1,24 @@
+import type { StoredAgent } from '../ports/documents.js'
+
+/** The agents that are registered or suspended: all that a decision needs to know of them. */
+export class Agents {
+  private readonly byId: Map<string, StoredAgent>
+
+  constructor(loaded: readonly StoredAgent[]) {
+    this.byId = new Map(loaded.map((agent) => [agent.id, agent]))
+  }
+
+  find(id: string): StoredAgent | undefined {
+    return this.byId.get(id)
+  }
+
+  isSuspended(id: string): boolean {
+    return (this.byId.get(id)?.suspended ?? null) !== null
+  }
+
+  /** Makes a durable write count from now on. */
+  apply(agent: StoredAgent): void {
+    if (agent.registration === null && agent.suspended === null) this.byId.delete(agent.id)
+    else this.byId.set(agent.id, agent)
+  }
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import type { StoredKey } from '../ports/documents.js'
+
+/** Every API key, found by the hash of its text. Revocation counts as soon as it is applied. */
+export class Keys {
+  private readonly byId = new Map<string, StoredKey>()
+  private readonly byHash = new Map<string, { readonly id: string; readonly expires_at: string | null }>()
+  private readonly uses: Map<string, string>
+  private unsaved = new Map<string, string>()
+
+  constructor(loaded: readonly StoredKey[], uses: ReadonlyMap<string, string>) {
+    for (const key of loaded) this.apply(key)
+    this.uses = new Map(uses)
+  }
+
+  get size(): number {
+    return this.byId.size
+  }
+
+  find(id: string): StoredKey | undefined {
+    return this.byId.get(id)
+  }
+
+  /** Newest first. */
+  all(): StoredKey[] {
+    return [...this.byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
+  }
+
+  /** The key of that text, if it may be used at `now`. */
+  authenticate(text: string, now: string): StoredKey | undefined {
+    const secret = this.byHash.get(hashKeyText(text))
+    if (secret === undefined || isOver(secret.expires_at, now)) return undefined
+    const key = this.byId.get(secret.id)
+    if (key === undefined || !isLive(key, now)) return undefined
+    if (this.uses.get(key.id) !== now) {
+      this.uses.set(key.id, now)
+      this.unsaved.set(key.id, now)
+    }
+    return key
+  }
+
+  lastUsed(id: string): string | null {
+    return this.uses.get(id) ?? null
+  }
+
+  /** What was used since the last call, to be saved. */
+  takeUnsavedUses(): ReadonlyMap<string, string> {
+    const taken = this.unsaved
+    this.unsaved = new Map()
+    return taken
+  }
+
+  /** Makes a durable write count from now on. */
+  apply(key: StoredKey): void {
+    for (const { hash } of this.byId.get(key.id)?.secrets ?? []) this.byHash.delete(hash)
+    this.byId.set(key.id, key)
+    for (const { hash, expires_at } of key.secrets) this.byHash.set(hash, { id: key.id, expires_at })
+  }
+}
+
+export function hashKeyText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+export function isLive(key: StoredKey, now: string): boolean {
+  return key.revoked_at === null && !isOver(key.expires_at, now)
+}
+
+function isOver(expiresAt: string | null, now: string): boolean {
+  return expiresAt !== null && expiresAt <= now
+}

@@ -1,0 +1,63 @@
+import type { OpenReview } from '../ports/store.js'
+
+interface Limits {
+  readonly perAgent: number
+  readonly perKey: number
+}
+
+/**
+ * Counts the decisions that await a review, for each agent and each API key. A review takes its place before it is
+ * written, so that requests side by side cannot pass the limit together.
+ */
+export class OpenReviews {
+  private readonly byAgent = new Map<string, Map<string, string>>()
+  private readonly byKey = new Map<string, Map<string, string>>()
+
+  constructor(
+    loaded: readonly OpenReview[],
+    private readonly limits: Limits,
+  ) {
+    for (const review of loaded) this.add(review)
+  }
+
+  /** Takes a place, or says that there is none. */
+  take(review: OpenReview, now: string): boolean {
+    if (this.count(this.byAgent, review.agent_id, now) >= this.limits.perAgent) return false
+    if (this.count(this.byKey, review.key_id, now) >= this.limits.perKey) return false
+    this.add(review)
+    return true
+  }
+
+  release(review: OpenReview): void {
+    remove(this.byAgent, review.agent_id, review.id)
+    remove(this.byKey, review.key_id, review.id)
+  }
+
+  private add(review: OpenReview): void {
+    place(this.byAgent, review.agent_id).set(review.id, review.expires_at)
+    place(this.byKey, review.key_id).set(review.id, review.expires_at)
+  }
+
+  private count(index: Map<string, Map<string, string>>, owner: string, now: string): number {
+    const open = index.get(owner)
+    if (open === undefined) return 0
+    // At most a limit's worth of entries: what is over goes as it is met.
+    for (const [id, expiresAt] of open) if (expiresAt <= now) open.delete(id)
+    if (open.size === 0) index.delete(owner)
+    return open.size
+  }
+}
+
+function place(index: Map<string, Map<string, string>>, owner: string): Map<string, string> {
+  const found = index.get(owner)
+  if (found !== undefined) return found
+  const made = new Map<string, string>()
+  index.set(owner, made)
+  return made
+}
+
+function remove(index: Map<string, Map<string, string>>, owner: string, id: string): void {
+  const open = index.get(owner)
+  open?.delete(id)
+  if (open?.size === 0) index.delete(owner)
+}

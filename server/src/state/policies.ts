@@ -1,0 +1,62 @@
+import {
+  compilePolicies,
+  type EnginePolicy,
+  type PolicySet,
+  withoutPolicy,
+  withPolicy,
+} from '@countersign/engine'
+import type { StoredPolicy } from '../ports/documents.js'
+
+/** The live policies, compiled. A write swaps the set whole, so that one evaluation sees one set. */
+export class Policies {
+  private byId: Map<string, StoredPolicy>
+  private compiled: PolicySet
+  private counter: number
+
+  constructor(loaded: { readonly policy_set: number; readonly policies: readonly StoredPolicy[] }) {
+    this.byId = new Map(loaded.policies.map((policy) => [policy.id, policy]))
+    this.compiled = compilePolicies(loaded.policies.map(toEnginePolicy))
+    this.counter = loaded.policy_set
+  }
+
+  get set(): PolicySet {
+    return this.compiled
+  }
+  /** The counter that every policy write raises. */
+  get policySet(): number {
+    return this.counter
+  }
+  get size(): number {
+    return this.byId.size
+  }
+
+  find(id: string): StoredPolicy | undefined {
+    return this.byId.get(id)
+  }
+
+  named(name: string): StoredPolicy | undefined {
+    for (const policy of this.byId.values()) if (policy.document.name === name) return policy
+    return undefined
+  }
+
+  /** Every live policy but one, as lint wants the neighbours of a policy. */
+  *others(id: string | null): Iterable<EnginePolicy> {
+    for (const policy of this.byId.values()) if (policy.id !== id) yield toEnginePolicy(policy)
+  }
+
+  /** Makes a durable write count from now on. */
+  apply(policy: StoredPolicy): void {
+    if (policy.deleted_at === null) {
+      this.compiled = withPolicy(this.compiled, toEnginePolicy(policy))
+      this.byId.set(policy.id, policy)
+    } else {
+      this.compiled = withoutPolicy(this.compiled, policy.id)
+      this.byId.delete(policy.id)
+    }
+    this.counter = policy.policy_set
+  }
+}
+
+export function toEnginePolicy(policy: StoredPolicy): EnginePolicy {
+  return { ...policy.document, id: policy.id, revision: policy.version }
+}

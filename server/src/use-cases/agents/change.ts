@@ -1,0 +1,52 @@
+import type { Agent, JsonObject } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import type { Lock } from '../../lock.js'
+import type { Clock } from '../../ports/clock.js'
+import type { StoredAgent } from '../../ports/documents.js'
+import type { Store } from '../../ports/store.js'
+import type { RecordWriter } from '../../record-writer.js'
+import type { Agents } from '../../state/agents.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { unknownAgent, viewAgent } from './view.js'
+
+export interface ChangeAgentDeps {
+  readonly clock: Clock
+  readonly agents: Agents
+  readonly store: Pick<Store, 'findAgent'>
+  readonly writer: RecordWriter
+  /** Changes of agents happen one after the other. */
+  readonly changes: Lock
+}
+
+interface Change {
+  readonly type: 'agent.created' | 'agent.updated' | 'agent.deleted' | 'agent.suspended' | 'agent.resumed'
+  /** The agent as it should be from now on; null when it is so already. */
+  readonly next: Omit<StoredAgent, 'version'> | null
+  readonly data: JsonObject
+}
+
+/** Writes one change of an agent, seen or not, and makes it count for the next request. */
+export function changeAgent(
+  deps: ChangeAgentDeps,
+  caller: Caller,
+  id: string,
+  changeOf: (present: StoredAgent, now: string) => Change,
+  idempotency: { readonly draft: IdempotencyDraft; readonly status: number } | null,
+): Promise<Agent> {
+  return deps.changes.run(async () => {
+    const now = deps.clock.now().toISOString()
+    const found = await deps.store.findAgent(id)
+    const present = found?.agent ?? unknownAgent(id, now)
+    const sightings = found?.sightings ?? { first_seen: null, last_seen: null }
+    const { type, next, data } = changeOf(present, now)
+    if (next === null) return viewAgent({ agent: present, sightings })
+    const agent = { ...next, version: present.version + 1 }
+    await deps.writer.write({
+      entry: { at: now, type, actor: caller.key.id, subject: id, agent_id: id, data },
+      change: () => ({ kind: 'agent.write', agent, expected_version: present.version }),
+      idempotency: idempotency?.draft(id, idempotency.status, now) ?? null,
+    })
+    deps.agents.apply(agent)
+    return viewAgent({ agent, sightings })
+  })
+}

@@ -1,0 +1,23 @@
+import type { Caller } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import { type ChangeAgentDeps, changeAgent } from './change.js'
+import { notRegistered } from './update.js'
+
+/**
+ * Ends the registration of an agent. A suspended one keeps it, so that deleting cannot lift a suspension.
+ *
+ * @throws DomainError not_found, agent_suspended
+ */
+export async function deleteAgent(deps: ChangeAgentDeps, caller: Caller, id: string): Promise<void> {
+  await changeAgent(
+    deps,
+    caller,
+    id,
+    (present) => {
+      if (present.suspended !== null) throw new DomainError('agent_suspended')
+      if (present.registration === null) throw notRegistered()
+      return { type: 'agent.deleted', next: { ...present, registration: null }, data: {} }
+    },
+    null,
+  )
+}

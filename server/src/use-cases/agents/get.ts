@@ -1,0 +1,20 @@
+import type { Agent } from '@countersign/contract'
+import { type Caller, maySpeakFor } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import type { Store } from '../../ports/store.js'
+import { viewAgent } from './view.js'
+
+/**
+ * An agent that was registered, suspended or seen asking.
+ *
+ * @throws DomainError not_found
+ */
+export async function getAgent(
+  deps: { readonly store: Pick<Store, 'findAgent'> },
+  caller: Caller,
+  id: string,
+): Promise<Agent> {
+  const found = maySpeakFor(caller, id) ? await deps.store.findAgent(id) : null
+  if (found === null) throw new DomainError('not_found')
+  return viewAgent(found)
+}

@@ -1,0 +1,44 @@
+import type { DecisionDetail } from '@countersign/contract'
+import { type Caller, hasScope, maySpeakFor } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import type { Clock } from '../../ports/clock.js'
+import type { DecisionWithRequest, Store } from '../../ports/store.js'
+import { type PermitDeps, presentPermit } from './permit.js'
+import { viewDecisionDetail } from './view.js'
+
+export interface GetDecisionDeps extends PermitDeps {
+  readonly clock: Clock
+  readonly store: Pick<Store, 'findDecision'>
+}
+
+/**
+ * One decision; with its permit for the key that asked, while it may proceed.
+ *
+ * @throws DomainError not_found, insufficient_scope (a decision of another key without decisions:read)
+ */
+export async function getDecision(deps: GetDecisionDeps, caller: Caller, id: string): Promise<DecisionDetail> {
+  const found = await findVisible(deps.store, caller, id)
+  if (found.decision.key_id !== caller.key.id && !hasScope(caller, 'decisions:read'))
+    throw new DomainError('insufficient_scope', {
+      detail: 'A decision that another key asked for needs the scope decisions:read.',
+    })
+  const now = deps.clock.now().toISOString()
+  const permit = await presentPermit(deps, caller, found.decision, now)
+  const view = viewDecisionDetail(found, caller, now)
+  return permit === undefined ? view : { ...view, permit_token: permit }
+}
+
+/**
+ * A decision of an agent that the caller may speak for; any other does not exist for it.
+ *
+ * @throws DomainError not_found
+ */
+export async function findVisible(
+  store: Pick<Store, 'findDecision'>,
+  caller: Caller,
+  id: string,
+): Promise<DecisionWithRequest> {
+  const found = await store.findDecision(id)
+  if (found === null || !maySpeakFor(caller, found.decision.agent_id)) throw new DomainError('not_found')
+  return found
+}

@@ -1,0 +1,37 @@
+import type { PermitClaims } from '@countersign/permit'
+import type { StoredDecision } from '../../ports/documents.js'
+
+/** Who issues permits and who they are for. */
+export interface PermitSettings {
+  readonly issuer: string
+  readonly audience: string
+}
+
+/**
+ * The claims of an authorized decision's permit. They follow from the stored decision alone, so the same decision gives
+ * the same permit again and the store holds none.
+ *
+ * Source: docs/permits.md
+ */
+export function permitClaims(decision: StoredDecision, settings: PermitSettings): PermitClaims {
+  if (decision.effect === 'deny') throw new Error('A denied decision has no permit.')
+  return {
+    iss: settings.issuer,
+    sub: decision.agent_id,
+    aud: settings.audience,
+    iat: epochSeconds(decision.evaluated_at),
+    exp: epochSeconds(decision.expires_at),
+    jti: decision.id,
+    action: decision.action,
+    resource: decision.resource,
+    effect: decision.effect,
+    policy_id: decision.policy_id,
+    policy_revision: decision.policy_revision as number,
+    request_hash: decision.request_hash,
+    audit: decision.audit,
+  }
+}
+
+function epochSeconds(timestamp: string): number {
+  return Math.floor(Date.parse(timestamp) / 1000)
+}

@@ -1,0 +1,24 @@
+import type { Caller } from '../../caller.js'
+import type { StoredDecision } from '../../ports/documents.js'
+import type { Signer } from '../../ports/signer.js'
+import type { Agents } from '../../state/agents.js'
+import { type PermitSettings, permitClaims } from './permit-claims.js'
+import { presentStatus } from './status.js'
+
+export interface PermitDeps {
+  readonly agents: Agents
+  readonly signer: Signer
+  readonly permits: PermitSettings
+}
+
+/** The permit of a decision that may proceed now, for the key that asked; undefined for every other. */
+export async function presentPermit(
+  deps: PermitDeps,
+  caller: Caller,
+  decision: StoredDecision,
+  now: string,
+): Promise<string | undefined> {
+  if (caller.key.id !== decision.key_id) return undefined
+  if (presentStatus(decision, now) !== 'authorized' || deps.agents.isSuspended(decision.agent_id)) return undefined
+  return deps.signer.sign(permitClaims(decision, deps.permits))
+}

@@ -1,0 +1,33 @@
+import type { Decision } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store.js'
+import { type PermitDeps, presentPermit } from './permit.js'
+import { viewDecision } from './view.js'
+
+export interface ReplayDeps extends PermitDeps {
+  readonly clock: Clock
+  readonly store: Pick<Store, 'findDecision'>
+}
+
+/**
+ * The answer to the same call again: the decision in its present state, with its permit while it may proceed.
+ *
+ * @throws DomainError already_claimed when another holder than the asking one runs it
+ */
+export async function replayDecision(
+  deps: ReplayDeps,
+  caller: Caller,
+  id: string,
+  holder: string | null,
+): Promise<Decision> {
+  const found = await deps.store.findDecision(id)
+  if (found === null) throw new DomainError('not_found')
+  const { decision } = found
+  if (decision.holder !== null && decision.holder.name !== holder) throw new DomainError('already_claimed')
+  const now = deps.clock.now().toISOString()
+  const permit = await presentPermit(deps, caller, decision, now)
+  const view = viewDecision(decision, caller, now)
+  return permit === undefined ? view : { ...view, permit_token: permit }
+}

@@ -1,0 +1,47 @@
+import type { Decision, DecisionDetail } from '@countersign/contract'
+import { type Caller, hasScope } from '../../caller.js'
+import type { StoredDecision } from '../../ports/documents.js'
+import type { DecisionWithRequest } from '../../ports/store.js'
+import { presentStatus } from './status.js'
+
+/** A decision as its caller may see it now, without the permit. */
+export function viewDecision(decision: StoredDecision, caller: Caller, now: string): Decision {
+  const status = presentStatus(decision, now)
+  const review =
+    decision.review !== null && status === 'expired' && decision.status !== 'authorized'
+      ? { ...decision.review, status: 'expired' as const }
+      : decision.review
+  return {
+    id: decision.id,
+    effect: decision.effect,
+    status,
+    reason: decision.reason,
+    reason_code: decision.reason_code,
+    policy_id: decision.policy_id,
+    policy_revision: decision.policy_revision,
+    policy_set: decision.policy_set,
+    rule: decision.rule,
+    agent_id: decision.agent_id,
+    action: decision.action,
+    resource: decision.resource,
+    latency_ms: decision.latency_ms,
+    evaluated_at: decision.evaluated_at,
+    expires_at: decision.expires_at,
+    budgets: [...decision.budgets],
+    review,
+    outcome: decision.outcome,
+    advice: decision.advice,
+    ...(hasScope(caller, 'policies:read') && { shadow: [...decision.shadow] }),
+  }
+}
+
+/** The same with what was asked, for reading later. */
+export function viewDecisionDetail(found: DecisionWithRequest, caller: Caller, now: string): DecisionDetail {
+  return {
+    ...viewDecision(found.decision, caller, now),
+    context: found.request.context,
+    request_hash: found.decision.request_hash,
+    key_id: found.decision.key_id,
+    request_id: found.decision.request_id,
+  }
+}

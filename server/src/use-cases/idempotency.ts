@@ -1,0 +1,7 @@
+import type { IdempotencyRecord } from '../ports/documents.js'
+
+/**
+ * Completes the idempotency record of a call once its answer is known: the id of the object that is answered, the
+ * status, and the time. A use case writes it in the same step as what it does; null when the caller sent no key.
+ */
+export type IdempotencyDraft = (subject: string, status: number, now: string) => IdempotencyRecord

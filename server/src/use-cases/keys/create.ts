@@ -1,0 +1,53 @@
+import type { ApiKeyWithSecret, KeyCreate } from '@countersign/contract'
+import { generateKeyText, hintOf } from '../../api-key-text.js'
+import type { Caller } from '../../caller.js'
+import { invalid } from '../../domain-error.js'
+import type { Ids } from '../../ports/ids.js'
+import { hashKeyText } from '../../state/keys.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { viewKey } from './view.js'
+import { assertNoWider } from './width.js'
+import { type WriteKeyDeps, writeKey } from './write.js'
+
+export type CreateKeyDeps = WriteKeyDeps & { readonly ids: Ids }
+
+/**
+ * Makes an API key. Its text is in this answer and nowhere else.
+ *
+ * @param caller null for the operator on the server's own machine, who may make any key
+ * @param text the key's text, when the operator chose it
+ * @throws DomainError validation_failed (expires_at is not ahead), key_too_wide
+ */
+export function createKey(
+  deps: CreateKeyDeps,
+  caller: Caller | null,
+  { name, scopes, agents, expires_at }: KeyCreate,
+  idempotency: IdempotencyDraft | null,
+  text: string = generateKeyText(),
+): Promise<ApiKeyWithSecret> {
+  return deps.changes.run(async () => {
+    const now = deps.clock.now().toISOString()
+    const reach = { scopes: [...new Set(scopes)], agents: agents ?? null, expires_at: expires_at ?? null }
+    if (reach.expires_at !== null && reach.expires_at <= now)
+      throw invalid([{ pointer: '/expires_at', detail: 'has to be ahead' }])
+    if (caller !== null) assertNoWider(caller, reach)
+    const key = {
+      id: deps.ids.next('key'),
+      version: 1,
+      name,
+      ...reach,
+      created_at: now,
+      created_by: caller?.key.id ?? null,
+      revoked_at: null,
+      secrets: [{ hash: hashKeyText(text), hint: hintOf(text), expires_at: null }],
+    }
+    await writeKey(deps, key, {
+      type: 'key.created',
+      actor: key.created_by,
+      at: now,
+      data: { name, ...reach },
+      idempotency: idempotency?.(key.id, 201, now) ?? null,
+    })
+    return { ...viewKey(key, deps.keys), key: text }
+  })
+}

@@ -1,0 +1,25 @@
+import type { Caller } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import { isLive } from '../../state/keys.js'
+import { findKey } from './get.js'
+import { assertNoWider } from './width.js'
+import { type WriteKeyDeps, writeKey } from './write.js'
+
+/**
+ * Ends a key for good, with every text it ever had. A revoked key stays revoked.
+ *
+ * @throws DomainError not_found, key_too_wide, last_admin_key
+ */
+export function revokeKey(deps: WriteKeyDeps, caller: Caller, id: string): Promise<void> {
+  return deps.changes.run(async () => {
+    const present = findKey(deps.keys, id)
+    assertNoWider(caller, present)
+    if (present.revoked_at !== null) return
+    const now = deps.clock.now().toISOString()
+    const isAdmin = present.scopes.includes('*') && isLive(present, now)
+    const others = deps.keys.all().filter((key) => key.id !== id && key.scopes.includes('*') && isLive(key, now))
+    if (isAdmin && others.length === 0) throw new DomainError('last_admin_key')
+    const key = { ...present, version: present.version + 1, revoked_at: now }
+    await writeKey(deps, key, { type: 'key.revoked', actor: caller.key.id, at: now, data: {}, idempotency: null })
+  })
+}

@@ -1,0 +1,32 @@
+import type { JsonObject } from '@countersign/contract'
+import type { Lock } from '../../lock.js'
+import type { Clock } from '../../ports/clock.js'
+import type { IdempotencyRecord, StoredKey } from '../../ports/documents.js'
+import type { RecordWriter } from '../../record-writer.js'
+import type { Keys } from '../../state/keys.js'
+
+export interface WriteKeyDeps {
+  readonly clock: Clock
+  readonly keys: Keys
+  readonly writer: RecordWriter
+  /** Changes of keys happen one after the other. */
+  readonly changes: Lock
+}
+
+interface KeyMove {
+  readonly type: 'key.created' | 'key.rotated' | 'key.revoked'
+  readonly actor: string | null
+  readonly at: string
+  readonly data: JsonObject
+  readonly idempotency: IdempotencyRecord | null
+}
+
+/** Writes one change of a key and makes it count for the next request. */
+export async function writeKey(deps: WriteKeyDeps, key: StoredKey, move: KeyMove): Promise<void> {
+  await deps.writer.write({
+    entry: { at: move.at, type: move.type, actor: move.actor, subject: key.id, agent_id: null, data: move.data },
+    change: () => ({ kind: 'key.write', key, expected_version: key.version - 1 }),
+    idempotency: move.idempotency,
+  })
+  deps.keys.apply(key)
+}

@@ -1,0 +1,43 @@
+import type { Policy, PolicyDocument } from '@countersign/contract'
+import { lint } from '@countersign/engine'
+import type { Caller } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import type { StoredPolicy } from '../../ports/documents.js'
+import { findPolicy } from './get.js'
+import { assertSupported } from './unsupported.js'
+import { viewPolicy } from './view.js'
+import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
+
+/**
+ * Replaces a policy whole; the new revision counts for the next request.
+ *
+ * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
+ * @throws DomainError validation_failed, not_found, revision_mismatch, policy_name_taken
+ */
+export function replacePolicy(
+  deps: WritePolicyDeps,
+  caller: Caller,
+  id: string,
+  document: PolicyDocument,
+  expected: readonly string[] | null,
+): Promise<Policy> {
+  assertSupported(document)
+  return deps.changes.run(async () => {
+    const present = findPolicy(deps.policies, id)
+    if (expected !== null && !expected.includes(String(present.version)))
+      throw new DomainError('revision_mismatch', { detail: `The policy is at revision ${present.version}.` })
+    const named = deps.policies.named(document.name)
+    if (named !== undefined && named.id !== id) throw nameTaken(document.name)
+    const policy: StoredPolicy = {
+      ...present,
+      version: present.version + 1,
+      document,
+      warnings: lint(document, deps.policies.others(id)),
+      updated_at: deps.clock.now().toISOString(),
+      updated_by: caller.key.id,
+      policy_set: deps.policies.policySet + 1,
+    }
+    await writePolicy(deps, caller, 'policy.updated', policy, null)
+    return viewPolicy(policy)
+  })
+}

@@ -1,0 +1,48 @@
+import type { DecisionRequest, SimulateResponse, SimulatedPolicy } from '@countersign/contract'
+import { compilePolicies, type EnginePolicy, explain, type evaluate } from '@countersign/engine'
+import { assertMaySpeakFor, type Caller } from '../../caller.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Agents } from '../../state/agents.js'
+import type { Policies } from '../../state/policies.js'
+import { factsOf, toEngineRequest } from '../decisions/facts.js'
+import { assertSupported } from './unsupported.js'
+
+export interface SimulateDeps {
+  readonly clock: Clock
+  readonly policies: Policies
+  readonly agents: Agents
+  readonly evaluate: typeof evaluate
+}
+
+/**
+ * What a request would be answered, by the stored policies or by the ones given instead. Nothing is stored.
+ *
+ * @throws DomainError agent_not_allowed, validation_failed
+ */
+export function simulate(
+  deps: SimulateDeps,
+  caller: Caller,
+  request: DecisionRequest,
+  drafts: readonly SimulatedPolicy[] | undefined,
+): SimulateResponse {
+  assertMaySpeakFor(caller, request.agent_id)
+  drafts?.forEach((draft) => assertSupported(draft))
+  const set = drafts === undefined ? deps.policies.set : compilePolicies(drafts.map(toDraft))
+  const asked = toEngineRequest(request)
+  const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())
+  const { effect, reason, reason_code, policy_id, rule, shadow } = deps.evaluate(set, asked, facts)
+  return {
+    effect,
+    reason,
+    reason_code,
+    policy_id,
+    rule,
+    budgets: [],
+    shadow: [...shadow],
+    explanation: explain(set, asked, facts),
+  } as SimulateResponse
+}
+
+function toDraft({ id, ...document }: SimulatedPolicy, index: number): EnginePolicy {
+  return { ...document, id: id ?? `pol_draft_${index}`, revision: null }
+}

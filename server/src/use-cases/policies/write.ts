@@ -1,0 +1,52 @@
+import type { Caller } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import type { Lock } from '../../lock.js'
+import type { Clock } from '../../ports/clock.js'
+import type { IdempotencyRecord, StoredPolicy } from '../../ports/documents.js'
+import { ConflictError, type RecordWriter } from '../../record-writer.js'
+import type { Policies } from '../../state/policies.js'
+
+export interface WritePolicyDeps {
+  readonly clock: Clock
+  readonly policies: Policies
+  readonly writer: RecordWriter
+  /** Changes of policies happen one after the other: each raises the same counter. */
+  readonly changes: Lock
+}
+
+type Move = 'policy.created' | 'policy.updated' | 'policy.deleted'
+
+/**
+ * Writes one revision of a policy, or its deletion, and makes it count for the next request.
+ *
+ * @throws DomainError policy_name_taken
+ */
+export async function writePolicy(
+  deps: WritePolicyDeps,
+  caller: Caller,
+  type: Move,
+  policy: StoredPolicy,
+  idempotency: IdempotencyRecord | null,
+): Promise<void> {
+  const draft = {
+    entry: {
+      at: policy.deleted_at ?? policy.updated_at,
+      type,
+      actor: caller.key.id,
+      subject: policy.id,
+      agent_id: null,
+      data: { name: policy.document.name, revision: policy.version, policy_set: policy.policy_set },
+    },
+    change: () => ({ kind: 'policy.write', policy, expected_version: policy.version - 1 }) as const,
+    idempotency,
+  }
+  await deps.writer.write(draft).catch((error: unknown) => {
+    if (error instanceof ConflictError && error.conflict === 'policy_name') throw nameTaken(policy.document.name)
+    throw error
+  })
+  deps.policies.apply(policy)
+}
+
+export function nameTaken(name: string): DomainError {
+  return new DomainError('policy_name_taken', { detail: `A policy named ${JSON.stringify(name)} exists already.` })
+}
