@@ -42,9 +42,9 @@ export class Candidates {
   /** The rules whose policy takes the agent and whose action pattern matches, in the order of evaluation. */
   find(agentId: string, action: string): readonly CompiledRule[] {
     const lists: (readonly CompiledRule[])[] = []
-    for (const actions of this.byAgent.find(agentId)) lists.push(...actions.find(action))
+    for (const actions of this.byAgent.find(agentId)) appendAll(lists, actions.find(action))
     for (const crowd of this.crowds.find(agentId)) {
-      for (const actions of crowd.values()) lists.push(...actions.find(action))
+      for (const actions of crowd.values()) appendAll(lists, actions.find(action))
     }
     return mergeRules(lists)
   }

@@ -6,7 +6,9 @@ import { chance, listOf, pick, type Random } from './random.js'
 const AGENTS = ['agent:support-1', 'agent:support-2', 'agent:billing', 'Agent:Support-1', 'bot/run@eu', '10.1.2.3']
 const ACTIONS = ['payment.refund', 'payment.refund.create', 'payment.create', 'email.send', 'Email.send']
 const RESOURCES = ['order:1', 'order:12', 'order:a:b', 'file:x*y', 'file:ünï ☃', 'Order:1']
-const TEXTS = ['EUR', 'USD', 'eur', '', 'a', 'ab', 'aab', 'x*y', '😀', '\ufb01', '10', 'admin', 'order:1', '1']
+const TEXTS = ['EUR', 'USD', 'eur', '', 'a', 'ab', 'aab', 'aaab', 'x*y', '😀', '\ufb01', '10', 'admin', 'order:1', '1']
+/** Patterns whose pieces begin again inside themselves. */
+const LIKES = ['*aab*', '*a*ab*', '*pay*refund*', '**', '*a*a*a*']
 const NUMBERS = [0, -0, 1, 2, 9, 10, 100, 100.5, 1000, -5, 1e308, 5e-324]
 const ADDRESSES = ['10.1.2.3', '10.1.2.4', '10.1.130.3', '192.168.0.1', '::1', '2001:db8::5', '2001:DB8:0:8000::5']
 const ODD_ADDRESSES = [
@@ -160,7 +162,11 @@ const COMPARISONS = {
     paths: [...FIELDS, ...ODD_FIELDS].map((field) => `context.${field}`),
     operand: (random) => chance(random, 60),
   },
-  $like: { paths: TEXT_PATHS, operand: (random) => randomPattern(random, [...TEXTS.filter(Boolean), ...ACTIONS]) },
+  $like: {
+    paths: TEXT_PATHS,
+    operand: (random) =>
+      chance(random, 25) ? pick(random, LIKES) : randomPattern(random, [...TEXTS.filter(Boolean), ...ACTIONS]),
+  },
   $cidr: {
     paths: ['context.ip', 'context.ip', 'agent.ip', 'agent_id'],
     operand: (random) =>
