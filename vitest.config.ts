@@ -1,20 +1,25 @@
 import { defineConfig } from 'vitest/config'
 
+/** `npm run torture` draws and repeats far more. */
+const torture = process.env.STRESS === 'full'
+
 const project = (name: string, include: string[], timeout = 20_000) => ({
   extends: true as const,
-  test: { name, include, testTimeout: timeout, hookTimeout: timeout },
+  test: { name, include, testTimeout: timeout * (torture ? 30 : 1), hookTimeout: timeout * (torture ? 30 : 1) },
 })
 
 export default defineConfig({
   test: {
     maxWorkers: 2,
     reporters: ['default'],
+    setupFiles: torture ? ['scripts/torture-setup.ts'] : [],
     projects: [
       project('contract', ['packages/contract/{src,test}/**/*.test.ts']),
       project('engine', ['packages/engine/{src,test}/**/*.test.ts'], 120_000),
       project('permit', ['packages/permit/{src,test}/**/*.test.ts']),
       project('audit-log', ['packages/audit-log/{src,test}/**/*.test.ts']),
       project('client', ['packages/client/{src,test}/**/*.test.ts']),
+      project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000),
     ],

@@ -1,0 +1,132 @@
+/**
+ * Does what a reader of the README does: `npm start`, then every other command of the page against that server, then
+ * SIGTERM; and once more on a terminal, where the printed curl must work as it is and Ctrl-C must end the server.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { asScript, readmeCommands } from './readme.mjs'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** A checkout that is prepared already starts in about 2 s; the rest is for a busy machine. */
+const READY_WITHIN_MS = 6_000
+const CTRL_C = '\x03'
+
+/**
+ * @typedef {import('node:child_process').ChildProcessWithoutNullStreams} Child
+ * @typedef {{ port: number, dataFolder: string, child: Child, output: () => string }} Server
+ */
+
+const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
+
+await withServer(['bash', '-c', start], async ({ port, dataFolder, child, output }) => {
+  if (others.length > 0) runScript(asScript(others, { port, dataFolder }))
+  console.log(`${others.length} further commands of the README ran against it`)
+  child.kill('SIGTERM')
+  await expectExit(child, 0)
+  const key = readFileSync(join(dataFolder, 'bootstrap-key'), 'utf8').trim()
+  if (key === '' || output().includes(key)) throw new Error('The bootstrap key was printed without a terminal')
+})
+
+const onTerminal = ['script', '--quiet', '--return', '--command', start, '/dev/null']
+await withServer(onTerminal, async ({ port, dataFolder, child, output }) => {
+  const curl = await printedCurl(output)
+  const answer = runScript(asScript([curl], { port, dataFolder }))
+  console.log(`The printed curl was answered with ${answer.trim()}`)
+  if (JSON.parse(answer).effect !== 'deny') throw new Error('Without any policy the answer has to be a deny')
+  child.stdin.write(CTRL_C)
+  await expectExit(child, 0)
+})
+
+/**
+ * @param {string[]} command
+ * @param {(server: Server) => Promise<void>} work
+ */
+async function withServer([program = '', ...args], work) {
+  const port = await freePort()
+  const dataFolder = mkdtempSync(join(tmpdir(), 'countersign-readme-'))
+  const started = performance.now()
+  const child = spawn(program, args, { cwd: ROOT, env: { ...process.env, PORT: `${port}`, DATA_DIR: dataFolder } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+  }
+  try {
+    await untilReady(port, child)
+    const milliseconds = Math.round(performance.now() - started)
+    console.log(`${program}: ready after ${milliseconds} ms`)
+    if (milliseconds > READY_WITHIN_MS) throw new Error(`Not ready within ${READY_WITHIN_MS} ms`)
+    await work({ port, dataFolder, child, output: () => output })
+  } catch (error) {
+    console.log(output)
+    throw error
+  } finally {
+    child.kill('SIGTERM')
+    rmSync(dataFolder, { recursive: true, force: true })
+  }
+}
+
+/** @returns {Promise<number>} */
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/**
+ * @param {number} port
+ * @param {Child} child
+ */
+async function untilReady(port, child) {
+  while (
+    !(await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ))
+  ) {
+    if (child.exitCode !== null) throw new Error(`The server ended with exit code ${child.exitCode}`)
+    await pause(50)
+  }
+}
+
+/**
+ * @param {Child} child
+ * @param {number} expected
+ */
+async function expectExit(child, expected) {
+  const code = child.exitCode ?? (await once(child, 'exit'))[0]
+  if (code !== expected) throw new Error(`The server ended with exit code ${code}, not ${expected}`)
+}
+
+/**
+ * The curl command that a terminal shows, with the lines that continue it.
+ * @param {() => string} output
+ */
+async function printedCurl(output) {
+  for (let left = 100; left > 0; left -= 1) {
+    const curl = /^[ \t]*(curl (?:.*\\\n)*.*)\n/m.exec(output().replaceAll('\r\n', '\n'))?.[1]
+    if (curl) return curl
+    await pause(50)
+  }
+  throw new Error('No curl was printed')
+}
+
+/**
+ * @param {string} script
+ * @returns {string} what it printed
+ */
+function runScript(script) {
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: ROOT, encoding: 'utf8' })
+  if (status === 0) return stdout
+  throw new Error(`exit code ${status} of\n${script}\n${stdout}\n${stderr}`)
+}

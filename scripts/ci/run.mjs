@@ -1,0 +1,58 @@
+/** Runs every step of the checks, one after another and all of them, then adds up the reports. Called by `.ci/run`. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runStep } from './step.mjs'
+import { plannedSteps } from './steps.mjs'
+import { closingLine, summarize } from './summary.mjs'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const REPORTS = join(ROOT, 'reports')
+/** All steps together end within this, whatever each may take. */
+const TOTAL_MINUTES = 24
+
+rmSync(REPORTS, { recursive: true, force: true })
+mkdirSync(REPORTS)
+
+const steps = plannedSteps(ROOT)
+/** @type {import('./summary.mjs').StepResult[]} */
+const results = steps.map(({ name }) => ({ name, status: 'not run' }))
+for (const [index, step] of steps.entries()) {
+  writeSteps()
+  console.log(`\n=== ${step.name}: ${step.command.join(' ')}`)
+  const minutes = Math.min(step.minutes, TOTAL_MINUTES - process.uptime() / 60)
+  const result = minutes > 0 ? await runStep({ ...step, minutes }, ROOT) : { name: step.name, status: 'not run' }
+  results[index] = /** @type {import('./summary.mjs').StepResult} */ (result)
+  console.log(`--- ${step.name}: ${describe(results[index])}`)
+}
+writeSteps()
+
+const summary = summarize(
+  { steps: readReport('steps.json'), vitest: readReport('vitest.json') },
+  JSON.parse(readFileSync(join(ROOT, '.ci', 'allowed-skips.json'), 'utf8')),
+  ROOT,
+)
+console.log(`\n=== Summary after ${Math.round(process.uptime())} s`)
+for (const skip of summary.skips) console.log(`skipped  ${skip}`)
+for (const fault of summary.faults) console.log(`failed   ${fault}`)
+console.log(closingLine(summary))
+process.exitCode = summary.faults.length === 0 ? 0 : 1
+
+/** Written before each step too, so that steps which a crash kept from running count as not run. */
+function writeSteps() {
+  writeFileSync(join(REPORTS, 'steps.json'), `${JSON.stringify({ steps: results }, null, 2)}\n`)
+}
+
+/** @param {string} name */
+function readReport(name) {
+  try {
+    return JSON.parse(readFileSync(join(REPORTS, name), 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** @param {import('./summary.mjs').StepResult} result */
+function describe({ status, seconds, detail }) {
+  return `${status}${seconds === undefined ? '' : ` after ${seconds} s`}${detail ? ` (${detail})` : ''}`
+}

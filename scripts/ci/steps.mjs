@@ -1,0 +1,50 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readmeCommands } from './readme.mjs'
+
+/**
+ * What the checks run, in order. The README's test command comes first among those that need packages: it is the one
+ * that must do with a fresh clone.
+ * @param {string} root
+ * @returns {import('./step.mjs').Step[]}
+ */
+export function plannedSteps(root) {
+  const { test } = readmeCommands(readFileSync(join(root, 'README.md'), 'utf8'))
+  return [
+    { name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 3 },
+    { name: 'README test command', command: ['bash', '-c', test], minutes: 10 },
+    { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 },
+    { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'], minutes: 4 },
+    { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 2 },
+    ...generators(root),
+    ...examples(root),
+    { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 },
+    { name: 'build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 4 },
+  ]
+}
+
+/**
+ * @param {string} root
+ * @returns {import('./step.mjs').Step[]}
+ */
+function generators(root) {
+  return readdirSync(join(root, 'scripts'))
+    .filter((name) => name.startsWith('generate-') && name.endsWith('.mjs'))
+    .map((name) => ({ name: `generated: ${name}`, command: ['node', `scripts/${name}`, '--check'], minutes: 2 }))
+}
+
+/**
+ * @param {string} root
+ * @returns {import('./step.mjs').Step[]}
+ */
+function examples(root) {
+  const folder = join(root, 'examples')
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names
+    .filter((name) => existsSync(join(folder, name, 'package.json')))
+    .map((name) => ({
+      name: `example ${name}`,
+      command: ['npm', 'start', '--silent', '--workspace', `examples/${name}`],
+      minutes: 3,
+    }))
+}

@@ -1,0 +1,95 @@
+/** Adds up the report files of the runners: what passed, what failed, and what is missing from them. */
+
+/**
+ * @typedef {{ name: string, status: 'passed' | 'failed' | 'not run', seconds?: number, detail?: string }} StepResult
+ * @typedef {{ steps: StepResult[] }} StepsReport
+ * @typedef {{ ancestorTitles: string[], title: string, status: string }} TestResult
+ * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
+ * @typedef {{ testResults: FileResult[] }} VitestReport
+ * @typedef {{ test: string, reason: string }} AllowedSkip `test` is `<file> > <describe> > … > <name>`
+ * @typedef {{ passed: number, faults: string[], skips: string[] }} Summary
+ */
+
+/**
+ * A report that is missing (undefined) or without any test is a fault, as is each test that did not run and is not
+ * in the list of allowed skips.
+ * @param {{ steps?: StepsReport | undefined, vitest?: VitestReport | undefined }} reports
+ * @param {AllowedSkip[]} allowedSkips
+ * @param {string} root what the file names of vitest's report begin with
+ * @returns {Summary}
+ */
+export function summarize({ steps, vitest }, allowedSkips, root) {
+  const parts = [
+    steps ? ofSteps(steps) : missing('reports/steps.json'),
+    vitest ? ofTests(vitest, allowedSkips, root) : missing('reports/vitest.json'),
+  ]
+  return {
+    passed: parts.reduce((sum, part) => sum + part.passed, 0),
+    faults: parts.flatMap((part) => part.faults),
+    skips: parts.flatMap((part) => part.skips),
+  }
+}
+
+/**
+ * The closing line.
+ * @param {Summary} summary
+ */
+export function closingLine({ passed, faults }) {
+  return `${passed} passed, ${faults.length} failed`
+}
+
+/**
+ * @param {string} file
+ * @returns {Summary}
+ */
+function missing(file) {
+  return { passed: 0, faults: [`${file} is missing or no JSON`], skips: [] }
+}
+
+/**
+ * @param {StepsReport} report
+ * @returns {Summary}
+ */
+function ofSteps({ steps }) {
+  const faults = steps
+    .filter(({ status }) => status !== 'passed')
+    .map(({ name, status, detail }) => `step ${name}: ${detail ?? status}`)
+  const passed = steps.length - faults.length
+  return { passed, faults: steps.length === 0 ? ['reports/steps.json holds no step'] : faults, skips: [] }
+}
+
+/**
+ * @param {VitestReport} report
+ * @param {AllowedSkip[]} allowedSkips
+ * @param {string} root
+ * @returns {Summary}
+ */
+function ofTests({ testResults }, allowedSkips, root) {
+  /** @type {Summary} */
+  const summary = { passed: 0, faults: [], skips: [] }
+  for (const { name, status, message, assertionResults } of testResults) {
+    const file = name.startsWith(root) ? name.slice(root.length).replace(/^\//, '') : name
+    for (const test of assertionResults) {
+      count([file, ...test.ancestorTitles, test.title].join(' > '), test.status, allowedSkips, summary)
+    }
+    const told = assertionResults.some((test) => test.status === 'failed')
+    if (status === 'failed' && !told) summary.faults.push(`test file ${file}: ${message || 'failed'}`)
+    else if (assertionResults.length === 0) summary.faults.push(`test file ${file}: holds no test`)
+  }
+  if (testResults.length === 0) summary.faults.push('reports/vitest.json holds no test')
+  return summary
+}
+
+/**
+ * @param {string} test
+ * @param {string} status
+ * @param {AllowedSkip[]} allowedSkips
+ * @param {Summary} summary
+ */
+function count(test, status, allowedSkips, summary) {
+  const allowed = allowedSkips.find((skip) => skip.test === test)
+  if (status === 'passed') summary.passed += 1
+  else if (status === 'failed') summary.faults.push(`test ${test}`)
+  else if (allowed) summary.skips.push(`${test}: ${allowed.reason}`)
+  else summary.faults.push(`test ${test}: ${status}, and not in .ci/allowed-skips.json`)
+}
