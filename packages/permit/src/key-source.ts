@@ -26,7 +26,7 @@ export function createKeySource(input: KeySetInput, now: () => number): KeySourc
     return cachedKeySource(() => fetchKeySet(url), now)
   }
   const find = keyFinder(input)
-  return async (kid) => (await find(kid)) ?? refuseUnknown(kid)
+  return async (kid) => (await find(kid)) ?? refuseUnknown()
 }
 
 type KeyFinder = (kid: string) => Promise<CryptoKey | null>
@@ -51,8 +51,8 @@ function keyFinder(keySet: JSONWebKeySet): KeyFinder {
   }
 }
 
-function refuseUnknown(kid: string): never {
-  throw new PermitError('key_unknown', `The key set has no key ${JSON.stringify(kid)}.`)
+function refuseUnknown(): never {
+  throw new PermitError('key_unknown', 'The key set lacks the key that the permit names.')
 }
 
 interface ReadKeySet {
@@ -73,7 +73,6 @@ function cachedKeySource(read: () => Promise<JSONWebKeySet>, now: () => number):
       .then(read)
       .then((keySet) => {
         current = { find: keyFinder(keySet), at: now() }
-        failure = null
       })
       .catch((cause: unknown) => {
         failure = { at: now(), cause }
@@ -99,7 +98,7 @@ function cachedKeySource(read: () => Promise<JSONWebKeySet>, now: () => number):
     const key = await find(kid)
     if (key !== null) return key
     await readUnlessWithin(UNKNOWN_KID_COOLDOWN_MS)
-    return (await find(kid)) ?? refuseUnknown(kid)
+    return (await find(kid)) ?? refuseUnknown()
   }
 }
 
