@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { AMOUNT_RULE, AmountSchema, isAmount } from './amount.js'
-import { orMissing } from './detail.js'
 import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { isContextPath } from './path.js'
@@ -23,7 +22,7 @@ export const BudgetSchema = z
     actions: z.array(ActionPatternSchema).min(1).exactOptional().meta({ description: 'Every action when absent.' }),
     amount: z
       .custom<string | number>((value) => isContextReference(value) || (isAmount(value) && value > 0), {
-        error: orMissing(`must be a path that starts with context. or a number above ${AMOUNT_RULE}`),
+        error: `must be a path that starts with context. or a number above ${AMOUNT_RULE}`,
       })
       .meta({
         anyOf: [contextPathJsonSchema, { type: 'number', exclusiveMinimum: 0, maximum: LIMITS.amount }],
@@ -31,7 +30,7 @@ export const BudgetSchema = z
       })
       .exactOptional(),
     currency: z
-      .custom<string>(isContextReference, { error: orMissing('must be a path that starts with context.') })
+      .custom<string>(isContextReference, { error: 'must be a path that starts with context.' })
       .meta({
         ...contextPathJsonSchema,
         description: 'Where the currency must stand. When absent, `context.currency` is compared only if it is there.',

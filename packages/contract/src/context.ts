@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { orMissing } from './detail.js'
 import { isJsonObject, type JsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 
@@ -49,13 +48,15 @@ const KEY_RULE = `has a key that is not allowed: 1 to ${LIMITS.contextKeyLength}
 /** Facts for conditions: an object of any JSON whose keys, at any depth, can be named by a path. */
 export function factsSchema() {
   return z
-    .custom<JsonObject>(isJsonObject, { error: orMissing('must be an object'), abort: true })
+    .custom<JsonObject>()
     .meta({
       type: 'object',
       additionalProperties: true,
       description: `Any JSON. A key, at any depth, has 1 to ${LIMITS.contextKeyLength} characters, no dot, no control character and no \`$\` at its start.`,
     })
     .superRefine((value, ctx) => {
-      for (const place of faultyKeys(value)) ctx.addIssue({ code: 'custom', path: pathOf(place), message: KEY_RULE })
+      if (!isJsonObject(value)) ctx.addIssue({ code: 'custom', message: 'must be an object' })
+      else
+        for (const place of faultyKeys(value)) ctx.addIssue({ code: 'custom', path: pathOf(place), message: KEY_RULE })
     })
 }

@@ -10,6 +10,10 @@ import { TimestampSchema } from './timestamp.js'
 
 export const ScopeSchema = z.enum(SCOPES)
 
+function isNotEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
+}
+
 /** A key bound to agents acts for these alone, so it cannot hold a scope that acts beyond any one agent. */
 export const KeyCreateSchema = z
   .strictObject({
@@ -34,7 +38,7 @@ export const KeyCreateSchema = z
       }
     },
     // Beside the faults of other members, wherever there are scopes and agents to compare.
-    { when: ({ value }) => isJsonObject(value) && Array.isArray(value.scopes) && Array.isArray(value.agents) },
+    { when: ({ value }) => isJsonObject(value) && Array.isArray(value.scopes) && isNotEmptyList(value.agents) },
   )
   .meta({ id: 'KeyCreate', title: 'Key' })
 export type KeyCreate = Immutable<z.infer<typeof KeyCreateSchema>>

@@ -5,8 +5,12 @@ import { LIMITS } from './limits.js'
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u
 const PRINTABLE_ASCII = /^[ -~]*$/
 
-/** Whether a text has only characters that a resource may have, composed as NFC composes them. */
+/**
+ * Whether a text has only characters that a resource may have, composed as NFC composes them.
+ * False for one that is longer than any resource: composing it could take a time that grows with the square of its length.
+ */
 export function hasResourceCharacters(text: string): boolean {
+  if (text.length > LIMITS.resourceLength) return false
   return PRINTABLE_ASCII.test(text) || (!UNSEEN.test(text) && text.normalize('NFC') === text)
 }
 
@@ -20,7 +24,6 @@ export function textOf(minimum: number, maximum: number) {
     .refine((text) => text.length >= minimum && text.length <= maximum, {
       error:
         minimum === 0 ? `must have at most ${maximum} characters` : `must have ${minimum} to ${maximum} characters`,
-      abort: true,
     })
     .meta({ ...(minimum > 0 && { minLength: minimum }), maxLength: maximum })
 }
@@ -41,7 +44,7 @@ export const ActionSchema = textOf(1, LIMITS.actionLength)
 
 /** What it is done to, `<type>:<id>`, split at the first colon. */
 export const ResourceSchema = textOf(1, LIMITS.resourceLength)
-  .regex(/^[A-Za-z0-9_.-]+:./, { error: 'must be <type>:<id>, such as order:8812', abort: true })
+  .regex(/^[A-Za-z0-9_.-]+:./, { error: 'must be <type>:<id>, such as order:8812' })
   .refine(hasResourceCharacters, {
     error: 'must be in Unicode form NFC, without control, format or private-use characters',
   })

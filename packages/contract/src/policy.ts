@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type Budget, BudgetSchema, withBudgetDefaults } from './budget.js'
 import { ConditionsSchema } from './conditions.js'
-import { orMissing } from './detail.js'
 import { EFFECTS, type Effect } from './effect.js'
 import { IdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
@@ -36,7 +35,7 @@ const documentShape = {
   name: NameSchema,
   description: textOf(0, LIMITS.descriptionLength).exactOptional(),
   priority: z
-    .int({ error: orMissing('must be a whole number') })
+    .int()
     .min(-LIMITS.priority)
     .max(LIMITS.priority)
     .exactOptional()
@@ -59,8 +58,6 @@ const addedShape = {
   created_by: ignored,
   warnings: ignored,
 }
-type Added = 'id' | 'revision' | 'created_at' | 'updated_at' | 'created_by' | 'warnings'
-
 /** A policy as a person writes it. */
 export interface PolicyDocument {
   readonly name: string
@@ -73,12 +70,6 @@ export interface PolicyDocument {
   readonly budget?: Budget
 }
 
-function withoutAdded<Sent extends object>(sent: Sent): Omit<Sent, Exclude<Added, 'id'>> {
-  const document = { ...sent } as Sent & Partial<Record<Added, unknown>>
-  for (const member of Object.keys(addedShape) as Exclude<Added, 'id'>[]) delete document[member]
-  return document
-}
-
 /**
  * A policy as sent with POST, PUT and validate: members that the server adds are dropped, defaults are not filled in.
  * A null is a fault here, other than elsewhere: a missing value must never widen a policy.
@@ -86,7 +77,7 @@ function withoutAdded<Sent extends object>(sent: Sent): Omit<Sent, Exclude<Added
 export const PolicyDocumentSchema = z
   .strictObject({ ...documentShape, id: ignored, ...addedShape })
   .meta({ title: 'Policy' })
-  .transform(({ id, ...sent }): PolicyDocument => withoutAdded(sent))
+  .transform(({ id, revision, created_at, updated_at, created_by, warnings, ...document }): PolicyDocument => document)
 
 /** A policy of a simulation: as sent with POST, with the `id` that it is to have there. */
 export interface SimulatedPolicy extends PolicyDocument {
@@ -99,7 +90,7 @@ export const SimulatedPolicySchema = z
     ...addedShape,
   })
   .meta({ title: 'Policy' })
-  .transform((sent): SimulatedPolicy => withoutAdded(sent))
+  .transform(({ revision, created_at, updated_at, created_by, warnings, ...policy }): SimulatedPolicy => policy)
 
 /** A policy with every default filled in; what was not set and has no fixed default stays absent. */
 export type CompletePolicyDocument = PolicyDocument & Required<Pick<PolicyDocument, 'priority' | 'enabled' | 'mode'>>

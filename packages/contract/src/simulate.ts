@@ -7,9 +7,19 @@ import { PolicyIdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
 import { SimulatedPolicySchema } from './policy.js'
 
+/** An id given twice would leave open which of the two decides a tie. */
+const PoliciesSchema = z.array(SimulatedPolicySchema).superRefine((policies, ctx) => {
+  const seen = new Set<string>()
+  for (const [index, { id }] of policies.entries()) {
+    if (id === undefined) continue
+    if (seen.has(id)) ctx.addIssue({ code: 'custom', path: [index, 'id'], message: 'is the id of another policy too' })
+    seen.add(id)
+  }
+})
+
 /** `policies` replaces the stored set; null or absent asks the stored one. */
 export const SimulateRequestSchema = z
-  .strictObject({ request: DecisionRequestSchema, policies: z.array(SimulatedPolicySchema).nullish() })
+  .strictObject({ request: DecisionRequestSchema, policies: PoliciesSchema.nullish() })
   .meta({ id: 'SimulateRequest', title: 'Simulation' })
 export type SimulateRequest = Immutable<z.infer<typeof SimulateRequestSchema>>
 

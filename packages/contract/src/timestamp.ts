@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { orMissing } from './detail.js'
 
 function isInstant(text: string): boolean {
   const time = Date.parse(text)
@@ -10,8 +9,7 @@ function isInstant(text: string): boolean {
 export const TimestampSchema = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, {
-    error: orMissing('must be a UTC time with milliseconds, such as 2026-11-21T10:00:00.000Z'),
-    abort: true,
+    error: 'must be a UTC time with milliseconds, such as 2026-11-21T10:00:00.000Z',
   })
   .refine(isInstant, { error: 'is not a time of the calendar' })
   .meta({ description: 'RFC 3339 in UTC with milliseconds.', examples: ['2026-11-21T10:00:00.000Z'] })

@@ -1,8 +1,7 @@
-import * as contract from '@countersign/contract'
+import { ConditionsSchema } from '@countersign/contract'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-
-const schemas = Object.entries(contract).filter((entry): entry is [string, z.ZodType] => entry[1] instanceof z.ZodType)
+import { schemas } from './schemas.js'
 
 /** Places where a schema says nothing at all: a reader of the API reference would learn nothing there. */
 function emptyPlaces(schema: unknown, path = ''): string[] {
@@ -34,7 +33,7 @@ describe('every schema has a form in JSON Schema that says something everywhere'
   }
 
   it('names the operators of a condition', () => {
-    const { $defs } = z.toJSONSchema(contract.ConditionsSchema, { unrepresentable: 'any' })
+    const { $defs } = z.toJSONSchema(ConditionsSchema, { unrepresentable: 'any' })
     expect($defs?.Conditions?.additionalProperties).toMatchObject({
       properties: { $lte: { anyOf: [{ type: ['string', 'number'] }, { properties: { $ref: { type: 'string' } } }] } },
       additionalProperties: false,

@@ -89,7 +89,7 @@ describe('reads what JSON.parse reads', () => {
       fc.property(json, edit, (text, { at, removed, added }) => {
         const place = at % (text.length + 1)
         const mutated = text.slice(0, place) + added + text.slice(place + removed)
-        if (!mutated.isWellFormed()) return
+        if (/\p{Surrogate}/u.test(mutated)) return
         let parsed: unknown
         let isJson = true
         try {
