@@ -105,6 +105,7 @@ export function policyOf(number: number, policySet: number, over: Partial<Stored
     id: idOf('pol', number),
     version: 1,
     document: { name: `policy ${number}`, rules: [{ action: '*', effect: 'allow' }] },
+    warnings: [],
     created_at: instant(number),
     updated_at: instant(number),
     created_by: idOf('key', 1),

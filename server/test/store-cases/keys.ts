@@ -1,0 +1,53 @@
+import { expect } from 'vitest'
+import { idOf, instant, keyOf, LogPen, writeKeyOf } from '../store-documents.js'
+import type { StoreCase } from './store-case.js'
+
+export const KEY_CASES: readonly StoreCase[] = [
+  {
+    title: 'gives back every key as it was last written, revoked or not',
+    async run({ store, reopen }) {
+      expect(await store.loadKeys()).toEqual([])
+      const pen = await LogPen.of(store)
+      const first = keyOf(1, { scopes: ['*'], created_by: idOf('key', 9), expires_at: instant(99) })
+      const second = keyOf(2, { agents: ['billing-*'] })
+      const rotated = {
+        ...second,
+        version: 2,
+        secrets: [
+          { hash: 'new', hint: 'cs_sk_…new', expires_at: null },
+          { ...second.secrets[0]!, expires_at: instant(50) },
+        ],
+      }
+      const revoked = { ...rotated, version: 3, revoked_at: instant(60) }
+      await pen.commit(writeKeyOf(first), writeKeyOf(second), writeKeyOf(rotated))
+      expect(await store.loadKeys()).toStrictEqual([first, rotated])
+      await pen.commit(writeKeyOf(revoked))
+      expect(await (await reopen()).loadKeys()).toStrictEqual([first, revoked])
+    },
+  },
+  {
+    title: 'keeps the latest use of each key',
+    async run({ store, reopen }) {
+      expect(await store.loadKeyUses()).toEqual(new Map())
+      await store.saveKeyUses(
+        new Map([
+          ['key_a', instant(60)],
+          ['key_b', instant(60)],
+        ]),
+      )
+      await store.saveKeyUses(
+        new Map([
+          ['key_a', instant(120)],
+          ['key_b', instant(0)],
+        ]),
+      )
+      await store.saveKeyUses(new Map())
+      const expected = new Map([
+        ['key_a', instant(120)],
+        ['key_b', instant(60)],
+      ])
+      expect(await store.loadKeyUses()).toEqual(expected)
+      expect(await (await reopen()).loadKeyUses()).toEqual(expected)
+    },
+  },
+]

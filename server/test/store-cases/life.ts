@@ -1,0 +1,71 @@
+import { expect } from 'vitest'
+import { type Store, StoreUnavailableError } from '#server/ports/store'
+import { createOf, decisionOf, idempotencyOf, idOf, instant, LogPen } from '../store-documents.js'
+import { type StoreCase, WHOLE } from './store-case.js'
+
+/** Every call of the port. */
+const CALLS: { readonly [Name in Exclude<keyof Store, 'close'>]: (store: Store) => Promise<unknown> } = {
+  commit: (store) => store.commit([]),
+  openLog: (store) => store.openLog(),
+  findDecision: (store) => store.findDecision(idOf('dec', 1)),
+  listDecisions: (store) => store.listDecisions({ agents: null, now: instant(0) }, WHOLE),
+  listOpenReviews: (store) => store.listOpenReviews(instant(0)),
+  loadPolicies: (store) => store.loadPolicies(),
+  loadPoliciesOfSet: (store) => store.loadPoliciesOfSet(1),
+  listPolicies: (store) => store.listPolicies(WHOLE),
+  listPolicyRevisions: (store) => store.listPolicyRevisions(idOf('pol', 1), WHOLE),
+  loadAgents: (store) => store.loadAgents(),
+  findAgent: (store) => store.findAgent('agent:1'),
+  listAgents: (store) => store.listAgents(null, WHOLE),
+  findAgentMetadata: (store) => store.findAgentMetadata('agent:1', 1),
+  loadKeys: (store) => store.loadKeys(),
+  loadKeyUses: (store) => store.loadKeyUses(),
+  saveKeyUses: (store) => store.saveKeyUses(new Map()),
+  findIdempotency: (store) => store.findIdempotency(idempotencyOf(''), instant(0)),
+  purgeIdempotency: (store) => store.purgeIdempotency(instant(0)),
+  listAuditEntries: (store) => store.listAuditEntries({}, WHOLE),
+  secret: (store) => store.secret('cursors'),
+  ping: (store) => store.ping(),
+}
+
+export const LIFE_CASES: readonly StoreCase[] = [
+  {
+    title: 'refuses every call once it was closed',
+    async run({ store, reopen }) {
+      await store.openLog()
+      for (const call of Object.values(CALLS)) await expect(call(store)).resolves.not.toThrow()
+      await reopen()
+      for (const [name, call] of Object.entries(CALLS)) {
+        await expect(call(store), name).rejects.toThrow(StoreUnavailableError)
+      }
+    },
+  },
+  {
+    title: 'finishes what was asked before it closes',
+    async run({ store, reopen }) {
+      const pen = await LogPen.of(store)
+      const commit = pen.commit(createOf(decisionOf(1)))
+      const reopened = await reopen()
+      expect(await commit).toEqual({ written: 1, conflict: null })
+      expect(await reopened.findDecision(idOf('dec', 1))).not.toBeNull()
+    },
+  },
+  {
+    title: 'makes a secret of 256 bits at its first use and keeps it',
+    async run({ store, reopen }) {
+      const [first, same, other] = await Promise.all([store.secret('a'), store.secret('a'), store.secret('b')])
+      expect(first).toMatch(/^[A-Za-z0-9_-]{43}$/)
+      expect(same).toBe(first)
+      expect(other).not.toBe(first)
+      const reopened = await reopen()
+      expect([await reopened.secret('a'), await reopened.secret('b')]).toEqual([first, other])
+    },
+  },
+  {
+    title: 'answers a ping when it can write',
+    async run({ store }) {
+      await store.ping()
+      await Promise.all([store.ping(), store.ping()])
+    },
+  },
+]

@@ -1,0 +1,42 @@
+/**
+ * What every store has to keep of its port's promises. The cases are plain functions, so that they can also be run
+ * against stores that break a promise on purpose.
+ */
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import type { Store } from '#server/ports/store'
+import { AGENT_CASES } from './store-cases/agents.js'
+import { AUDIT_CASES } from './store-cases/audit-entries.js'
+import { COMMIT_CASES } from './store-cases/commit.js'
+import { DECISION_LIST_CASES } from './store-cases/decision-lists.js'
+import { DECISION_CASES } from './store-cases/decisions.js'
+import { IDEMPOTENCY_CASES } from './store-cases/idempotency.js'
+import { KEY_CASES } from './store-cases/keys.js'
+import { LIFE_CASES } from './store-cases/life.js'
+import { POLICY_CASES } from './store-cases/policies.js'
+import type { OpenedStore, StoreCase } from './store-cases/store-case.js'
+
+export const STORE_CASES: readonly StoreCase[] = [
+  ...COMMIT_CASES,
+  ...DECISION_CASES,
+  ...DECISION_LIST_CASES,
+  ...POLICY_CASES,
+  ...AGENT_CASES,
+  ...KEY_CASES,
+  ...IDEMPOTENCY_CASES,
+  ...AUDIT_CASES,
+  ...LIFE_CASES,
+]
+
+/** Runs every case on a new, empty store. */
+export function storeSuite(name: string, open: () => Promise<OpenedStore>): void {
+  describe(name, () => {
+    let opened: OpenedStore
+    beforeEach(async () => {
+      opened = await open()
+    })
+    afterEach(() => opened.destroy())
+    for (const { title, run } of STORE_CASES) it(title, () => run(opened))
+  })
+}
+
+export type { OpenedStore, Store }
