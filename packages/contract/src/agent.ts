@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { factsSchema } from './context.js'
 import type { Immutable } from './immutable.js'
-import type { JsonObject } from './json.js'
+import { jsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { AgentIdSchema, NameSchema, textOf } from './names.js'
 import { TimestampSchema } from './timestamp.js'
@@ -32,7 +32,7 @@ export const AgentSchema = z
     id: z.string(),
     name: z.string().nullable(),
     description: z.string().nullable(),
-    metadata: z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true }),
+    metadata: jsonObject('Facts for conditions; `{}` for an agent that is not registered.'),
     registered: z
       .boolean()
       .meta({ description: 'Made by POST /v1/agents; seen or suspended alone is not registered.' }),

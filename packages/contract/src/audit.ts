@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { IdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
-import type { JsonObject } from './json.js'
+import { jsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
 
 /** What an audit entry can tell of. */
@@ -48,7 +48,7 @@ export const AuditEntrySchema = z
     actor: z.string().nullable().meta({ description: 'Id of the API key that did it; null for what the clock did.' }),
     subject: z.string().meta({ description: 'Id of what it was done to.' }),
     agent_id: z.string().nullable(),
-    data: z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true }),
+    data: jsonObject('What happened; its members depend on `type`.'),
     leaf: z.string(),
   })
   .meta({ id: 'AuditEntry' })

@@ -3,7 +3,7 @@ import { BUDGET_PERIODS } from './budget.js'
 import { EFFECTS } from './effect.js'
 import { IdSchema, PolicyIdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
-import type { JsonObject } from './json.js'
+import { jsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
 
 export const DECISION_STATUSES = [
@@ -127,10 +127,7 @@ export type Decision = Immutable<z.infer<typeof DecisionSchema>>
 export const DecisionDetailSchema = z
   .strictObject({
     ...decisionShape,
-    context: z
-      .custom<JsonObject>()
-      .meta({ type: 'object', additionalProperties: true, description: 'As it was given.' })
-      .nullable(),
+    context: jsonObject('As it was given.').nullable(),
     request_hash: z
       .string()
       .meta({ description: 'base64url SHA-256 of the JCS form of agent_id, action, resource and context.' }),

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 export type Json = string | number | boolean | null | JsonArray | JsonObject
 export type JsonArray = readonly Json[]
 export type JsonObject = { readonly [key: string]: Json }
@@ -5,4 +7,9 @@ export type JsonObject = { readonly [key: string]: Json }
 /** Whether a JSON value is an object: neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An object of any JSON, as answers hold it. */
+export function jsonObject(description: string) {
+  return z.custom<JsonObject>(isJsonObject).meta({ type: 'object', additionalProperties: true, description })
 }
