@@ -1,4 +1,5 @@
 /** Runs every step of the checks, one after another and all of them, then adds up the reports. Called by `.ci/run`. */
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,8 +30,7 @@ writeSteps()
 
 const summary = summarize(
   { steps: readReport('steps.json'), vitest: readReport('vitest.json') },
-  JSON.parse(readFileSync(join(ROOT, '.ci', 'allowed-skips.json'), 'utf8')),
-  ROOT,
+  { root: ROOT, testFiles: listTestFiles(), allowedSkips: readJson(join(ROOT, '.ci', 'allowed-skips.json')) },
 )
 console.log(`\n=== Summary after ${Math.round(process.uptime())} s`)
 for (const skip of summary.skips) console.log(`skipped  ${skip}`)
@@ -46,10 +46,20 @@ function writeSteps() {
 /** @param {string} name */
 function readReport(name) {
   try {
-    return JSON.parse(readFileSync(join(REPORTS, name), 'utf8'))
+    return readJson(join(REPORTS, name))
   } catch {
     return undefined
   }
+}
+
+/** @param {string} file */
+function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+function listTestFiles() {
+  const output = execFileSync('git', ['ls-files', '-z', '*.test.ts'], { cwd: ROOT, encoding: 'utf8' })
+  return output.split('\0').filter((path) => path !== '')
 }
 
 /** @param {import('./summary.mjs').StepResult} result */

@@ -1,4 +1,5 @@
 /** Adds up the report files of the runners: what passed, what failed, and what is missing from them. */
+import { relative } from 'node:path'
 
 /**
  * @typedef {{ name: string, status: 'passed' | 'failed' | 'not run', seconds?: number, detail?: string }} StepResult
@@ -12,16 +13,16 @@
 
 /**
  * A report that is missing (undefined) or without any test is a fault, as is each test that did not run and is not
- * in the list of allowed skips.
+ * in the list of allowed skips, and each test file that the report does not know.
  * @param {{ steps?: StepsReport | undefined, vitest?: VitestReport | undefined }} reports
- * @param {AllowedSkip[]} allowedSkips
- * @param {string} root what the file names of vitest's report begin with
+ * @param {{ root: string, testFiles: string[], allowedSkips: AllowedSkip[] }} checkout `root` is what the file names of
+ *   vitest's report begin with, `testFiles` are below it
  * @returns {Summary}
  */
-export function summarize({ steps, vitest }, allowedSkips, root) {
+export function summarize({ steps, vitest }, checkout) {
   const parts = [
     steps ? ofSteps(steps) : missing('reports/steps.json'),
-    vitest ? ofTests(vitest, allowedSkips, root) : missing('reports/vitest.json'),
+    vitest ? ofTests(vitest, checkout) : missing('reports/vitest.json'),
   ]
   return {
     passed: parts.reduce((sum, part) => sum + part.passed, 0),
@@ -60,15 +61,16 @@ function ofSteps({ steps }) {
 
 /**
  * @param {VitestReport} report
- * @param {AllowedSkip[]} allowedSkips
- * @param {string} root
+ * @param {{ root: string, testFiles: string[], allowedSkips: AllowedSkip[] }} checkout
  * @returns {Summary}
  */
-function ofTests({ testResults }, allowedSkips, root) {
+function ofTests({ testResults }, { root, testFiles, allowedSkips }) {
   /** @type {Summary} */
   const summary = { passed: 0, faults: [], skips: [] }
+  const forgotten = new Set(testFiles)
   for (const { name, status, message, assertionResults } of testResults) {
-    const file = name.startsWith(root) ? name.slice(root.length).replace(/^\//, '') : name
+    const file = relative(root, name)
+    forgotten.delete(file)
     for (const test of assertionResults) {
       count([file, ...test.ancestorTitles, test.title].join(' > '), test.status, allowedSkips, summary)
     }
@@ -76,6 +78,7 @@ function ofTests({ testResults }, allowedSkips, root) {
     if (status === 'failed' && !told) summary.faults.push(`test file ${file}: ${message || 'failed'}`)
     else if (assertionResults.length === 0) summary.faults.push(`test file ${file}: holds no test`)
   }
+  for (const file of forgotten) summary.faults.push(`test file ${file}: in no project of vitest.config.ts`)
   if (testResults.length === 0) summary.faults.push('reports/vitest.json holds no test')
   return summary
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { closingLine, summarize } from './summary.mjs'
 
-const ROOT = '/checkout'
+const CHECKOUT = { root: '/checkout/', testFiles: ['server/test/policy.test.ts'], allowedSkips: [] }
 const STEPS = {
   steps: [
     { name: 'lint', status: 'passed' as const },
@@ -25,13 +25,13 @@ function lineOf(...args: Parameters<typeof summarize>) {
 
 describe('the closing line', () => {
   it('adds up tests and steps', () => {
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'passed', 'passed') }, [], ROOT)).toBe(
+    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'passed', 'passed') }, CHECKOUT)).toBe(
       '5 passed, 0 failed',
     )
   })
 
   it('counts a failed test', () => {
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'failed') }, [], ROOT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'failed') }, CHECKOUT)).toBe('3 passed, 1 failed')
   })
 
   it('counts a test file that could not be loaded', () => {
@@ -41,33 +41,44 @@ describe('the closing line', () => {
         { name: '/checkout/a.test.ts', status: 'failed', message: 'no such module', assertionResults: [] },
       ],
     }
-    const summary = summarize({ steps: STEPS, vitest }, [], ROOT)
+    const summary = summarize({ steps: STEPS, vitest }, CHECKOUT)
     expect(closingLine(summary)).toBe('3 passed, 1 failed')
     expect(summary.faults).toEqual(['test file a.test.ts: no such module'])
   })
 
+  it('counts a test file that was not run', () => {
+    const summary = summarize(
+      { steps: STEPS, vitest: vitestReport('passed') },
+      { ...CHECKOUT, testFiles: [...CHECKOUT.testFiles, 'elsewhere/a.test.ts'] },
+    )
+    expect(closingLine(summary)).toBe('3 passed, 1 failed')
+    expect(summary.faults).toEqual(['test file elsewhere/a.test.ts: in no project of vitest.config.ts'])
+  })
+
   it('counts a file whose tests pass but that fails itself', () => {
     const vitest = { testResults: vitestReport('passed').testResults.map((file) => ({ ...file, status: 'failed' })) }
-    expect(lineOf({ steps: STEPS, vitest }, [], ROOT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, vitest }, CHECKOUT)).toBe('3 passed, 1 failed')
   })
 
   it.each(['failed', 'not run'] as const)('counts a step that is %s', (status) => {
     const steps = { steps: [...STEPS.steps, { name: 'knip', status }] }
-    expect(lineOf({ steps, vitest: vitestReport('passed') }, [], ROOT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps, vitest: vitestReport('passed') }, CHECKOUT)).toBe('3 passed, 1 failed')
   })
 })
 
 describe('a report', () => {
   it('that is missing is a fault', () => {
-    expect(lineOf({ steps: STEPS }, [], ROOT)).toBe('2 passed, 1 failed')
-    expect(lineOf({ vitest: vitestReport('passed') }, [], ROOT)).toBe('1 passed, 1 failed')
-    expect(lineOf({}, [], ROOT)).toBe('0 passed, 2 failed')
+    expect(lineOf({ steps: STEPS }, CHECKOUT)).toBe('2 passed, 1 failed')
+    expect(lineOf({ vitest: vitestReport('passed') }, CHECKOUT)).toBe('1 passed, 1 failed')
+    expect(lineOf({}, CHECKOUT)).toBe('0 passed, 2 failed')
   })
 
   it('without a test is a fault', () => {
-    expect(lineOf({ steps: STEPS, vitest: { testResults: [] } }, [], ROOT)).toBe('2 passed, 1 failed')
-    expect(lineOf({ steps: STEPS, vitest: vitestReport() }, [], ROOT)).toBe('2 passed, 1 failed')
-    expect(lineOf({ steps: { steps: [] }, vitest: vitestReport('passed') }, [], ROOT)).toBe('1 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, vitest: { testResults: [] } }, { ...CHECKOUT, testFiles: [] })).toBe(
+      '2 passed, 1 failed',
+    )
+    expect(lineOf({ steps: STEPS, vitest: vitestReport() }, CHECKOUT)).toBe('2 passed, 1 failed')
+    expect(lineOf({ steps: { steps: [] }, vitest: vitestReport('passed') }, CHECKOUT)).toBe('1 passed, 1 failed')
   })
 })
 
@@ -75,7 +86,7 @@ describe('a test that did not run', () => {
   const test = 'server/test/policy.test.ts > a policy > skipped 1'
 
   it.each(['skipped', 'pending', 'todo', 'disabled'])('(%s) is a fault', (status) => {
-    const summary = summarize({ steps: STEPS, vitest: vitestReport('passed', status) }, [], ROOT)
+    const summary = summarize({ steps: STEPS, vitest: vitestReport('passed', status) }, CHECKOUT)
     expect(closingLine(summary)).toBe('3 passed, 1 failed')
     expect(summary.faults).toEqual([
       `test server/test/policy.test.ts > a policy > ${status} 1: ${status}, and not in .ci/allowed-skips.json`,
@@ -83,15 +94,18 @@ describe('a test that did not run', () => {
   })
 
   it('is shown with its reason when it is in the list, and counts neither way', () => {
-    const allowed = [{ test, reason: 'needs a kernel with io_uring' }]
-    const summary = summarize({ steps: STEPS, vitest: vitestReport('passed', 'skipped') }, allowed, ROOT)
+    const allowedSkips = [{ test, reason: 'needs a kernel with io_uring' }]
+    const summary = summarize(
+      { steps: STEPS, vitest: vitestReport('passed', 'skipped') },
+      { ...CHECKOUT, allowedSkips },
+    )
     expect(closingLine(summary)).toBe('3 passed, 0 failed')
     expect(summary.skips).toEqual([`${test}: needs a kernel with io_uring`])
   })
 
   it('is a fault when only another test is in the list', () => {
-    const allowed = [{ test: `${test} of another`, reason: 'needs a kernel with io_uring' }]
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'skipped') }, allowed, ROOT)).toBe(
+    const allowedSkips = [{ test: `${test} of another`, reason: 'needs a kernel with io_uring' }]
+    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'skipped') }, { ...CHECKOUT, allowedSkips })).toBe(
       '3 passed, 1 failed',
     )
   })

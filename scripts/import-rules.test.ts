@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { IMPORT_RULES, importFaults } from './import-rules.js'
+import { readText, repositoryFiles } from './repository-files.js'
+
+const shipped = repositoryFiles.filter(
+  (path) => /^(.*\/src\/|examples\/).*\.(ts|tsx|mjs)$/.test(path) && !path.endsWith('.test.ts'),
+)
+
+describe('who imports whom', () => {
+  it('is as the rules say, in every file that ships', () => {
+    expect(shipped.length).toBeGreaterThan(100)
+    const files = shipped.map((path) => ({ path, text: readText(path) }))
+    expect(importFaults(files, IMPORT_RULES)).toEqual([])
+  })
+
+  it('leaves the naive evaluator of the tests without anything of the engine', () => {
+    const path = 'packages/engine/test/naive-evaluator.ts'
+    const rules = [
+      { area: 'packages/engine/test/naive-evaluator', mayImport: ['type @countersign/contract', 'node:net'] },
+    ]
+    expect(importFaults([{ path, text: readText(path) }], rules)).toEqual([])
+  })
+})
+
+describe('an import that no rule allows', () => {
+  it.each([
+    ['server/src/http/routes/decisions.ts', "import { open } from '../../adapters/store-sqlite/open.js'"],
+    ['server/src/http/routes/decisions.ts', "import { open } from '#server/adapters/store-sqlite/open'"],
+    ['server/src/http/api.ts', "import { evaluate } from '@countersign/engine'"],
+    ['server/src/use-cases/keys/create.ts', "import type { Reply } from '../../http/reply.js'"],
+    ['server/src/use-cases/keys/create.ts', "import express from 'express'"],
+    ['server/src/ports/store.ts', "import Database from 'libsql'"],
+    ['server/src/adapters/keyring/keyring.ts', "import { open } from '../store-sqlite/open.js'"],
+    ['server/src/adapters/keyring/keyring.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
+    ['server/src/state/keys.ts', "import { compose } from '../compose.js'"],
+    ['server/src/compose.ts', "import { main } from './cli/main.js'"],
+    ['packages/engine/src/evaluate.ts', "import { readFileSync } from 'node:fs'"],
+    ['packages/engine/src/evaluate.ts', "import '../../permit/src/mint.js'"],
+    ['packages/contract/src/policy.ts', "import type { Compiled } from '@countersign/engine'"],
+    ['packages/client/src/index.ts', "import { parse } from '@countersign/contract'"],
+    ['packages/client/src/index.ts', "import { type Decision } from '@countersign/contract'"],
+    ['packages/client/src/index.ts', "export * from '@countersign/contract'"],
+    ['packages/client/src/index.ts', "const contract = await import('@countersign/contract')"],
+    ['packages/client/src/retry.ts', "import { randomInt } from 'node:crypto'"],
+    ['integrations/langchain/src/index.ts', "import { compose } from '@countersign/server'"],
+    ['integrations/langchain/src/index.ts', "type Engine = import('@countersign/engine').Engine"],
+    ['integrations/langchain/src/index.ts', "import { verifyPermit } from '@countersign/permit'"],
+    ['integrations/langchain/src/index.ts', "import { guard } from '../../mcp/src/index.js'"],
+    ['integrations/langchain/src/index.ts', "export { guard } from '@countersign/mcp'"],
+    ['examples/quickstart/main.mjs', "import '../../server/src/compose.js'"],
+  ])('%s: %s', (path, text) => {
+    expect(importFaults([{ path, text }], IMPORT_RULES)).toHaveLength(1)
+  })
+
+  it('is seen below other code too', () => {
+    const text = "import { z } from 'zod'\n\nexport async function load() {\n  return import('node:fs')\n}\n"
+    expect(importFaults([{ path: 'packages/contract/src/policy.ts', text }], IMPORT_RULES)).toEqual([
+      'packages/contract/src/policy.ts must not import node:fs',
+    ])
+  })
+
+  it('is each file of an area that the rules do not know', () => {
+    expect(importFaults([{ path: 'server/src/helpers.ts', text: '' }], IMPORT_RULES)).toEqual([
+      'server/src/helpers.ts is in no area of the import rules',
+    ])
+  })
+})
+
+describe('an import that a rule allows', () => {
+  it.each([
+    ['server/src/http/routes/decisions.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
+    ['server/src/compose.ts', "import { open } from './adapters/store-sqlite/open.js'"],
+    ['server/src/adapters/keyring/keyring.ts', "import { readKeyFile } from './key-file.js'"],
+    ['packages/client/src/index.ts', "import type { Decision } from '@countersign/contract'"],
+    ['packages/client/src/index.ts', "export type { Decision } from '@countersign/contract'"],
+    ['integrations/express/src/index.ts', "import { verifyPermit } from '@countersign/permit'"],
+    ['integrations/langchain/src/index.ts', "import { tool } from '@langchain/core/tools'"],
+  ])('%s: %s', (path, text) => {
+    expect(importFaults([{ path, text }], IMPORT_RULES)).toEqual([])
+  })
+})

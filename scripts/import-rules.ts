@@ -1,0 +1,205 @@
+import { posix } from 'node:path'
+import ts from 'typescript'
+
+/**
+ * What the files of an area may import. An area is a folder below the root, or one file of `server/src` (without its
+ * ending); `*` stands for one name. What may be imported is named as an area, as a package (with all its subpaths), as
+ * `node:…`, or as `*`: any package that is not of this repository; `type` before it: by `import type` only. An area may
+ * always import itself. The first rule that fits a file counts.
+ */
+export interface ImportRule {
+  readonly area: string
+  readonly mayImport: readonly string[]
+}
+
+const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domain-error', 'server/src/lock']
+
+/** Who may import whom: docs/architecture.md says it in words. Tests may import what they like. */
+export const IMPORT_RULES: readonly ImportRule[] = [
+  { area: 'packages/contract', mayImport: ['zod'] },
+  { area: 'packages/engine', mayImport: ['@countersign/contract'] },
+  { area: 'packages/permit', mayImport: ['@countersign/contract', 'node:crypto', 'canonicalize', 'jose'] },
+  { area: 'packages/audit-log', mayImport: ['@countersign/contract', 'node:crypto', 'canonicalize'] },
+  { area: 'packages/client/src/node-transport', mayImport: ['packages/client', 'node:*'] },
+  { area: 'packages/client', mayImport: ['type @countersign/contract'] },
+  {
+    area: 'packages/testkit',
+    mayImport: ['@countersign/contract', '@countersign/client', '@countersign/permit', 'node:*', '*'],
+  },
+  { area: 'integrations/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
+  { area: 'integrations/*', mayImport: ['@countersign/client', 'node:*', '*'] },
+  {
+    area: 'examples/*',
+    mayImport: ['@countersign/client', '@countersign/permit', '@countersign/contract', 'node:*', '*'],
+  },
+
+  { area: 'server/src/ports', mayImport: ['@countersign/contract', 'type @countersign/permit'] },
+  {
+    area: 'server/src/state',
+    mayImport: ['server/src/ports', ...WORDS, '@countersign/contract', '@countersign/engine', 'node:crypto'],
+  },
+  {
+    area: 'server/src/use-cases',
+    mayImport: [
+      'server/src/ports',
+      'server/src/state',
+      'server/src/record-writer',
+      ...WORDS,
+      '@countersign/contract',
+      '@countersign/engine',
+      '@countersign/permit',
+      'node:crypto',
+      'node:perf_hooks',
+    ],
+  },
+  {
+    area: 'server/src/http',
+    mayImport: [
+      'server/src/ports',
+      'server/src/state',
+      'server/src/use-cases',
+      'server/src/record-writer',
+      ...WORDS,
+      '@countersign/contract',
+      '@countersign/permit',
+      'node:*',
+      '*',
+    ],
+  },
+  {
+    area: 'server/src/adapters/*',
+    mayImport: [
+      'server/src/ports',
+      '@countersign/contract',
+      '@countersign/permit',
+      '@countersign/audit-log',
+      'node:*',
+      '*',
+    ],
+  },
+  {
+    area: 'server/src/record-writer',
+    mayImport: ['server/src/ports', ...WORDS, '@countersign/contract', '@countersign/audit-log'],
+  },
+  ...WORDS.map((area) => ({
+    area,
+    mayImport: [
+      'server/src/ports',
+      ...WORDS,
+      '@countersign/contract',
+      '@countersign/engine',
+      'node:crypto',
+      'node:zlib',
+    ],
+  })),
+  { area: 'server/src/config', mayImport: [...WORDS, '@countersign/contract', 'node:*', 'zod'] },
+  {
+    area: 'server/src/compose',
+    mayImport: [
+      'server/src/adapters',
+      'server/src/config',
+      'server/src/http',
+      'server/src/ports',
+      'server/src/record-writer',
+      'server/src/state',
+      'server/src/use-cases',
+      ...WORDS,
+      '@countersign/contract',
+      '@countersign/engine',
+      '@countersign/permit',
+      'node:*',
+      '*',
+    ],
+  },
+  {
+    area: 'server/src/cli',
+    mayImport: [
+      'server/src/adapters',
+      'server/src/compose',
+      'server/src/config',
+      'server/src/ports',
+      'server/src/use-cases',
+      ...WORDS,
+      '@countersign/contract',
+      '@countersign/permit',
+      'node:*',
+      '*',
+    ],
+  },
+  { area: 'server/src/index', mayImport: ['server/src/compose', 'server/src/config'] },
+]
+
+export interface SourceFile {
+  /** Below the root, with forward slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The imports that no rule allows, and the files that no rule fits, one sentence each. */
+export function importFaults(files: readonly SourceFile[], rules: readonly ImportRule[]): string[] {
+  return files.flatMap(({ path, text }) => {
+    const rule = rules.find(({ area }) => isInArea(path, area))
+    if (!rule) return [`${path} is in no area of the import rules`]
+    return importsOf(path, text)
+      .filter(({ target, typeOnly }) => !isAllowed(path, target, typeOnly, rule))
+      .map(({ target, typeOnly }) => `${path} must not import ${target}${typeOnly ? ' (types)' : ''}`)
+  })
+}
+
+interface Import {
+  /** A path below the root, or the name that a package is imported by. */
+  readonly target: string
+  readonly typeOnly: boolean
+}
+
+function importsOf(path: string, text: string): Import[] {
+  const imports: Import[] = []
+  const add = (specifier: ts.Node | undefined, typeOnly: boolean) => {
+    if (specifier && ts.isStringLiteralLike(specifier))
+      imports.push({ target: targetOf(path, specifier.text), typeOnly })
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, node.importClause?.isTypeOnly ?? false)
+    if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly)
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true)
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0], false)
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true))
+  return imports
+}
+
+function targetOf(path: string, specifier: string): string {
+  if (specifier.startsWith('.')) return posix.join(posix.dirname(path), specifier)
+  if (specifier.startsWith('#server/')) return specifier.replace('#server/', 'server/src/')
+  return specifier
+}
+
+function isAllowed(path: string, target: string, typeOnly: boolean, rule: ImportRule): boolean {
+  const own = ownArea(path, rule.area)
+  if (isInArea(target, own)) return true
+  return rule.mayImport.some((entry) => {
+    const [name, needsType] = entry.startsWith('type ') ? [entry.slice('type '.length), true] : [entry, false]
+    return (typeOnly || !needsType) && names(target, name)
+  })
+}
+
+function names(target: string, name: string): boolean {
+  if (name === '*') return !/^(@countersign\/|node:|packages\/|integrations\/|examples\/|server\/|\.)/.test(target)
+  if (name === 'node:*') return target.startsWith('node:')
+  return isInArea(target, name)
+}
+
+/** The area with each `*` of the rule filled in from the path: a rule for `integrations/*` keeps them apart. */
+function ownArea(path: string, area: string): string {
+  return path
+    .split('/')
+    .slice(0, area.split('/').length)
+    .join('/')
+    .replace(/\.\w+$/, '')
+}
+
+function isInArea(path: string, area: string): boolean {
+  const names = path.replace(/\.[cm]?[jt]sx?$/, '').split('/')
+  return area.split('/').every((name, index) => name === '*' || name === names[index])
+}
