@@ -37,6 +37,7 @@ export abstract class CountersignClient {
   readonly #agentId: string | undefined
   readonly #requester: Requester
 
+  /** @internal */
   protected constructor(options: CountersignOptions, openTransport: OpenTransport) {
     const settings = resolveOptions(options, globalThis.process?.env ?? {})
     const { connectTimeoutMs } = settings

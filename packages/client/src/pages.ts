@@ -25,6 +25,7 @@ export interface Pages<Item> extends AsyncIterable<Item> {
   page(): Promise<Page<Item>>
 }
 
+/** @internal */
 export function pagesOf<Item>(
   requester: Requester,
   path: string,

@@ -1,1 +1,19 @@
 export { stress } from './stress.js'
+export {
+  answerCutOff,
+  answerDecision,
+  answerHuge,
+  answerJson,
+  answerNever,
+  answerNothing,
+  answerProblem,
+  answerReset,
+  answerText,
+  decisionAbout,
+} from './stub-answers.js'
+export {
+  type ReceivedRequest,
+  type StubAnswer,
+  type StubDecisionPoint,
+  startStubDecisionPoint,
+} from './stub-decision-point.js'

@@ -14,6 +14,7 @@ export interface SuspendOptions extends IdempotentCallOptions {
 export class Agents {
   readonly #requester: Requester
 
+  /** @internal */
   constructor(requester: Requester) {
     this.#requester = requester
   }

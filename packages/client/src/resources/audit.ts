@@ -18,6 +18,7 @@ export interface AuditQuery extends PageQuery {
 export class Audit {
   readonly #requester: Requester
 
+  /** @internal */
   constructor(requester: Requester) {
     this.#requester = requester
   }

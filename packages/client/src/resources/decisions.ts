@@ -24,6 +24,7 @@ export interface DecisionQuery extends PageQuery {
 export class Decisions {
   readonly #requester: Requester
 
+  /** @internal */
   constructor(requester: Requester) {
     this.#requester = requester
   }

@@ -5,6 +5,7 @@ import type { Requester } from '../requester.js'
 export class Health {
   readonly #requester: Requester
 
+  /** @internal */
   constructor(requester: Requester) {
     this.#requester = requester
   }

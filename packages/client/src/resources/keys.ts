@@ -16,6 +16,7 @@ export interface KeyRotateOptions extends IdempotentCallOptions {
 export class Keys {
   readonly #requester: Requester
 
+  /** @internal */
   constructor(requester: Requester) {
     this.#requester = requester
   }

@@ -7,6 +7,7 @@ import type { Decision } from '../wire.js'
 export class Permits {
   readonly #requester: Requester
 
+  /** @internal */
   constructor(requester: Requester) {
     this.#requester = requester
   }

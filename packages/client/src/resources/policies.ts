@@ -14,6 +14,7 @@ export interface PolicyUpdateOptions extends CallOptions {
 export class Policies {
   readonly #requester: Requester
 
+  /** @internal */
   constructor(requester: Requester) {
     this.#requester = requester
   }

@@ -1,0 +1,172 @@
+/** What is published: built and packed as npm does it, then used as somebody would who has nothing else of this project. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { answerDecision, startStubDecisionPoint } from '@countersign/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('..', import.meta.url))
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+
+const CONSUMER = `
+import { Countersign, isPermitted, ApiError, UnavailableError } from '@countersign/client'
+import type { Decision, Policy, PolicyDocument, Page } from '@countersign/client'
+
+const client = new Countersign({ apiKey: 'k', agentId: 'agent:support-7' })
+const asked = { agent_id: 'agent:support-7', action: 'payment.refund' }
+const decision: Decision = await client.authorize({ ...asked, context: { amount: 42.5, tags: ['a', null] } })
+if (!isPermitted(decision, asked)) throw new Error(decision.reason ?? decision.status)
+const document: PolicyDocument = {
+  name: 'refunds',
+  rules: [{ action: 'payment.*', effect: 'allow', conditions: { 'context.amount': { $lte: 100 }, $or: [{ action: { $eq: 'a' } }] } }],
+}
+const policy: Policy = await client.policies.create(document, { idempotencyKey: 'one' })
+await client.policies.update(policy.id, policy, { ifRevision: policy.revision })
+const page: Page<Policy> = await client.policies.list({ limit: 5 }).page()
+for await (const entry of client.audit.list({ type: 'decision.created' })) entry.leaf.length + page.data.length
+const secret: string = (await client.keys.create({ name: 'k', scopes: ['decisions:write'] })).key
+try {
+  await client.agents.suspend(secret)
+} catch (error) {
+  if (ApiError.isInstance(error)) error.errors.map(({ pointer }) => pointer)
+  if (UnavailableError.isInstance(error)) error.kind satisfies 'timeout' | 'connection' | 'bad_answer'
+}
+client.close()
+
+// @ts-expect-error a scope that does not exist
+await client.keys.create({ name: 'k', scopes: ['decisions:wrote'] })
+// @ts-expect-error a member that does not exist
+await client.authorize({ action: 'payment.refund', contxt: {} })
+// @ts-expect-error an effect that does not exist
+decision.effect === 'permit'
+// @ts-expect-error a list is not one page
+await client.policies.list().data
+`
+
+describe('the package', () => {
+  let folder: string
+  let installed: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'countersign-client-'))
+    installed = join(folder, 'node_modules', '@countersign', 'client')
+    await run('npm', ['pack', '--pack-destination', folder, '--loglevel', 'error'], { cwd: root })
+    const [tarball] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'))
+    await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+    const flags = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error']
+    await run('npm', ['install', ...flags, `./${tarball}`], { cwd: folder })
+  }, 120_000)
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  it('brings no other package', async () => {
+    expect(await readdir(join(folder, 'node_modules', '@countersign'))).toEqual(['client'])
+    expect((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual([
+      '@countersign',
+    ])
+    const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+    expect(manifest.dependencies ?? {}).toEqual({})
+    expect(manifest.peerDependencies ?? {}).toEqual({})
+  })
+
+  it('holds no tests and no build leftovers', async () => {
+    const files = await readdir(installed, { recursive: true })
+    expect(files.filter((name) => /\.test\.|tsbuildinfo|^test|^scripts/.test(name))).toEqual([])
+    expect(files).toEqual(
+      expect.arrayContaining(['README.md', 'dist/index.js', 'dist/index-node.js', 'dist/index.d.ts']),
+    )
+  })
+
+  it('imports only what is part of Node in its Node build, and nothing at all in its fetch build', async () => {
+    expect(await outerImports(installed, 'index-node.js')).toEqual(['node:http', 'node:https'])
+    expect(await outerImports(installed, 'index.js')).toEqual([])
+  })
+
+  it('has declarations that name nothing outside the package', async () => {
+    expect(await outerImports(installed, 'index.d.ts')).toEqual([])
+    expect(await outerImports(installed, 'index-node.d.ts')).toEqual([])
+  })
+
+  it.each([
+    ['with the defaults of Node', { module: 'nodenext', target: 'es2022', types: [] }],
+    [
+      'for a bundler',
+      { module: 'esnext', moduleResolution: 'bundler', target: 'es2022', lib: ['es2022', 'dom'], types: [] },
+    ],
+    ['without DOM and Node types', { module: 'nodenext', target: 'es2022', lib: ['es2022'], types: [] }],
+    [
+      'with exact optional members',
+      { module: 'nodenext', target: 'es2022', types: [], exactOptionalPropertyTypes: true },
+    ],
+  ])(
+    'type-checks alone under strict, library declarations included, %s',
+    async (_how, compilerOptions) => {
+      const config = {
+        compilerOptions: { ...compilerOptions, strict: true, noEmit: true, skipLibCheck: false },
+        files: ['consumer.ts'],
+      }
+      await writeFile(join(folder, 'consumer.ts'), CONSUMER)
+      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+      const { stdout } = await run(process.execPath, [tsc, '-p', '.'], { cwd: folder }).catch((error) => error)
+      expect(stdout).toBe('')
+    },
+    60_000,
+  )
+
+  it('exports the same from both entry points', async () => {
+    const [overNode, overFetch] = await Promise.all([
+      import(join(installed, 'dist/index-node.js')),
+      import(join(installed, 'dist/index.js')),
+    ])
+    expect(Object.keys(overNode).sort()).toEqual([
+      'ApiError',
+      'Countersign',
+      'CountersignError',
+      'UnavailableError',
+      'isPermitted',
+    ])
+    expect(Object.keys(overFetch).sort()).toEqual(Object.keys(overNode).sort())
+    expect(await readFile(join(installed, 'dist/index-node.d.ts'), 'utf8')).toContain('class Countersign extends')
+  })
+
+  it('resolves to node:http on Node, takes its defaults from the environment and lets an idle process end', async () => {
+    const stub = await startStubDecisionPoint(answerDecision())
+    await writeFile(join(folder, 'idle-process.mjs'), await readFile(join(root, 'test', 'idle-process.mjs')))
+    const { stdout } = await run(process.execPath, ['idle-process.mjs'], {
+      cwd: folder,
+      timeout: 10_000,
+      env: {
+        ...process.env,
+        COUNTERSIGN_URL: stub.url,
+        COUNTERSIGN_API_KEY: 'key-of-a-test',
+        COUNTERSIGN_AGENT_ID: 'agent:support-7',
+      },
+    })
+    expect(stdout).toBe('authorized\n')
+    expect(JSON.parse(stub.requests[0]?.body ?? '')).toMatchObject({ agent_id: 'agent:support-7' })
+    // fetch names itself; node:http does not.
+    expect(stub.requests[0]?.headers['user-agent']).toBeUndefined()
+    await stub.close()
+  })
+})
+
+/** Everything outside the package that a built file reaches, over all files of the package that it imports. */
+async function outerImports(installed: string, entry: string): Promise<string[]> {
+  const outer = new Set<string>()
+  const seen = new Set<string>()
+  const visit = async (file: string): Promise<void> => {
+    if (seen.has(file)) return
+    seen.add(file)
+    const text = await readFile(file, 'utf8')
+    for (const [, specifier = ''] of text.matchAll(/(?:from|import|import\(|require\()\s*["']([^"']+)["']/g)) {
+      if (!specifier.startsWith('.')) outer.add(specifier)
+      else await visit(join(file, '..', file.endsWith('.d.ts') ? specifier.replace(/\.js$/, '.d.ts') : specifier))
+    }
+  }
+  await visit(join(installed, 'dist', entry))
+  expect(seen.size).toBeGreaterThan(5)
+  return [...outer].sort()
+}
