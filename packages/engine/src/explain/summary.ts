@@ -76,7 +76,9 @@ function describeMiss({ missed, effect }: NearestMiss, decided: PolicyJudgement 
   if (missed.failed.length === 1 && first !== undefined) {
     return `${name} would have ${MISSED[effect]}, had ${describeFailure(first)}`
   }
-  const shown = missed.failed.slice(0, SHOWN_CONDITIONS).map(describeFailure)
+  const shown = missed.failed
+    .slice(0, SHOWN_CONDITIONS)
+    .map((failure) => describeFailure(failure).replace(' been ', ' '))
   const rest = missed.failed.length - shown.length
   const list = rest > 0 ? [...shown, `${rest} more`] : shown
   return `${name} would have ${MISSED[effect]} but for ${missed.failed.length} conditions: ${list.join(', ')}`
@@ -86,11 +88,12 @@ function nameRule({ rule }: RuleJudgement): string {
   return `rule ${rule.index + 1} of ${JSON.stringify(rule.policy.name)}`
 }
 
+/** `context.amount been at most 100 (it was 150)`, after `had`. */
 function describeFailure({ path, operator, expected, actual, found }: FailedCondition): string {
   const isNegated = operator.startsWith('$not ')
   const plain = isNegated ? operator.slice('$not '.length) : operator
-  const comparison =
-    plain === '$exists' ? (expected ? 'been given' : 'been absent') : `${COMPARISON[plain]} ${show(expected)}`
+  const presence = expected ? 'been given' : 'been absent'
+  const comparison = plain === '$exists' ? presence : `${COMPARISON[plain]} ${show(expected)}`
   return `${path}${isNegated ? ' not' : ''} ${comparison} (it was ${describeActual(actual, found)})`
 }
 

@@ -1,0 +1,97 @@
+import { type Effect, ExplanationSchema } from '@countersign/contract'
+import { compilePolicies, type EnginePolicy, evaluate, explain } from '@countersign/engine'
+import { describe, expect, it } from 'vitest'
+import { evaluateNaively } from './naive-evaluator.js'
+import { SEED, seededRandom } from './random.js'
+import { type Pair, randomPairs } from './random-pair.js'
+
+const PAIRS = 4_000
+const LOOSE_FIRST: readonly Effect[] = ['log', 'allow', 'review', 'deny']
+
+function forRandomPairs(check: (pair: Pair) => void): void {
+  for (const pair of randomPairs(seededRandom(SEED), PAIRS)) {
+    try {
+      check(pair)
+    } catch (error) {
+      throw new Error(`SEED=${SEED} ${JSON.stringify(pair)}`, { cause: error })
+    }
+  }
+}
+
+function explained({ policies, request, facts }: Pair) {
+  return explain(compilePolicies(policies), request, facts)
+}
+
+/** What would be decided if this rule matched whatever is asked. */
+function effectIfMatched(pair: Pair, policyId: string, index: number): Effect {
+  const policies = pair.policies.map((policy): EnginePolicy => {
+    if (policy.id !== policyId) return policy
+    const rules = policy.rules.map((rule, at) => (at === index ? { action: '*', effect: rule.effect } : rule))
+    return { ...policy, rules }
+  })
+  return evaluateNaively(policies, pair.request, pair.facts).effect
+}
+
+function isLooser(one: Effect, other: Effect): boolean {
+  return LOOSE_FIRST.indexOf(one) < LOOSE_FIRST.indexOf(other)
+}
+
+describe('an explanation, on random pairs', () => {
+  it('names the effect, policy and rule that the evaluation names, in the form of the contract', () => {
+    forRandomPairs((pair) => {
+      const evaluation = evaluate(compilePolicies(pair.policies), pair.request, pair.facts)
+      const explanation = explained(pair)
+      expect(ExplanationSchema.safeParse(explanation).error?.issues).toBeUndefined()
+      expect(explanation.effect).toBe(evaluation.effect)
+      const decided = explanation.policies.filter((policy) => policy.decided)
+      expect(decided.map(({ policy_id }) => policy_id)).toEqual(evaluation.rule === null ? [] : [evaluation.policy_id])
+      const [policy] = decided
+      if (policy === undefined) return
+      expect(policy.result).toBe(evaluation.effect)
+      const deciding = policy.rules.filter(({ rule }) => rule === evaluation.rule)
+      expect(deciding.map(({ result }) => result)).toEqual([
+        evaluation.reason_code === 'rule_matched' ? 'matched' : 'unknown',
+      ])
+      for (const { rule, result } of policy.rules) {
+        expect(result === 'not_reached').toBe(rule > (evaluation.rule as number))
+      }
+    })
+  })
+
+  it('says of each policy that was reached what it says by itself', () => {
+    forRandomPairs((pair) => {
+      for (const { policy_id, result } of explained(pair).policies) {
+        if (result === 'not_reached') continue
+        const policies = pair.policies.filter(({ id }) => id === policy_id)
+        const alone = evaluateNaively(
+          policies.map((policy) => ({ ...policy, mode: 'enforce' })),
+          pair.request,
+          pair.facts,
+        )
+        if (alone.rule === null) expect(['no_match', 'disabled']).toContain(result)
+        else expect(result).toBe(alone.effect)
+      }
+    })
+  })
+
+  it('has a nearest miss exactly when some rule would have led to a less restrictive effect', () => {
+    let misses = 0
+    forRandomPairs((pair) => {
+      const { effect, nearest_miss, policies } = explained(pair)
+      const tried = policies
+        .filter(({ mode }) => mode === 'enforce')
+        .flatMap(({ policy_id, rules }) => rules.map((rule) => ({ policy_id, ...rule })))
+        .filter(({ result }) => result === 'resource' || result === 'condition' || result === 'unknown')
+        .filter(({ policy_id, rule }) => isLooser(effectIfMatched(pair, policy_id, rule), effect))
+      if (effect === 'allow' || effect === 'log' || tried.length === 0) {
+        expect(nearest_miss).toBeNull()
+        return
+      }
+      misses += 1
+      const fewest = Math.min(...tried.map(({ failed }) => failed.length))
+      expect(tried.map(({ policy_id, rule, failed }) => ({ policy_id, rule, failed }))).toContainEqual(nearest_miss)
+      expect(nearest_miss?.failed).toHaveLength(fewest)
+    })
+    expect(misses).toBeGreaterThan(PAIRS / 50)
+  })
+})
