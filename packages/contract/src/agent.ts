@@ -12,6 +12,7 @@ const registrationShape = {
   metadata: factsSchema().nullish(),
 }
 
+/** Registers an agent. A null member is an absent one. */
 export const AgentCreateSchema = z
   .strictObject({ id: AgentIdSchema, ...registrationShape })
   .meta({ id: 'AgentCreate', title: 'Agent' })
@@ -21,6 +22,7 @@ export type AgentCreate = Immutable<z.infer<typeof AgentCreateSchema>>
 export const AgentUpdateSchema = z.strictObject(registrationShape).meta({ id: 'AgentUpdate', title: 'Agent' })
 export type AgentUpdate = Immutable<z.infer<typeof AgentUpdateSchema>>
 
+/** Stops an agent; `reason` is kept with it. */
 export const SuspendSchema = z
   .strictObject({ reason: textOf(0, LIMITS.reasonLength).nullish() })
   .meta({ id: 'Suspend', title: 'Suspension' })

@@ -12,6 +12,7 @@ export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LIMITS.amount && decimalsOf(value) <= LIMITS.amountDecimals
 }
 
+/** `isAmount` in words. */
 export const AMOUNT_RULE = `0 to ${LIMITS.amount} with at most ${LIMITS.amountDecimals} decimals`
 
 /** An amount that a person writes, in the unit of its budget. */

@@ -5,12 +5,14 @@ import { LIMITS } from './limits.js'
 import { isContextPath } from './path.js'
 import { ActionPatternSchema } from './pattern.js'
 
+/** Calendar periods in UTC (weeks start on Monday); `total` never ends. */
 export const BUDGET_PERIODS = ['hourly', 'daily', 'weekly', 'monthly', 'yearly', 'total'] as const
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 
 const isContextReference = (value: unknown): value is string => typeof value === 'string' && isContextPath(value)
 const contextPathJsonSchema = { type: 'string', pattern: '^context\\..+$' }
 
+/** How much may be spent in a period. Source: docs/budgets.md. */
 export const BudgetSchema = z
   .strictObject({
     limit: AmountSchema.meta({ description: 'What may be spent in a period.' }),

@@ -4,6 +4,7 @@ import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { ActionSchema, AgentIdSchema, ResourceSchema, textOf } from './names.js'
 
+/** Who runs an action, so that it runs once. */
 export const HolderSchema = textOf(1, LIMITS.holderLength).meta({
   description: 'Names the job that will run the action: stable over a restart of that job, different for another.',
 })

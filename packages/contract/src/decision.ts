@@ -6,6 +6,7 @@ import type { Immutable } from './immutable.js'
 import { jsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
 
+/** Where a decision can stand. Only `authorized` lets an action run. */
 export const DECISION_STATUSES = [
   'authorized',
   'denied',
@@ -18,6 +19,7 @@ export const DECISION_STATUSES = [
 ] as const
 export type DecisionStatus = (typeof DECISION_STATUSES)[number]
 
+/** Why a decision came out as it did. */
 export const REASON_CODES = [
   'rule_matched',
   'no_matching_policy',
@@ -43,6 +45,7 @@ export const AdviceSchema = z
   .meta({ id: 'Advice' })
 export type Advice = Immutable<z.infer<typeof AdviceSchema>>
 
+/** A person's answer to a review; null members are not known yet. */
 export const ReviewSchema = z
   .strictObject({
     status: z.enum(['waiting', 'approved', 'declined', 'withdrawn', 'expired']),
@@ -59,6 +62,7 @@ export const ReviewSchema = z
   .meta({ id: 'Review' })
 export type Review = Immutable<z.infer<typeof ReviewSchema>>
 
+/** What became of the action; `amount` in the unit of its budget. */
 export const OutcomeSchema = z
   .strictObject({
     result: z.enum(['confirmed', 'rejected']),
@@ -72,6 +76,7 @@ export const OutcomeSchema = z
   .meta({ id: 'Outcome' })
 export type Outcome = Immutable<z.infer<typeof OutcomeSchema>>
 
+/** A budget that was asked: amounts in its unit, `remaining` and `over_limit` right after. */
 export const DecisionBudgetSchema = z
   .strictObject({
     policy_id: z.string(),
@@ -87,6 +92,7 @@ export const DecisionBudgetSchema = z
   .meta({ id: 'DecisionBudget' })
 export type DecisionBudget = Immutable<z.infer<typeof DecisionBudgetSchema>>
 
+/** What a shadow policy would have said. */
 export const ShadowSchema = z
   .strictObject({ policy_id: PolicyIdSchema, effect: z.enum(EFFECTS), rule: z.int() })
   .meta({ id: 'Shadow' })

@@ -11,6 +11,7 @@ export interface ErrorEntry {
   readonly remedy: string
 }
 
+/** Every code, by status. */
 export const ERRORS = {
   malformed_json: {
     status: 400,
@@ -158,4 +159,5 @@ export const ERRORS = {
   },
 } as const satisfies Record<string, ErrorEntry>
 
+/** One of the codes of the catalogue. */
 export type ErrorCode = keyof typeof ERRORS

@@ -18,6 +18,7 @@ export const FailedConditionSchema = z
   .meta({ id: 'FailedCondition' })
 export type FailedCondition = Immutable<z.infer<typeof FailedConditionSchema>>
 
+/** How far a rule came: see `RuleExplanationSchema`. */
 export const RULE_RESULTS = ['matched', 'action', 'resource', 'condition', 'unknown', 'not_reached'] as const
 export type RuleResult = (typeof RULE_RESULTS)[number]
 
@@ -32,6 +33,7 @@ export const RuleExplanationSchema = z
   .meta({ id: 'RuleExplanation' })
 export type RuleExplanation = Immutable<z.infer<typeof RuleExplanationSchema>>
 
+/** What came of a policy; `rules` is empty for one that takes no part. */
 export const PolicyExplanationSchema = z
   .strictObject({
     policy_id: PolicyIdSchema,

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 
+/** Any JSON value, read-only. */
 export type Json = string | number | boolean | null | JsonArray | JsonObject
+/** A list of JSON values. */
 export type JsonArray = readonly Json[]
+/** An object of JSON values. */
 export type JsonObject = { readonly [key: string]: Json }
 
 /** Whether a JSON value is an object: neither null nor an array. */

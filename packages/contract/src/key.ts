@@ -8,6 +8,7 @@ import { AgentPatternSchema } from './pattern.js'
 import { SCOPES, UNBINDABLE_SCOPES } from './scopes.js'
 import { TimestampSchema } from './timestamp.js'
 
+/** What an API key may do. */
 export const ScopeSchema = z.enum(SCOPES)
 
 function isNotEmptyList(value: unknown): boolean {
@@ -43,6 +44,7 @@ export const KeyCreateSchema = z
   .meta({ id: 'KeyCreate', title: 'Key' })
 export type KeyCreate = Immutable<z.infer<typeof KeyCreateSchema>>
 
+/** Gives a key a new secret. */
 export const KeyRotateSchema = z
   .strictObject({
     grace_seconds: z
@@ -70,6 +72,7 @@ const keyShape = {
   hint: z.string().meta({ description: 'Enough of the secret to know it by.', examples: ['cs_sk_…9fQ2'] }),
 }
 
+/** An API key as the server shows it, without its secret. */
 export const KeySchema = z.strictObject(keyShape).meta({ id: 'Key' })
 export type ApiKey = Immutable<z.infer<typeof KeySchema>>
 

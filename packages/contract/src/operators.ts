@@ -3,7 +3,9 @@ import { LIMITS } from './limits.js'
 import { parseNetwork } from './network.js'
 import { isAgentPath, isPath } from './path.js'
 
+/** A value that an operator compares. */
 export type Scalar = string | number | boolean
+/** Stands for the value at a path. */
 export interface Ref {
   readonly $ref: string
 }
@@ -22,6 +24,7 @@ export interface OperatorObject {
   readonly $like?: string
   readonly $cidr?: string | readonly string[]
 }
+/** The name of an operator. */
 export type Operator = keyof OperatorObject
 
 /** What an operator takes on its right-hand side. */
@@ -116,6 +119,7 @@ export const OPERATORS: Readonly<Record<Operator, Operand>> = {
   },
 }
 
+/** Whether a key is the name of an operator. */
 export function isOperator(key: string): key is Operator {
   return Object.hasOwn(OPERATORS, key)
 }

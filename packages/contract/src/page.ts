@@ -11,6 +11,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   })
 }
 
+/** One page of a list of such items. */
 export interface Page<Item> {
   readonly data: readonly Item[]
   readonly next_cursor: string | null

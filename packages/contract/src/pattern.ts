@@ -14,10 +14,13 @@ const patternOf = (field: string, maximum: number, isMade: (text: string) => boo
       description: `Pattern over ${field}: \`*\` stands for any run of characters, also none; nothing else is special.`,
     })
 
+/** Which agents. */
 export const AgentPatternSchema = patternOf('an agent id', LIMITS.agentIdLength, (text) =>
   /^[A-Za-z0-9._:@/+*-]+$/.test(text),
 )
+/** Which actions. */
 export const ActionPatternSchema = patternOf('an action', LIMITS.actionLength, (text) =>
   /^[A-Za-z0-9_.*-]+$/.test(text),
 )
+/** Which resources. */
 export const ResourcePatternSchema = patternOf('a resource', LIMITS.resourceLength, hasResourceCharacters)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 
+/** Uses a permit up. */
 export const RedeemSchema = z
   .strictObject({ permit_token: z.string().min(1) })
   .meta({ id: 'Redeem', title: 'Redemption' })

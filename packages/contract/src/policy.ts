@@ -11,6 +11,7 @@ import { ActionPatternSchema, AgentPatternSchema, ResourcePatternSchema } from '
 import { FieldErrorSchema } from './problem.js'
 import { TimestampSchema } from './timestamp.js'
 
+/** A line of a policy: its effect on the requests that it matches. */
 export const RuleSchema = z
   .strictObject({
     action: ActionPatternSchema,
@@ -83,6 +84,7 @@ export const PolicyDocumentSchema = z
 export interface SimulatedPolicy extends PolicyDocument {
   readonly id?: string
 }
+/** See `SimulatedPolicy`. */
 export const SimulatedPolicySchema = z
   .strictObject({
     ...documentShape,
@@ -95,6 +97,7 @@ export const SimulatedPolicySchema = z
 /** A policy with every default filled in; what was not set and has no fixed default stays absent. */
 export type CompletePolicyDocument = PolicyDocument & Required<Pick<PolicyDocument, 'priority' | 'enabled' | 'mode'>>
 
+/** Fills in every default. Members come in the order of the reference. */
 export function withDefaults(document: PolicyDocument): CompletePolicyDocument {
   const { name, description, priority = 0, enabled = true, mode = 'enforce', agents, rules, budget } = document
   return {
@@ -136,10 +139,10 @@ export const PolicySchema = z
   .meta({ id: 'Policy' })
 export type Policy = Immutable<z.infer<typeof PolicySchema>>
 
-/** A revision is the policy as it was then. */
-export const PolicyRevisionSchema = PolicySchema
+/** A revision is the whole policy as it was then. */
 export type PolicyRevision = Policy
 
+/** What POST would say of a policy; `warnings` only when it is valid. */
 export const PolicyValidationSchema = z
   .strictObject({ valid: z.boolean(), errors: z.array(FieldErrorSchema), warnings: z.array(WarningSchema) })
   .meta({ id: 'PolicyValidation' })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ERRORS, type ErrorCode } from './errors.js'
 import type { Immutable } from './immutable.js'
 
+/** One faulty place of a request and what is wrong with it. */
 export const FieldErrorSchema = z
   .strictObject({
     pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) of the faulty place in the request.' }),

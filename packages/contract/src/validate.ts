@@ -4,6 +4,7 @@ import { toPointer } from './pointer.js'
 import type { FieldError } from './problem.js'
 import { didYouMean } from './suggestion.js'
 
+/** A value that its schema describes, or every place where it is not. */
 export type Validation<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly errors: FieldError[] }
