@@ -10,7 +10,7 @@ export interface SuspendOptions extends IdempotentCallOptions {
   readonly reason?: string | undefined
 }
 
-/** An agent needs no registration to ask. Source: docs/sdk.md "Agents". */
+/** An agent needs no registration to ask. Source: docs/sdk.md "Methods". */
 export class Agents {
   readonly #requester: Requester
 

@@ -14,7 +14,7 @@ export interface AuditQuery extends PageQuery {
   readonly to?: string | undefined
 }
 
-/** Source: docs/sdk.md "Audit". */
+/** Source: docs/sdk.md "Methods". */
 export class Audit {
   readonly #requester: Requester
 

@@ -20,7 +20,7 @@ export interface DecisionQuery extends PageQuery {
   readonly to?: string | undefined
 }
 
-/** Decisions that were made; `client.authorize` makes one. Source: docs/sdk.md "Decisions". */
+/** Decisions that were made; `client.authorize` makes one. Source: docs/sdk.md "Methods". */
 export class Decisions {
   readonly #requester: Requester
 

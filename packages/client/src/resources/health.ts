@@ -1,7 +1,7 @@
 import type { CallOptions } from '../options.js'
 import type { Requester } from '../requester.js'
 
-/** Whether the server lives and may be asked. Needs no key and sends none. Source: docs/sdk.md "Health". */
+/** Whether the server lives and may be asked. Needs no key and sends none. Source: docs/sdk.md "Methods". */
 export class Health {
   readonly #requester: Requester
 
