@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { EFFECTS, PolicyDocumentSchema } from '@countersign/contract'
 import type { PolicySet } from '@countersign/engine'
 import { stress } from '@countersign/testkit'
@@ -20,7 +21,11 @@ it('agrees with the naive evaluator on every random pair, and the pairs reach ev
     loaded = pair.policies
     const coverage = newCoverage()
     const expected = evaluateNaively(pair.policies, pair.request, pair.facts, coverage)
-    expect(answerOf(set, pair), `SEED=${SEED} ${JSON.stringify(pair)}`).toEqual(expected)
+    const answer = answerOf(set, pair)
+    // Writing the pair down for a message takes longer than evaluating it.
+    if (!isDeepStrictEqual(answer, expected)) {
+      expect(answer, `SEED=${SEED} ${JSON.stringify(pair)}`).toEqual(expected)
+    }
     count(`effect ${expected.effect}`)
     count(`reason ${expected.reason_code}`)
     for (const operator of coverage.operators) count(`operator ${operator}`)

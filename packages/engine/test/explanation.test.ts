@@ -5,7 +5,7 @@ import { evaluateNaively } from './naive-evaluator.js'
 import { SEED, seededRandom } from './random.js'
 import { type Pair, randomPairs } from './random-pair.js'
 
-const PAIRS = 4_000
+const PAIRS = 2_000
 const LOOSE_FIRST: readonly Effect[] = ['log', 'allow', 'review', 'deny']
 
 function forRandomPairs(check: (pair: Pair) => void): void {

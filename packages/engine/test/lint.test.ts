@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { chance, listOf, pick, SEED, seededRandom } from './random.js'
 import { randomFacts, randomRequest, randomRule } from './random-case.js'
 
-const POLICIES = 4_000
+const POLICIES = 2_000
 const REQUESTS = 8
 const NEVER = ['rule_never_reached', 'deny_shadowed', 'duplicate_rule']
 
@@ -25,7 +25,9 @@ it('a rule that lint says can never decide never decides', () => {
     for (let asked = 0; asked < REQUESTS; asked += 1) {
       const request = randomRequest(random)
       const { rule } = evaluate(set, request, { ...randomFacts(random), suspended: false })
-      expect(never, `SEED=${SEED} ${JSON.stringify({ policy, request })}`).not.toContain(rule)
+      if (rule !== null && never.includes(rule)) {
+        throw new Error(`rule ${rule} decided, SEED=${SEED} ${JSON.stringify({ policy, request })}`)
+      }
     }
   }
   expect(warned).toBeGreaterThan(POLICIES / 10)

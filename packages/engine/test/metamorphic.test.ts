@@ -6,7 +6,7 @@ import { chance, listOf, pick, type Random, SEED, shuffled } from './random.js'
 import { randomFacts, randomPolicies, randomPolicy, randomRequest } from './random-case.js'
 import type { Pair } from './random-pair.js'
 
-const RUNS = 400
+const RUNS = 200
 
 function forRandomPairs(check: (pair: Pair, random: Random) => void): void {
   const property = fc.property(fc.gen(), (draw) => {
