@@ -1,5 +1,6 @@
-import { randomInt } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { KeySecret } from './ports/documents.js'
 
 const PREFIX = 'cs_sk_'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -19,9 +20,15 @@ export function isPlausibleKeyText(text: string): boolean {
   return FORM.test(text) && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
 }
 
-/** What may be shown of a key: `cs_sk_…9fQ2`. */
-export function hintOf(text: string): string {
-  return `${text.startsWith(PREFIX) ? PREFIX : ''}…${text.slice(-4)}`
+/** What the store keeps of a key's text: its hash, and enough to know it by (`cs_sk_…9fQ2`). */
+export function secretOf(text: string): KeySecret {
+  const hint = `${text.startsWith(PREFIX) ? PREFIX : ''}…${text.slice(-4)}`
+  return { hash: hashKeyText(text), hint, expires_at: null }
+}
+
+/** SHA-256, base64url. The text is 256 random bits, so a plain hash is as good as a slow one. */
+export function hashKeyText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
 }
 
 function withChecksum(text: string): string {

@@ -1,5 +1,5 @@
 import type { Scope } from '@countersign/contract'
-import { matchesPattern } from '@countersign/engine'
+import { compilePattern, matchesPattern, type Pattern } from '@countersign/engine'
 import { DomainError } from './domain-error.js'
 import type { StoredKey } from './ports/documents.js'
 
@@ -14,7 +14,18 @@ export function hasScope(caller: Caller, scope: Scope): boolean {
 
 /** Whether decisions of the agent exist for the caller at all. */
 export function maySpeakFor(caller: Caller, agentId: string): boolean {
-  return caller.key.agents === null || caller.key.agents.some((pattern) => matchesPattern(pattern, agentId))
+  const { agents } = caller.key
+  return agents === null || patternsOf(agents).some((pattern) => matchesPattern(pattern, agentId))
+}
+
+const compiled = new WeakMap<readonly string[], readonly Pattern[]>()
+
+function patternsOf(agents: readonly string[]): readonly Pattern[] {
+  const known = compiled.get(agents)
+  if (known !== undefined) return known
+  const made = agents.map(compilePattern)
+  compiled.set(agents, made)
+  return made
 }
 
 /** @throws DomainError agent_not_allowed */

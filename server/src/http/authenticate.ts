@@ -10,7 +10,10 @@ import type { Keys } from '../state/keys.js'
  *
  * @throws DomainError unauthorized
  */
-export function authenticate(deps: { readonly keys: Keys; readonly clock: Clock }, headers: IncomingHttpHeaders): Caller {
+export function authenticate(
+  deps: { readonly keys: Keys; readonly clock: Clock },
+  headers: IncomingHttpHeaders,
+): Caller {
   const text = /^Bearer +([\x21-\x7e]{32,256})$/i.exec(headers.authorization ?? '')?.[1]
   const key =
     text !== undefined && isPlausibleKeyText(text)

@@ -25,6 +25,9 @@ export class Cursors {
   }
 
   private mac(list: string, position: string): string {
-    return createHmac('sha256', this.secret).update(JSON.stringify([list, position])).digest('base64url').slice(0, 22)
+    return createHmac('sha256', this.secret)
+      .update(JSON.stringify([list, position]))
+      .digest('base64url')
+      .slice(0, 22)
   }
 }

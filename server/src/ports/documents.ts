@@ -14,6 +14,7 @@ import type {
   Review,
   Scope,
   Shadow,
+  Warning,
 } from '@countersign/contract'
 
 /** Where an audit entry stands and its hash; part of the permit. */
@@ -65,20 +66,13 @@ export interface HeldRequest {
   readonly salt: string
 }
 
-export interface PolicyWarning {
-  readonly code: string
-  /** JSON pointer into the policy. */
-  readonly pointer: string
-  readonly message: string
-}
-
 export interface StoredPolicy {
   readonly id: string
   /** The policy's revision: 1, 2, … */
   readonly version: number
   readonly document: PolicyDocument
   /** What lint said when this revision was written. */
-  readonly warnings: readonly PolicyWarning[]
+  readonly warnings: readonly Warning[]
   readonly created_at: string
   readonly updated_at: string
   /** The key that created it. */

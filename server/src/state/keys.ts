@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hashKeyText } from '../api-key-text.js'
 import type { StoredKey } from '../ports/documents.js'
 
 /** Every API key, found by the hash of its text. Revocation counts as soon as it is applied. */
@@ -56,10 +56,6 @@ export class Keys {
     this.byId.set(key.id, key)
     for (const { hash, expires_at } of key.secrets) this.byHash.set(hash, { id: key.id, expires_at })
   }
-}
-
-export function hashKeyText(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
 }
 
 export function isLive(key: StoredKey, now: string): boolean {

@@ -1,10 +1,4 @@
-import {
-  compilePolicies,
-  type EnginePolicy,
-  type PolicySet,
-  withoutPolicy,
-  withPolicy,
-} from '@countersign/engine'
+import { compilePolicies, type EnginePolicy, type PolicySet, withoutPolicy, withPolicy } from '@countersign/engine'
 import type { StoredPolicy } from '../ports/documents.js'
 
 /** The live policies, compiled. A write swaps the set whole, so that one evaluation sees one set. */

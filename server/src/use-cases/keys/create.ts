@@ -1,9 +1,8 @@
-import type { ApiKeyWithSecret, KeyCreate } from '@countersign/contract'
-import { generateKeyText, hintOf } from '../../api-key-text.js'
+import type { ApiKey, KeyCreate } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { invalid } from '../../domain-error.js'
+import type { KeySecret } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
-import { hashKeyText } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { viewKey } from './view.js'
 import { assertNoWider } from './width.js'
@@ -12,19 +11,18 @@ import { type WriteKeyDeps, writeKey } from './write.js'
 export type CreateKeyDeps = WriteKeyDeps & { readonly ids: Ids }
 
 /**
- * Makes an API key. Its text is in this answer and nowhere else.
+ * Makes an API key of a secret that only its owner knows: we keep the hash.
  *
  * @param caller null for the operator on the server's own machine, who may make any key
- * @param text the key's text, when the operator chose it
  * @throws DomainError validation_failed (expires_at is not ahead), key_too_wide
  */
 export function createKey(
   deps: CreateKeyDeps,
   caller: Caller | null,
   { name, scopes, agents, expires_at }: KeyCreate,
+  secret: KeySecret,
   idempotency: IdempotencyDraft | null,
-  text: string = generateKeyText(),
-): Promise<ApiKeyWithSecret> {
+): Promise<ApiKey> {
   return deps.changes.run(async () => {
     const now = deps.clock.now().toISOString()
     const reach = { scopes: [...new Set(scopes)], agents: agents ?? null, expires_at: expires_at ?? null }
@@ -39,7 +37,7 @@ export function createKey(
       created_at: now,
       created_by: caller?.key.id ?? null,
       revoked_at: null,
-      secrets: [{ hash: hashKeyText(text), hint: hintOf(text), expires_at: null }],
+      secrets: [secret],
     }
     await writeKey(deps, key, {
       type: 'key.created',
@@ -48,6 +46,6 @@ export function createKey(
       data: { name, ...reach },
       idempotency: idempotency?.(key.id, 201, now) ?? null,
     })
-    return { ...viewKey(key, deps.keys), key: text }
+    return viewKey(key, deps.keys)
   })
 }

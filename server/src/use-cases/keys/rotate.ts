@@ -1,8 +1,7 @@
-import type { ApiKeyWithSecret } from '@countersign/contract'
-import { generateKeyText, hintOf } from '../../api-key-text.js'
+import type { ApiKey } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import { hashKeyText } from '../../state/keys.js'
+import type { KeySecret } from '../../ports/documents.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { findKey } from './get.js'
 import { viewKey } from './view.js'
@@ -10,7 +9,7 @@ import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
 
 /**
- * Gives a key a new text; the old one lives on for the grace, so that its users can change over.
+ * Gives a key a new secret; the old one lives on for the grace, so that its users can change over.
  *
  * @throws DomainError not_found (unknown, or revoked: it cannot be brought back), key_too_wide
  */
@@ -18,9 +17,10 @@ export function rotateKey(
   deps: WriteKeyDeps,
   caller: Caller,
   id: string,
+  secret: KeySecret,
   graceSeconds: number,
   idempotency: IdempotencyDraft | null,
-): Promise<ApiKeyWithSecret> {
+): Promise<ApiKey> {
   return deps.changes.run(async () => {
     const present = findKey(deps.keys, id)
     if (present.revoked_at !== null) throw new DomainError('not_found', { detail: 'The key is revoked.' })
@@ -28,14 +28,13 @@ export function rotateKey(
     const at = deps.clock.now()
     const now = at.toISOString()
     const graceEnd = new Date(at.getTime() + graceSeconds * 1000).toISOString()
-    const text = generateKeyText()
     const old = present.secrets
-      .map((secret) => ({ ...secret, expires_at: earlier(secret.expires_at, graceEnd) }))
-      .filter((secret) => secret.expires_at > now)
+      .map((one) => ({ ...one, expires_at: earlier(one.expires_at, graceEnd) }))
+      .filter((one) => one.expires_at > now)
     const key = {
       ...present,
       version: present.version + 1,
-      secrets: [{ hash: hashKeyText(text), hint: hintOf(text), expires_at: null }, ...old],
+      secrets: [secret, ...old],
     }
     await writeKey(deps, key, {
       type: 'key.rotated',
@@ -44,7 +43,7 @@ export function rotateKey(
       data: { grace_seconds: graceSeconds },
       idempotency: idempotency?.(id, 200, now) ?? null,
     })
-    return { ...viewKey(key, deps.keys), key: text }
+    return viewKey(key, deps.keys)
   })
 }
 

@@ -1,5 +1,5 @@
-import type { DecisionRequest, SimulateResponse, SimulatedPolicy } from '@countersign/contract'
-import { compilePolicies, type EnginePolicy, explain, type evaluate } from '@countersign/engine'
+import type { DecisionRequest, SimulatedPolicy, SimulateResponse } from '@countersign/contract'
+import { compilePolicies, type EnginePolicy, type evaluate, explain } from '@countersign/engine'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Agents } from '../../state/agents.js'
@@ -26,7 +26,7 @@ export function simulate(
   drafts: readonly SimulatedPolicy[] | undefined,
 ): SimulateResponse {
   assertMaySpeakFor(caller, request.agent_id)
-  drafts?.forEach((draft) => assertSupported(draft))
+  for (const draft of drafts ?? []) assertSupported(draft)
   const set = drafts === undefined ? deps.policies.set : compilePolicies(drafts.map(toDraft))
   const asked = toEngineRequest(request)
   const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())

@@ -4,7 +4,9 @@ import { invalid } from '../../domain-error.js'
 /** Members that the contract knows and this server does not enforce yet. Refused, because ignoring a limit would widen the policy. */
 export function unsupportedMembers(document: PolicyDocument): FieldError[] {
   if (document.budget === undefined) return []
-  return [{ pointer: '/budget', detail: 'is not supported by this version of the server; nothing would hold the limit' }]
+  return [
+    { pointer: '/budget', detail: 'is not supported by this version of the server; nothing would hold the limit' },
+  ]
 }
 
 /** @throws DomainError validation_failed */

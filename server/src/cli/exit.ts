@@ -1,0 +1,10 @@
+/** Exit codes: 78 is EX_CONFIG of sysexits.h. */
+export const EXIT = { ok: 0, failure: 1, usage: 64, config: 78 } as const
+
+/** Tells on standard error why the command ends: a sentence for a person, a JSON line for a machine. */
+export function fail(error: Error, code: number): number {
+  if (process.stderr.isTTY) process.stderr.write(`${error.message}\n`)
+  else
+    process.stderr.write(`${JSON.stringify({ level: 'fatal', time: new Date().toISOString(), msg: error.message })}\n`)
+  return code
+}

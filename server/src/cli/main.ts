@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+import { Command } from 'commander'
+import { ConfigError } from '../config.js'
+import { EXIT, fail } from './exit.js'
+import { type KeysCreateOptions, keysCreate } from './keys.js'
+import { serve } from './serve.js'
+import { signingKeysList, signingKeysRevoke, signingKeysRotate } from './signing-keys.js'
+
+const program = new Command('countersign').description('The authorization decision point for AI agents.')
+
+program.command('serve').description('run the server').action(run(serve))
+
+const keys = program.command('keys').description('API keys, on the machine of the server')
+keys
+  .command('create')
+  .description('make an API key and print it')
+  .option('--name <name>', 'what the key is for', 'made on the command line')
+  .option('--scope <scope...>', 'what the key may do', ['*'])
+  .option('--agent <pattern...>', 'the agents that the key is bound to')
+  .option('--expires <timestamp>', 'when the key ends, such as 2027-01-01T00:00:00.000Z')
+  .action(run((options: KeysCreateOptions) => keysCreate(options)))
+
+const signingKeys = program.command('signing-keys').description('the keys that sign permits')
+signingKeys.command('list').description('print the signing keys').action(run(signingKeysList))
+signingKeys.command('rotate').description('let the next key sign').action(run(signingKeysRotate))
+signingKeys.command('revoke <kid>').description('take a key out of the key set').action(run(signingKeysRevoke))
+
+await program.parseAsync()
+
+/** Turns a command's answer into the exit code, and what it throws into a sentence. */
+function run<Args extends unknown[]>(command: (...args: Args) => Promise<number>) {
+  return async (...args: Args): Promise<void> => {
+    try {
+      process.exitCode = await command(...args)
+    } catch (error) {
+      process.exitCode = fail(error as Error, error instanceof ConfigError ? EXIT.config : EXIT.failure)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
+import { systemClock } from '../adapters/system-clock.js'
+import { type Config, ConfigError, readConfig } from '../config.js'
+import { type Started, start } from '../start.js'
+import { banner } from './banner.js'
+import { EXIT, fail } from './exit.js'
+import { jsonLog } from './log.js'
+
+/** Runs the server until it is told to stop. Resolves with the exit code. */
+export async function serve(): Promise<number> {
+  const isTerminal = process.stdout.isTTY === true
+  let config: Config
+  try {
+    config = readConfig(process.env)
+  } catch (error) {
+    if (error instanceof ConfigError) return fail(error, EXIT.config)
+    throw error
+  }
+  // A person reads the banner; at a terminal only what is wrong is logged, unless asked otherwise.
+  const log = jsonLog(isTerminal && !process.env.LOG_LEVEL ? 'warn' : config.logLevel)
+  let started: Started
+  try {
+    started = await start(config, { clock: systemClock(), log })
+  } catch (error) {
+    return fail(explain(error, config), EXIT.failure)
+  }
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        log.info({ signal }, 'stopping')
+        // Whoever asks twice does not want to wait.
+        process.once(signal, () => process.exit(EXIT.failure))
+        resolve()
+      })
+    }
+  })
+  await announce(started, config, isTerminal, log)
+  await stopped
+  await started.stop()
+  log.info({}, 'stopped')
+  return EXIT.ok
+}
+
+async function announce(
+  { url, composed }: Started,
+  config: Config,
+  isTerminal: boolean,
+  log: ReturnType<typeof jsonLog>,
+): Promise<void> {
+  const { dataDir } = config
+  const readyMs = Math.round(performance.now())
+  const { policyCount, bootstrap } = composed
+  const keyFile = (await hasBootstrapKey(dataDir)) ? bootstrapKeyPath(dataDir) : null
+  if (isTerminal)
+    process.stdout.write(banner({ url, dataDir, policyCount, readyMs, firstKey: bootstrap?.text ?? null, keyFile }))
+  else
+    log.info(
+      {
+        url,
+        store: 'embedded',
+        path: dataDir,
+        policies: policyCount,
+        ready_ms: readyMs,
+        ...(bootstrap !== null && { bootstrap_key_file: bootstrap.path }),
+      },
+      policyCount === 0 ? 'ready; 0 policies, so every request is denied' : 'ready',
+    )
+}
+
+/** What to do about the errors that an operator meets. */
+function explain(error: unknown, { host, port }: Config): Error {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new Error(`Port ${port} on ${host} is in use. Is Countersign running already? Else set PORT to another one.`)
+  if (code === 'EACCES') return new Error(`This user may not use port ${port} on ${host}, or not write DATA_DIR.`)
+  return error instanceof Error ? error : new Error(String(error))
+}

@@ -1,0 +1,36 @@
+import { DataDirectoryInUseError } from '../adapters/store-sqlite/data-directory.js'
+import { openSqliteStore } from '../adapters/store-sqlite/open.js'
+import { systemClock } from '../adapters/system-clock.js'
+import { typeidIds } from '../adapters/typeid-ids.js'
+import type { Clock } from '../ports/clock.js'
+import type { Ids } from '../ports/ids.js'
+import type { Store } from '../ports/store.js'
+import { RecordWriter } from '../record-writer.js'
+
+export interface OpenedStore {
+  readonly store: Store
+  readonly writer: RecordWriter
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+const DEADLINE_MS = 30_000
+
+/** Works on the store of a server that does not run. Resolves with false, having done nothing, beside one that does. */
+export async function withStore(dataDir: string, work: (opened: OpenedStore) => Promise<void>): Promise<boolean> {
+  let store: Store
+  try {
+    store = await openSqliteStore({ dataDir })
+  } catch (error) {
+    if (error instanceof DataDirectoryInUseError) return false
+    throw error
+  }
+  try {
+    const clock = systemClock()
+    const ids = typeidIds(clock)
+    await work({ store, clock, ids, writer: new RecordWriter(store, ids, DEADLINE_MS) })
+    return true
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,190 @@
+/** The house put together: the one place that knows adapters. Reads top to bottom in the order in which things depend. */
+import type { RequestListener } from 'node:http'
+import { evaluate } from '@countersign/engine'
+import { bootstrapKeyPath, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
+import { openKeyring } from './adapters/keyring/keyring.js'
+import { type KeyOrder, watchInbox } from './adapters/operator-inbox.js'
+import { openSqliteStore } from './adapters/store-sqlite/open.js'
+import { typeidIds } from './adapters/typeid-ids.js'
+import type { Config } from './config.js'
+import { Api } from './http/api.js'
+import { Cursors } from './http/cursor.js'
+import { expressApp } from './http/express-app.js'
+import { Idempotency } from './http/idempotency.js'
+import { openPages } from './http/open-pages.js'
+import { openApiDocument } from './http/openapi.js'
+import { RateLimit } from './http/rate-limit.js'
+import type { Route } from './http/route.js'
+import { agentRoutes } from './http/routes/agents.js'
+import { auditRoutes } from './http/routes/audit.js'
+import { decisionRoutes } from './http/routes/decisions.js'
+import { keyRoutes } from './http/routes/keys.js'
+import { permitRoutes } from './http/routes/permits.js'
+import { policyRoutes } from './http/routes/policies.js'
+import { Lock } from './lock.js'
+import type { Clock } from './ports/clock.js'
+import type { Ids } from './ports/ids.js'
+import type { Log } from './ports/log.js'
+import type { SigningKeyChange } from './ports/signer.js'
+import type { Store } from './ports/store.js'
+import { RecordWriter } from './record-writer.js'
+import { Agents } from './state/agents.js'
+import { Keys } from './state/keys.js'
+import { OpenReviews } from './state/open-reviews.js'
+import { Policies } from './state/policies.js'
+import { bootstrapKey } from './use-cases/keys/bootstrap.js'
+import { createKey } from './use-cases/keys/create.js'
+import { permitCheck } from './use-cases/permits/verify.js'
+import { recordSigningKeyChanges } from './use-cases/signing-keys/record.js'
+
+/** How long a caller waits for durability before it is told that the store is unavailable. */
+const STORE_DEADLINE_MS = 5000
+const KEY_USES_EVERY_MS = 60_000
+const PURGE_EVERY_MS = 60_000
+
+export interface Parts {
+  readonly clock: Clock
+  readonly log: Log
+  /** Where permits say that they come from, unless the settings say it. */
+  readonly address: string
+  readonly ids?: Ids
+  readonly evaluate?: typeof evaluate
+  readonly openStore?: (dataDir: string) => Promise<Store>
+}
+
+export interface Composed {
+  readonly handler: RequestListener
+  readonly routes: readonly Route[]
+  readonly policyCount: number
+  /** The first key of an empty store and its file; null on every later start. */
+  readonly bootstrap: { readonly text: string; readonly path: string } | null
+  /** Says that no more requests should come. */
+  drain(): void
+  /** Ends the timers and closes the store, once everything is written. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the store and the signing keys and builds the application upon them.
+ *
+ * @throws what the store and the keyring refuse to open with
+ */
+export async function compose(config: Config, parts: Parts): Promise<Composed> {
+  const { clock, log } = parts
+  const ids = parts.ids ?? typeidIds(clock)
+  const store = await (parts.openStore ?? ((dataDir) => openSqliteStore({ dataDir })))(config.dataDir)
+  try {
+    return await composeOn(store, config, { ...parts, clock, log, ids })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function composeOn(store: Store, config: Config, parts: Parts & { readonly ids: Ids }): Promise<Composed> {
+  const { clock, log, ids } = parts
+  const now = clock.now().toISOString()
+  const writer = new RecordWriter(store, ids, STORE_DEADLINE_MS)
+  const { keyring: signer, changes: firstSigningKeys } = await openKeyring({ dataDir: config.dataDir, clock })
+  await recordSigningKeyChanges({ writer }, firstSigningKeys)
+
+  const policies = new Policies(await store.loadPolicies())
+  const agents = new Agents(await store.loadAgents())
+  const keys = new Keys(await store.loadKeys(), await store.loadKeyUses())
+  const openReviews = new OpenReviews(await store.listOpenReviews(now), {
+    perAgent: config.maxOpenReviews,
+    perKey: config.maxOpenReviewsPerKey,
+  })
+
+  const issuer = config.issuer ?? parts.address
+  const permits = { issuer, audience: config.permitAudience ?? issuer }
+  const deps = {
+    clock,
+    ids,
+    log,
+    store,
+    writer,
+    signer,
+    policies,
+    agents,
+    keys,
+    openReviews,
+    permits,
+    evaluate: parts.evaluate ?? evaluate,
+    lifetimes: { decisionSeconds: config.decisionTtlSeconds, reviewSeconds: config.reviewTtlSeconds },
+    changes: new Lock(),
+    cursors: new Cursors(await store.secret('cursors')),
+    verifyPermit: permitCheck(signer, clock, permits),
+  }
+  const bootstrap = await firstKey(deps, config)
+
+  const routes = [
+    ...decisionRoutes(deps),
+    ...policyRoutes(deps),
+    ...agentRoutes(deps),
+    ...keyRoutes(deps),
+    ...permitRoutes(deps),
+    ...auditRoutes(deps),
+  ]
+  const api = new Api({
+    ...deps,
+    rateLimit: new RateLimit(config.rateLimitPerSecond),
+    idempotency: new Idempotency(store, clock),
+  })
+  let isServing = true
+  const handler = expressApp(api, routes, {
+    isServing: () => isServing,
+    mountOpenPages: (app) =>
+      openPages(app, { log, signer, store, isServing: () => isServing, openApi: openApiDocument(routes) }),
+  })
+
+  const failed = (what: string) => (err: unknown) => log.error({ err }, what)
+  const carryOut = async ({ key, secret }: KeyOrder) => {
+    await createKey(deps, null, key, secret, null)
+  }
+  const record = (changes: readonly SigningKeyChange[]) =>
+    void recordSigningKeyChanges(deps, changes).catch(failed('a change of the signing keys could not be recorded'))
+  signer.watch(record, failed('the signing keys could not be read again'))
+  const stops = [
+    () => signer.close(),
+    watchInbox(config.dataDir, carryOut, failed('an order of the operator could not be carried out')),
+    every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
+    every(
+      PURGE_EVERY_MS,
+      () => store.purgeIdempotency(clock.now().toISOString()),
+      failed('idempotency records could not be purged'),
+    ),
+  ]
+  return {
+    handler,
+    routes,
+    policyCount: policies.size,
+    bootstrap,
+    drain: () => {
+      isServing = false
+    },
+    async close() {
+      for (const stop of stops) stop()
+      await writer.flushed()
+      await store.saveKeyUses(keys.takeUnsavedUses())
+      await store.close()
+    },
+  }
+}
+
+async function firstKey(
+  deps: Parameters<typeof bootstrapKey>[0] & { readonly log: Log },
+  config: Config,
+): Promise<Composed['bootstrap']> {
+  if (deps.keys.size > 0 && config.bootstrapKey !== null)
+    deps.log.warn({}, 'COUNTERSIGN_BOOTSTRAP_KEY is ignored: the store has keys already')
+  const text = await bootstrapKey(deps, config.bootstrapKey, (made) => writeBootstrapKey(config.dataDir, made))
+  return text === null ? null : { text, path: bootstrapKeyPath(config.dataDir) }
+}
+
+/** Runs a task again and again until it is stopped; a run that fails is told, and the next one tries anew. */
+function every(intervalMs: number, task: () => Promise<void>, onError: (error: unknown) => void): () => void {
+  const timer = setInterval(() => void task().catch(onError), intervalMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}

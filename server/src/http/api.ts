@@ -1,0 +1,142 @@
+/**
+ * One request of the API, from its headers and raw body to its answer. Nothing here knows Express: a request is a plain
+ * value, so the same pipeline can serve any door.
+ *
+ * Order of checks: 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Scope, validate } from '@countersign/contract'
+import { type Caller, hasScope } from '../caller.js'
+import { DomainError, invalid } from '../domain-error.js'
+import type { Clock } from '../ports/clock.js'
+import type { Ids } from '../ports/ids.js'
+import type { Log } from '../ports/log.js'
+import type { Keys } from '../state/keys.js'
+import { authenticate } from './authenticate.js'
+import { type BodySource, readBody } from './body.js'
+import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
+import { problemReply } from './problem.js'
+import type { RateLimit } from './rate-limit.js'
+import type { Reply } from './reply.js'
+import { requestIdOf } from './request-id.js'
+import type { Call, Route, ScopeRule } from './route.js'
+
+export interface ApiRequest {
+  /** The path without the query, as it was sent. */
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+  /** The query text, without the question mark. */
+  readonly query: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: BodySource
+}
+
+export interface ApiDeps {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly keys: Keys
+  readonly rateLimit: RateLimit
+  readonly idempotency: Idempotency
+}
+
+export class Api {
+  constructor(private readonly deps: ApiDeps) {}
+
+  /** Answers a request to a route. Never throws. */
+  async answer(route: Route, request: ApiRequest): Promise<Reply> {
+    return this.guarded(request.headers, async (requestId) => {
+      const started = performance.now()
+      const caller = authenticate(this.deps, request.headers)
+      const authMs = performance.now() - started
+      this.admit(route, caller)
+      const call: Call = {
+        caller,
+        params: request.params,
+        body: route.body && (await readBody(route.body, request.headers, request.body)),
+        query: readQuery(route, request.query),
+        ifMatch: request.headers['if-match'],
+        requestId,
+        idempotency: null,
+      }
+      const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
+      const reply =
+        key === null ? await route.handle(call) : await this.deps.idempotency.once(route, request.path, key, call)
+      return withAuthTiming(reply, authMs)
+    })
+  }
+
+  /** Answers a request that has no route: 401 first, as everywhere under /v1. */
+  async refuse(headers: IncomingHttpHeaders, error: DomainError): Promise<Reply> {
+    return this.guarded(headers, async () => {
+      authenticate(this.deps, headers)
+      throw error
+    })
+  }
+
+  /** The answer to a request outside the API that fails. */
+  problem(headers: IncomingHttpHeaders, error: unknown): Reply {
+    const requestId = requestIdOf(headers['x-request-id'], this.deps.ids)
+    return withRequestId(problemReply(error, requestId, this.deps.log), requestId)
+  }
+
+  private async guarded(headers: IncomingHttpHeaders, run: (requestId: string) => Promise<Reply>): Promise<Reply> {
+    const requestId = requestIdOf(headers['x-request-id'], this.deps.ids)
+    const reply = await run(requestId).catch((error: unknown) => problemReply(error, requestId, this.deps.log))
+    return withRequestId(reply, requestId)
+  }
+
+  /** @throws DomainError rate_limited, insufficient_scope */
+  private admit(route: Route, caller: Caller): void {
+    const waitSeconds = this.deps.rateLimit.take(caller.key.id)
+    if (waitSeconds !== null)
+      throw new DomainError('rate_limited', {
+        detail: `Ask again in ${waitSeconds} s.`,
+        headers: { 'Retry-After': String(waitSeconds) },
+      })
+    assertScopes(route.scopes, caller)
+  }
+}
+
+function withRequestId(reply: Reply, requestId: string): Reply {
+  return { ...reply, headers: { 'Cache-Control': 'no-store', ...reply.headers, 'X-Request-Id': requestId } }
+}
+
+/** @throws DomainError insufficient_scope */
+function assertScopes(rule: ScopeRule, caller: Caller): void {
+  const needed: readonly Scope[] =
+    'all' in rule
+      ? rule.all.filter((scope) => !hasScope(caller, scope)).slice(0, 1)
+      : rule.any.some((scope) => hasScope(caller, scope))
+        ? []
+        : rule.any
+  if (needed.length === 0) return
+  const held = caller.key.scopes.join(', ')
+  throw new DomainError('insufficient_scope', {
+    detail: `This needs the scope ${needed.join(' or ')}; the key has ${held}.`,
+  })
+}
+
+/** @throws DomainError validation_failed: a parameter that is unknown, given twice, or not valid */
+function readQuery(route: Route, text: string): unknown {
+  const given: Record<string, string> = Object.create(null)
+  const faults = []
+  for (const [name, value] of new URLSearchParams(text)) {
+    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (name in given) faults.push({ pointer, detail: 'is given twice' })
+    else if (route.query === undefined || !Object.hasOwn(route.query.shape, name))
+      faults.push({ pointer, detail: 'is not a query parameter of this endpoint' })
+    else given[name] = value
+  }
+  if (faults.length > 0) throw invalid(faults)
+  if (route.query === undefined) return undefined
+  const checked = validate(route.query, { ...given })
+  if (!checked.ok) throw invalid(checked.errors)
+  return checked.value
+}
+
+function withAuthTiming(reply: Reply, authMs: number): Reply {
+  const timing = reply.headers?.['Server-Timing']
+  if (timing === undefined) return reply
+  return { ...reply, headers: { ...reply.headers, 'Server-Timing': `auth;dur=${authMs.toFixed(3)}, ${timing}` } }
+}

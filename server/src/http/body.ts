@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Json, validate } from '@countersign/contract'
+import { DomainError, invalid } from '../domain-error.js'
+import type { RouteBody } from './route.js'
+import { parseStrictJson } from './strict-json.js'
+
+/** Reads at most so many bytes; null when there are more. */
+export type BodySource = (maxBytes: number) => Promise<Uint8Array | null>
+
+/**
+ * The checked body of a request.
+ *
+ * @throws DomainError unsupported_media_type, body_too_large, malformed_json, validation_failed
+ */
+export async function readBody(route: RouteBody, headers: IncomingHttpHeaders, source: BodySource): Promise<unknown> {
+  const isEmpty = headers['content-length'] === '0' || !announcesBody(headers)
+  if (!isEmpty || headers['content-type'] !== undefined) assertPlainJson(headers)
+  if (Number(headers['content-length'] ?? 0) > route.maxBytes) throw new DomainError('body_too_large')
+  const bytes = isEmpty ? new Uint8Array() : await source(route.maxBytes)
+  if (bytes === null) throw new DomainError('body_too_large')
+  const checked = validate(route.schema, parse(bytes, route))
+  if (!checked.ok) throw invalid(checked.errors)
+  return checked.value
+}
+
+function announcesBody(headers: IncomingHttpHeaders): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+function assertPlainJson(headers: IncomingHttpHeaders): void {
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined)
+    throw new DomainError('unsupported_media_type', { detail: 'A content encoding is not supported.' })
+  if (!/^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(headers['content-type'] ?? ''))
+    throw new DomainError('unsupported_media_type')
+}
+
+function parse(bytes: Uint8Array, route: RouteBody): Json {
+  if (bytes.length === 0 && route.mayBeEmpty === true) return {}
+  const parsed = parseStrictJson(bytes, { maxDepth: route.maxDepth })
+  if (!parsed.ok) throw new DomainError('malformed_json', { detail: parsed.detail })
+  return parsed.value
+}

@@ -1,0 +1,101 @@
+/** Express carries requests to the API and answers back; it decides nothing. */
+import express, { type Express, type Request, type Response } from 'express'
+import helmet from 'helmet'
+import { DomainError } from '../domain-error.js'
+import type { Api } from './api.js'
+import type { BodySource } from './body.js'
+import type { Reply } from './reply.js'
+import type { Route } from './route.js'
+
+export interface ExpressAppOptions {
+  /** Mounts what needs no key, on paths outside /v1. */
+  readonly mountOpenPages: (app: Express) => void
+  /** False from the first moment of a shutdown on: connections are not kept any more. */
+  readonly isServing: () => boolean
+}
+
+export function expressApp(api: Api, routes: readonly Route[], options: ExpressAppOptions): Express {
+  const app = express()
+  app.disable('etag').disable('x-powered-by')
+  app.enable('strict routing').enable('case sensitive routing')
+  app.set('query parser', false)
+  app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }))
+  app.use((_req, res, next) => {
+    if (!options.isServing()) res.setHeader('Connection', 'close')
+    next()
+  })
+  options.mountOpenPages(app)
+
+  for (const [path, methods] of byPath(routes)) {
+    const place = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'))
+    for (const route of methods) {
+      place[METHODS[route.method]](async (req: Request, res: Response) => {
+        const request = {
+          path: req.path,
+          params: req.params as Record<string, string>,
+          query: queryText(req.originalUrl),
+          headers: req.headers,
+          body: bodyOf(req),
+        }
+        send(req, res, await api.answer(route, request))
+      })
+    }
+    const allowed = methods.map((route) => route.method)
+    const error = new DomainError('method_not_allowed', {
+      detail: `Allowed here: ${allowed.join(', ')}.`,
+      headers: { Allow: allowed.join(', ') },
+    })
+    place.all(async (req, res) => send(req, res, await api.refuse(req.headers, error)))
+  }
+  const notFound = new DomainError('not_found')
+  app.use('/v1', async (req, res) => send(req, res, await api.refuse(req.headers, notFound)))
+  app.use((req, res) => send(req, res, api.problem(req.headers, notFound)))
+  // Express itself fails only on a path that cannot be decoded: there is nothing at such a path.
+  app.use(async (_error: unknown, req: Request, res: Response, _next: unknown) => {
+    const isApi = req.originalUrl.startsWith('/v1/')
+    send(req, res, isApi ? await api.refuse(req.headers, notFound) : api.problem(req.headers, notFound))
+  })
+  return app
+}
+
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const
+
+/** Literal paths before those with parameters, so that `/v1/keys/self` is not taken for an id. */
+function byPath(routes: readonly Route[]): [string, Route[]][] {
+  const grouped = new Map<string, Route[]>()
+  for (const route of routes) grouped.set(route.path, [...(grouped.get(route.path) ?? []), route])
+  return [...grouped].sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
+}
+
+function queryText(url: string): string {
+  const start = url.indexOf('?')
+  return start === -1 ? '' : url.slice(start + 1)
+}
+
+function bodyOf(req: Request): BodySource {
+  return async (maxBytes) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > maxBytes) return null
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks, length)
+  }
+}
+
+function send(req: Request, res: Response, reply: Reply): void {
+  // An unread rest of the body would be taken for the next request.
+  if (!req.complete && reply.status >= 400) res.setHeader('Connection', 'close')
+  res.statusCode = reply.status
+  for (const [name, value] of Object.entries(reply.headers ?? {})) res.setHeader(name, value)
+  if (reply.body === undefined) {
+    res.end()
+    return
+  }
+  const bytes = Buffer.from(JSON.stringify(reply.body))
+  if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', 'application/json')
+  res.setHeader('Content-Length', bytes.length)
+  res.end(req.method === 'HEAD' ? undefined : bytes)
+}

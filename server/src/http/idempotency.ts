@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { LIMITS } from '@countersign/contract'
+import canonicalize from 'canonicalize'
+import { DomainError, invalid } from '../domain-error.js'
+import type { Clock } from '../ports/clock.js'
+import type { IdempotencyRecord } from '../ports/documents.js'
+import type { Store } from '../ports/store.js'
+import { ConflictError } from '../record-writer.js'
+import type { Reply } from './reply.js'
+import type { Call, Route } from './route.js'
+
+const KEPT_MS = 24 * 60 * 60 * 1000
+
+interface Name {
+  readonly key_id: string
+  readonly operation: string
+  readonly key: string
+}
+
+/** Makes a call with an Idempotency-Key happen once; the same call again gets the object in its present state. */
+export class Idempotency {
+  private readonly running = new Map<string, Promise<unknown>>()
+
+  constructor(
+    private readonly store: Pick<Store, 'findIdempotency'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws DomainError idempotency_key_reused */
+  async once(route: Route, path: string, key: string, call: Call): Promise<Reply> {
+    const name: Name = { key_id: call.caller.key.id, operation: `${route.method} ${path}`, key }
+    const id = JSON.stringify([name.key_id, name.operation, key])
+    const fingerprint = route.replay?.fingerprint?.(call.body) ?? canonicalHash(call.body)
+    for (;;) {
+      // A second call while the first runs waits for its answer, and then finds it or runs in its place.
+      for (let first = this.running.get(id); first !== undefined; first = this.running.get(id))
+        await first.catch(() => {})
+      const attempt = this.attempt(route, name, fingerprint, call)
+      this.running.set(id, attempt)
+      try {
+        return await attempt
+      } catch (error) {
+        // Its record came in the meantime, from a call that had been given up: look again.
+        if (!(error instanceof ConflictError && error.conflict === 'idempotency_key')) throw error
+      } finally {
+        if (this.running.get(id) === attempt) this.running.delete(id)
+      }
+    }
+  }
+
+  private async attempt(route: Route, name: Name, fingerprint: string, call: Call): Promise<Reply> {
+    const known = await this.store.findIdempotency(name, this.clock.now().toISOString())
+    if (known === null)
+      return route.handle({
+        ...call,
+        idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
+      })
+    if (known.fingerprint !== fingerprint) throw new DomainError('idempotency_key_reused')
+    const body = await (route.replay as NonNullable<Route['replay']>).present(call, known.subject)
+    return { status: known.status, headers: { 'Idempotent-Replayed': 'true' }, body }
+  }
+}
+
+/** @throws DomainError validation_failed */
+export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
+  const given = headers['idempotency-key']
+  if (given === undefined) return null
+  if (typeof given !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(given))
+    throw invalid([
+      {
+        pointer: '/Idempotency-Key',
+        detail: `must have 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters`,
+      },
+    ])
+  return given
+}
+
+function recordOf(name: Name, fingerprint: string, subject: string, status: number, now: string): IdempotencyRecord {
+  const expiresAt = new Date(Date.parse(now) + KEPT_MS).toISOString()
+  return { ...name, fingerprint, status, subject, created_at: now, expires_at: expiresAt }
+}
+
+function canonicalHash(body: unknown): string {
+  return createHash('sha256')
+    .update(canonicalize(body) ?? 'null')
+    .digest('base64url')
+}

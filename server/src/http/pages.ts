@@ -1,0 +1,46 @@
+import { LIMITS, type Page as WirePage } from '@countersign/contract'
+import { z } from 'zod'
+import type { Page, PageRequest } from '../ports/store.js'
+import type { Cursors } from './cursor.js'
+import type { Reply } from './reply.js'
+import type { Call } from './route.js'
+
+const LimitSchema = z
+  .string()
+  .regex(/^[0-9]{1,3}$/, { error: `must be a whole number from 1 to ${LIMITS.pageSize}` })
+  .transform(Number)
+  .refine((limit) => limit >= 1 && limit <= LIMITS.pageSize, {
+    error: `must be a whole number from 1 to ${LIMITS.pageSize}`,
+  })
+
+/** `limit` and `cursor`, as every list takes them. */
+export const pageQuery = {
+  limit: LimitSchema.optional(),
+  cursor: z.string().min(1).max(1024).optional(),
+}
+
+interface PageParameters {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/**
+ * Answers a list: opens the cursor, asks for the page, and seals the way to the next one.
+ *
+ * @throws DomainError invalid_cursor
+ */
+export async function replyPage<Item, Query extends PageParameters>(
+  cursors: Cursors,
+  path: string,
+  call: Call<unknown, Query>,
+  load: (page: PageRequest) => Promise<Page<Item>> | Page<Item>,
+): Promise<Reply> {
+  const { limit = LIMITS.pageSizeDefault, cursor, ...filters } = call.query
+  const list = JSON.stringify([path, call.params, Object.entries(filters).sort(), call.caller.key.id])
+  const found = await load({ limit, after: cursor === undefined ? null : cursors.open(list, cursor) })
+  const body: WirePage<Item> = {
+    data: found.items,
+    next_cursor: found.next === null ? null : cursors.seal(list, found.next),
+  }
+  return { status: 200, body }
+}

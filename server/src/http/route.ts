@@ -1,0 +1,80 @@
+/**
+ * What one endpoint is: the table of routes drives the server, the OpenAPI document and the tests of every endpoint.
+ */
+import type { ErrorCode, Scope } from '@countersign/contract'
+import type { z } from 'zod'
+import type { Caller } from '../caller.js'
+import type { IdempotencyDraft } from '../use-cases/idempotency.js'
+import type { Reply } from './reply.js'
+
+export interface Call<Body = unknown, Query = unknown> {
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  readonly body: Body
+  readonly query: Query
+  readonly ifMatch: string | undefined
+  readonly requestId: string
+  readonly idempotency: IdempotencyDraft | null
+}
+
+/** Which scopes open the door: all of a list, one of a list, or any key at all (`all: []`). */
+export type ScopeRule = { readonly all: readonly Scope[] } | { readonly any: readonly Scope[] }
+
+export interface RouteBody {
+  readonly schema: z.ZodType
+  readonly maxBytes: number
+  readonly maxDepth: number
+  /** Whether an empty body stands for `{}`. */
+  readonly mayBeEmpty?: boolean
+}
+
+/** A POST that creates or moves state may carry an Idempotency-Key. */
+export interface RouteReplay {
+  /** Tells the same body from another one; the canonical JSON of the body where absent. */
+  readonly fingerprint?: (body: unknown) => string
+  /** The object that the first call answered, as it is now. */
+  readonly present: (call: Call, subject: string) => Promise<unknown>
+}
+
+export interface RouteAnswer {
+  readonly status: number
+  readonly description: string
+  readonly schema?: z.ZodType
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** As OpenAPI writes it: `/v1/policies/{id}`. */
+  readonly path: string
+  /** `<resource>.<verb>`: the name of the use case and of the client's method. */
+  readonly name: string
+  readonly summary: string
+  readonly scopes: ScopeRule
+  readonly body?: RouteBody
+  /** The query parameters, as strings; every other one is refused. */
+  readonly query?: z.ZodObject
+  readonly replay?: RouteReplay
+  readonly answer: RouteAnswer
+  /** The problems that this route adds to those of every route. */
+  readonly problems: readonly ErrorCode[]
+  readonly handle: (call: Call) => Promise<Reply>
+}
+
+interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
+  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay'> {
+  readonly body?: RouteBody & { readonly schema: Body }
+  readonly query?: Query
+  readonly replay?: {
+    readonly fingerprint?: (body: z.output<Body>) => string
+    readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<unknown>
+  }
+  readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Reply>
+}
+
+/** Ties the types of a route's body and query to its handler; the pipeline has checked both before it calls. */
+export function route<Body extends z.ZodType, Query extends z.ZodObject>(
+  definition: RouteDefinition<Body, Query>,
+): Route {
+  return definition as unknown as Route
+}

@@ -1,0 +1,133 @@
+import {
+  AgentCreateSchema,
+  AgentIdSchema,
+  AgentSchema,
+  AgentUpdateSchema,
+  LIMITS,
+  pageOf,
+  SuspendSchema,
+} from '@countersign/contract'
+import { z } from 'zod'
+import { DomainError } from '../../domain-error.js'
+import type { Store } from '../../ports/store.js'
+import type { ChangeAgentDeps } from '../../use-cases/agents/change.js'
+import { deleteAgent } from '../../use-cases/agents/delete.js'
+import { getAgent } from '../../use-cases/agents/get.js'
+import { listAgents } from '../../use-cases/agents/list.js'
+import { registerAgent } from '../../use-cases/agents/register.js'
+import { resumeAgent } from '../../use-cases/agents/resume.js'
+import { suspendAgent } from '../../use-cases/agents/suspend.js'
+import { updateAgent } from '../../use-cases/agents/update.js'
+import type { Cursors } from '../cursor.js'
+import { pageQuery, replyPage } from '../pages.js'
+import { type Call, type Route, route } from '../route.js'
+
+export type AgentRouteDeps = ChangeAgentDeps & { readonly store: Store; readonly cursors: Cursors }
+
+const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
+
+export function agentRoutes(deps: AgentRouteDeps): Route[] {
+  const replay = { present: (call: Call, id: string) => getAgent(deps, call.caller, id) }
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/agents',
+      name: 'agents.create',
+      summary: 'Register an agent, so that policies can read its metadata.',
+      scopes: { all: ['agents:write'] },
+      body: { schema: AgentCreateSchema, ...size },
+      answer: { status: 201, description: 'The agent.', schema: AgentSchema },
+      problems: ['agent_exists', 'store_unavailable'],
+      replay: { present: (call, id) => getAgent(deps, call.caller, id) },
+      handle: async ({ caller, body, idempotency }) => ({
+        status: 201,
+        body: await registerAgent(deps, caller, body, idempotency),
+      }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/agents',
+      name: 'agents.list',
+      summary: 'List agents that were registered, suspended or seen asking, newest first.',
+      scopes: { all: ['agents:read'] },
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, description: 'A page of agents.', schema: pageOf(AgentSchema) },
+      problems: ['invalid_cursor'],
+      handle: (call) => replyPage(deps.cursors, '/v1/agents', call, (page) => listAgents(deps, call.caller, page)),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/agents/{id}',
+      name: 'agents.get',
+      summary: 'Read an agent.',
+      scopes: { all: ['agents:read'] },
+      answer: { status: 200, description: 'The agent.', schema: AgentSchema },
+      problems: ['not_found'],
+      handle: async ({ caller, params }) => ({ status: 200, body: await getAgent(deps, caller, params.id as string) }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/agents/{id}',
+      name: 'agents.update',
+      summary: 'Replace the registration of an agent.',
+      scopes: { all: ['agents:write'] },
+      body: { schema: AgentUpdateSchema, ...size },
+      answer: { status: 200, description: 'The agent.', schema: AgentSchema },
+      problems: ['not_found', 'store_unavailable'],
+      handle: async ({ caller, params, body }) => ({
+        status: 200,
+        body: await updateAgent(deps, caller, params.id as string, body),
+      }),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/agents/{id}',
+      name: 'agents.delete',
+      summary: 'End the registration of an agent.',
+      scopes: { all: ['agents:write'] },
+      answer: { status: 204, description: 'No longer registered.' },
+      problems: ['not_found', 'agent_suspended', 'store_unavailable'],
+      handle: async ({ caller, params }) => {
+        await deleteAgent(deps, caller, params.id as string)
+        return { status: 204 }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/agents/{id}/suspend',
+      name: 'agents.suspend',
+      summary: 'The kill switch: from the answer on every request of the agent is denied.',
+      scopes: { all: ['agents:write'] },
+      body: { schema: SuspendSchema, ...size, mayBeEmpty: true },
+      answer: { status: 200, description: 'The agent.', schema: AgentSchema },
+      problems: ['not_found', 'store_unavailable'],
+      replay,
+      handle: async ({ caller, params, body, idempotency }) => ({
+        status: 200,
+        body: await suspendAgent(deps, caller, agentIdOf(params), body.reason ?? null, idempotency),
+      }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/agents/{id}/resume',
+      name: 'agents.resume',
+      summary: 'Lift a suspension.',
+      scopes: { all: ['agents:write'] },
+      body: { schema: z.strictObject({}).meta({ id: 'Resume', title: 'Resumption' }), ...size, mayBeEmpty: true },
+      answer: { status: 200, description: 'The agent.', schema: AgentSchema },
+      problems: ['not_found', 'store_unavailable'],
+      replay,
+      handle: async ({ caller, params, idempotency }) => ({
+        status: 200,
+        body: await resumeAgent(deps, caller, agentIdOf(params), idempotency),
+      }),
+    }),
+  ]
+}
+
+/** Suspending takes any id that an agent can have, also one never seen. @throws DomainError not_found */
+function agentIdOf(params: Readonly<Record<string, string>>): string {
+  const checked = AgentIdSchema.safeParse(params.id)
+  if (!checked.success) throw new DomainError('not_found', { detail: 'This is no id that an agent can have.' })
+  return checked.data
+}

@@ -1,0 +1,129 @@
+import {
+  ActionSchema,
+  AgentIdSchema,
+  DECISION_STATUSES,
+  DecisionDetailSchema,
+  DecisionExplanationSchema,
+  type DecisionRequest,
+  DecisionRequestSchema,
+  DecisionSchema,
+  EFFECTS,
+  LIMITS,
+  PolicyIdSchema,
+  pageOf,
+  ResourceSchema,
+  TimestampSchema,
+} from '@countersign/contract'
+import { requestHash } from '@countersign/permit'
+import { z } from 'zod'
+import type { Store } from '../../ports/store.js'
+import { type DecideDeps, decide } from '../../use-cases/decisions/decide.js'
+import { explainDecision } from '../../use-cases/decisions/explain.js'
+import { getDecision } from '../../use-cases/decisions/get.js'
+import { listDecisions } from '../../use-cases/decisions/list.js'
+import { replayDecision } from '../../use-cases/decisions/replay.js'
+import type { Cursors } from '../cursor.js'
+import { givenFilters } from '../filter.js'
+import { pageQuery, replyPage } from '../pages.js'
+import { type Route, route } from '../route.js'
+
+export type DecisionRouteDeps = DecideDeps & { readonly store: Store; readonly cursors: Cursors }
+
+export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/decisions',
+      name: 'decisions.decide',
+      summary: 'Ask whether an agent may run an action.',
+      scopes: { all: ['decisions:write'] },
+      body: { schema: DecisionRequestSchema, maxBytes: LIMITS.decisionBodyBytes, maxDepth: LIMITS.decisionBodyDepth },
+      answer: {
+        status: 200,
+        description: 'The decision, durable before it is answered. A deny is a decision too.',
+        schema: DecisionSchema,
+        headers: { 'Server-Timing': 'Milliseconds of auth, eval, reserve, sign and store.' },
+      },
+      problems: ['agent_not_allowed', 'already_claimed', 'store_unavailable'],
+      replay: {
+        fingerprint: requestHash,
+        present: (call, subject) => replayDecision(deps, call.caller, subject, call.body.holder ?? null),
+      },
+      handle: async ({ caller, body, requestId, idempotency }) => {
+        const request: DecisionRequest = body
+        const input = { request, requestHash: requestHash(request), requestId, idempotency }
+        const { decision, timings } = await decide(deps, caller, input)
+        const { eval: evaluation, sign, store } = timings
+        const timing = { eval: evaluation, reserve: 0, sign, store }
+        return { status: 200, headers: { 'Server-Timing': serverTiming(timing) }, body: decision }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/decisions',
+      name: 'decisions.list',
+      summary: 'List decisions, newest first.',
+      scopes: { all: ['decisions:read'] },
+      query: z.strictObject({
+        ...pageQuery,
+        agent_id: AgentIdSchema.optional(),
+        action: ActionSchema.optional(),
+        resource: ResourceSchema.optional(),
+        effect: z.enum(EFFECTS).optional(),
+        status: z.enum(DECISION_STATUSES).optional(),
+        policy_id: PolicyIdSchema.optional(),
+        request_hash: z.string().length(43).optional(),
+        from: TimestampSchema.optional().meta({ description: 'Inclusive, on `evaluated_at`.' }),
+        to: TimestampSchema.optional().meta({ description: 'Exclusive.' }),
+      }),
+      answer: {
+        status: 200,
+        description: 'A page of decisions, without permits.',
+        schema: pageOf(DecisionDetailSchema),
+      },
+      problems: ['invalid_cursor'],
+      handle: (call) => {
+        const { limit, cursor, ...filter } = call.query
+        return replyPage(deps.cursors, '/v1/decisions', call, (page) =>
+          listDecisions(deps, call.caller, givenFilters(filter), page),
+        )
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/decisions/{id}',
+      name: 'decisions.get',
+      summary: 'Read a decision in its present state.',
+      scopes: { any: ['decisions:read', 'decisions:write'] },
+      answer: {
+        status: 200,
+        description: 'The decision; with its permit for the key that asked, while it may proceed.',
+        schema: DecisionDetailSchema,
+      },
+      problems: ['not_found'],
+      handle: async ({ caller, params }) => ({
+        status: 200,
+        body: await getDecision(deps, caller, params.id as string),
+      }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/decisions/{id}/explanation',
+      name: 'decisions.explanation',
+      summary: 'Explain a decision by what held when it was made.',
+      scopes: { all: ['decisions:read', 'policies:read'] },
+      answer: { status: 200, description: 'Every policy and rule considered.', schema: DecisionExplanationSchema },
+      problems: ['not_found'],
+      handle: async ({ caller, params }) => ({
+        status: 200,
+        body: await explainDecision(deps, caller, params.id as string),
+      }),
+    }),
+  ]
+}
+
+function serverTiming(milliseconds: Readonly<Record<string, number>>): string {
+  return Object.entries(milliseconds)
+    .map(([name, duration]) => `${name};dur=${duration.toFixed(3)}`)
+    .join(', ')
+}

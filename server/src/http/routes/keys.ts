@@ -1,0 +1,99 @@
+import { KeyCreateSchema, KeyRotateSchema, KeySchema, KeyWithSecretSchema, LIMITS, pageOf } from '@countersign/contract'
+import { z } from 'zod'
+import { generateKeyText, secretOf } from '../../api-key-text.js'
+import { type CreateKeyDeps, createKey } from '../../use-cases/keys/create.js'
+import { getKey } from '../../use-cases/keys/get.js'
+import { listKeys } from '../../use-cases/keys/list.js'
+import { revokeKey } from '../../use-cases/keys/revoke.js'
+import { rotateKey } from '../../use-cases/keys/rotate.js'
+import type { Cursors } from '../cursor.js'
+import { pageQuery, replyPage } from '../pages.js'
+import { type Route, route } from '../route.js'
+
+export type KeyRouteDeps = CreateKeyDeps & { readonly cursors: Cursors }
+
+const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
+
+export function keyRoutes(deps: KeyRouteDeps): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/keys',
+      name: 'keys.create',
+      summary: 'Make an API key. Its text is shown in this answer only.',
+      scopes: { all: ['keys:write'] },
+      body: { schema: KeyCreateSchema, ...size },
+      answer: { status: 201, description: 'The key with its text.', schema: KeyWithSecretSchema },
+      problems: ['key_too_wide', 'store_unavailable'],
+      // The text is in the first answer only: a replay shows the key without it.
+      replay: { present: async (_call, id) => getKey(deps, id) },
+      handle: async ({ caller, body, idempotency }) => {
+        const text = generateKeyText()
+        const key = await createKey(deps, caller, body, secretOf(text), idempotency)
+        return { status: 201, body: { ...key, key: text } }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/keys',
+      name: 'keys.list',
+      summary: 'List API keys, newest first, revoked ones too.',
+      scopes: { all: ['keys:read'] },
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, description: 'A page of keys.', schema: pageOf(KeySchema) },
+      problems: ['invalid_cursor'],
+      handle: (call) => replyPage(deps.cursors, '/v1/keys', call, (page) => listKeys(deps, page)),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/keys/self',
+      name: 'keys.self',
+      summary: 'The key that makes this very call.',
+      scopes: { all: [] },
+      answer: { status: 200, description: 'The key.', schema: KeySchema },
+      problems: [],
+      handle: async ({ caller }) => ({ status: 200, body: getKey(deps, caller.key.id) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/keys/{id}',
+      name: 'keys.get',
+      summary: 'Read an API key, never its text.',
+      scopes: { all: ['keys:read'] },
+      answer: { status: 200, description: 'The key.', schema: KeySchema },
+      problems: ['not_found'],
+      handle: async ({ params }) => ({ status: 200, body: getKey(deps, params.id as string) }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/keys/{id}/rotate',
+      name: 'keys.rotate',
+      summary: 'Give a key a new text. The old one lives on for the grace.',
+      scopes: { all: ['keys:write'] },
+      body: { schema: KeyRotateSchema, ...size, mayBeEmpty: true },
+      answer: { status: 200, description: 'The key with its new text.', schema: KeyWithSecretSchema },
+      problems: ['not_found', 'key_too_wide', 'store_unavailable'],
+      // The text is in the first answer only: a replay shows the key without it.
+      replay: { present: async (_call, id) => getKey(deps, id) },
+      handle: async ({ caller, params, body, idempotency }) => {
+        const text = generateKeyText()
+        const grace = body.grace_seconds ?? LIMITS.rotateGraceSecondsDefault
+        const key = await rotateKey(deps, caller, params.id as string, secretOf(text), grace, idempotency)
+        return { status: 200, body: { ...key, key: text } }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/keys/{id}',
+      name: 'keys.revoke',
+      summary: 'Revoke a key for good.',
+      scopes: { all: ['keys:write'] },
+      answer: { status: 204, description: 'Revoked.' },
+      problems: ['not_found', 'key_too_wide', 'last_admin_key', 'store_unavailable'],
+      handle: async ({ caller, params }) => {
+        await revokeKey(deps, caller, params.id as string)
+        return { status: 204 }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,38 @@
+import { DecisionSchema, LIMITS, RedeemSchema } from '@countersign/contract'
+import type { Store } from '../../ports/store.js'
+import { findVisible } from '../../use-cases/decisions/get.js'
+import { viewDecision } from '../../use-cases/decisions/view.js'
+import { type RedeemDeps, redeemPermit } from '../../use-cases/permits/redeem.js'
+import { type Route, route } from '../route.js'
+
+export function permitRoutes(deps: RedeemDeps & { readonly store: Store }): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/permits/redeem',
+      name: 'permits.redeem',
+      summary: 'Use a permit up. Of all that present it, one gets the decision.',
+      scopes: { all: ['permits:redeem'] },
+      body: { schema: RedeemSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth },
+      answer: { status: 200, description: 'The decision, the first time.', schema: DecisionSchema },
+      problems: [
+        'permit_invalid',
+        'not_found',
+        'permit_already_used',
+        'agent_suspended',
+        'invalid_transition',
+        'store_unavailable',
+      ],
+      replay: {
+        present: async ({ caller }, id) => {
+          const { decision } = await findVisible(deps.store, caller, id)
+          return viewDecision(decision, caller, deps.clock.now().toISOString())
+        },
+      },
+      handle: async ({ caller, body, idempotency }) => ({
+        status: 200,
+        body: await redeemPermit(deps, caller, body.permit_token, idempotency),
+      }),
+    }),
+  ]
+}

@@ -1,0 +1,162 @@
+import {
+  LIMITS,
+  PolicyDocumentSchema,
+  PolicySchema,
+  PolicyValidationSchema,
+  pageOf,
+  SimulateRequestSchema,
+  SimulateResponseSchema,
+} from '@countersign/contract'
+import { z } from 'zod'
+import { invalid } from '../../domain-error.js'
+import type { Ids } from '../../ports/ids.js'
+import type { Store } from '../../ports/store.js'
+import { createPolicy } from '../../use-cases/policies/create.js'
+import { deletePolicy } from '../../use-cases/policies/delete.js'
+import { getPolicy } from '../../use-cases/policies/get.js'
+import { listPolicies, listPolicyRevisions } from '../../use-cases/policies/list.js'
+import { replacePolicy } from '../../use-cases/policies/replace.js'
+import { type SimulateDeps, simulate } from '../../use-cases/policies/simulate.js'
+import { validatePolicy } from '../../use-cases/policies/validate.js'
+import { viewPolicy } from '../../use-cases/policies/view.js'
+import type { WritePolicyDeps } from '../../use-cases/policies/write.js'
+import type { Cursors } from '../cursor.js'
+import { pageQuery, replyPage } from '../pages.js'
+import { type Route, route } from '../route.js'
+
+export type PolicyRouteDeps = WritePolicyDeps &
+  SimulateDeps & { readonly ids: Ids; readonly store: Store; readonly cursors: Cursors }
+
+const ETAG = { ETag: 'The revision, quoted.' }
+
+const policyBody = {
+  schema: PolicyDocumentSchema,
+  maxBytes: LIMITS.bodyBytes,
+  maxDepth: LIMITS.policyBodyDepth,
+}
+
+export function policyRoutes(deps: PolicyRouteDeps): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/policies',
+      name: 'policies.create',
+      summary: 'Create a policy. It counts for the next request.',
+      scopes: { all: ['policies:write'] },
+      body: policyBody,
+      answer: { status: 201, description: 'The policy.', schema: PolicySchema, headers: ETAG },
+      problems: ['policy_name_taken', 'store_unavailable'],
+      replay: { present: async (_call, id) => latestRevision(deps.store, id) },
+      handle: async ({ caller, body, idempotency }) =>
+        withETag(201, await createPolicy(deps, caller, body, idempotency)),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/policies',
+      name: 'policies.list',
+      summary: 'List policies, newest first.',
+      scopes: { all: ['policies:read'] },
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, description: 'A page of policies.', schema: pageOf(PolicySchema) },
+      problems: ['invalid_cursor'],
+      handle: (call) => replyPage(deps.cursors, '/v1/policies', call, (page) => listPolicies(deps, page)),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/policies/validate',
+      name: 'policies.validate',
+      summary: 'Check a policy without writing it.',
+      scopes: { all: ['policies:read'] },
+      // Any object is a question here; what is wrong with the policy is the answer.
+      body: { ...policyBody, schema: z.looseObject({}).meta({ title: 'Policy' }) },
+      answer: { status: 200, description: 'What is wrong and what is odd.', schema: PolicyValidationSchema },
+      problems: [],
+      handle: async ({ body }) => ({ status: 200, body: validatePolicy(deps, body) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/policies/{id}',
+      name: 'policies.get',
+      summary: 'Read a policy.',
+      scopes: { all: ['policies:read'] },
+      answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
+      problems: ['not_found'],
+      handle: async ({ params }) => withETag(200, getPolicy(deps, params.id as string)),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/policies/{id}',
+      name: 'policies.replace',
+      summary: 'Replace a policy whole. The new revision counts for the next request.',
+      scopes: { all: ['policies:write'] },
+      body: policyBody,
+      answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
+      problems: ['not_found', 'policy_name_taken', 'revision_mismatch', 'store_unavailable'],
+      handle: async ({ caller, params, body, ifMatch }) =>
+        withETag(200, await replacePolicy(deps, caller, params.id as string, body, revisionsOf(ifMatch))),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/policies/{id}',
+      name: 'policies.delete',
+      summary: 'Delete a policy. It decides nothing from then on.',
+      scopes: { all: ['policies:write'] },
+      answer: { status: 204, description: 'Deleted.' },
+      problems: ['not_found', 'store_unavailable'],
+      handle: async ({ caller, params }) => {
+        await deletePolicy(deps, caller, params.id as string)
+        return { status: 204 }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/policies/{id}/revisions',
+      name: 'policies.revisions',
+      summary: 'List every revision of a policy, newest first, also after it was deleted.',
+      scopes: { all: ['policies:read'] },
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, description: 'A page of revisions.', schema: pageOf(PolicySchema) },
+      problems: ['invalid_cursor', 'not_found'],
+      handle: (call) =>
+        replyPage(deps.cursors, '/v1/policies/{id}/revisions', call, (page) =>
+          listPolicyRevisions(deps, call.params.id as string, page),
+        ),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/simulate',
+      name: 'policies.simulate',
+      summary: 'Decide without storing anything, by the stored policies or by others.',
+      scopes: { all: ['policies:read'] },
+      body: { schema: SimulateRequestSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.policyBodyDepth },
+      answer: { status: 200, description: 'What would be decided.', schema: SimulateResponseSchema },
+      problems: ['agent_not_allowed'],
+      handle: async ({ caller, body }) => ({
+        status: 200,
+        body: simulate(deps, caller, body.request, body.policies ?? undefined),
+      }),
+    }),
+  ]
+}
+
+async function latestRevision(store: Store, id: string): Promise<unknown> {
+  const { items } = await store.listPolicyRevisions(id, { limit: 1, after: null })
+  return items[0] && viewPolicy(items[0])
+}
+
+function withETag(status: number, policy: { readonly revision: number }) {
+  return { status, headers: { ETag: `"${policy.revision}"` }, body: policy }
+}
+
+/**
+ * The revisions that `If-Match` names; null for any (`*` or no header). A weak tag never matches (RFC 9110, 13.1.1).
+ *
+ * @throws DomainError validation_failed
+ */
+function revisionsOf(ifMatch: string | undefined): string[] | null {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return null
+  const tags = ifMatch.split(',').map((tag) => tag.trim())
+  if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag)))
+    throw invalid([{ pointer: '/If-Match', detail: 'must be the ETag of a policy, such as "3" with its quotes' }])
+  return tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1))
+}

@@ -1,0 +1,61 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, isIPv6 } from 'node:net'
+import { type Composed, compose, type Parts } from './compose.js'
+import type { Config } from './config.js'
+
+export interface Started {
+  readonly url: string
+  readonly composed: Composed
+  /** Finishes what is in flight, then closes the store. What is not done after `graceMs` is cut off. */
+  stop(graceMs?: number): Promise<void>
+}
+
+const HTTP_LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 65_000,
+}
+const DRAIN_GRACE_MS = 10_000
+
+/**
+ * Takes the port, opens the store and answers requests.
+ *
+ * @throws an error with code EADDRINUSE or EACCES, or what `compose` refuses to open
+ */
+export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
+  let handler: RequestListener = (_req, res) => res.writeHead(503, { 'Retry-After': '1' }).end()
+  const server = createServer(HTTP_LIMITS, (req, res) => handler(req, res))
+  await listen(server, config)
+  const { port } = server.address() as AddressInfo
+  const url = `http://${isIPv6(config.host) ? `[${config.host}]` : config.host}:${port}`
+  try {
+    const composed = await compose(config, { ...parts, address: url })
+    handler = composed.handler
+    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, composed, graceMs) }
+  } catch (error) {
+    server.close()
+    server.closeAllConnections()
+    throw error
+  }
+}
+
+function listen(server: Server, { host, port }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+async function stop(server: Server, composed: Composed, graceMs: number): Promise<void> {
+  composed.drain()
+  const closed = new Promise((resolve) => server.close(resolve))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+  await closed
+  clearTimeout(timer)
+  await composed.close()
+}

@@ -1,0 +1,100 @@
+/** A real server in this process: real store files in a folder of its own, a clock that the test moves. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Parts } from '#server/compose'
+import { type Config, readConfig } from '#server/config'
+import { type Started, start } from '#server/start'
+
+export const FROZEN = new Date('2026-11-21T10:00:00.000Z')
+
+export class TestClock {
+  constructor(private ms: number = FROZEN.getTime()) {}
+  now(): Date {
+    return new Date(this.ms)
+  }
+  advance(ms: number): void {
+    this.ms += ms
+  }
+}
+
+export interface RunningServer {
+  readonly url: string
+  /** The bootstrap key. */
+  readonly key: string
+  readonly clock: TestClock
+  readonly started: Started
+  readonly dataDir: string
+  /** Everything that was logged. */
+  readonly logged: { readonly level: string; readonly fields: object; readonly message: string }[]
+  /** Sends a request; a body that is no text or bytes is sent as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  stop(): Promise<void>
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  /** Another key than the bootstrap key; null for none. */
+  readonly key?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are whatever JSON came; tests assert what they read of it
+type AnyJson = any
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: AnyJson
+}
+
+export interface RunningServerOptions {
+  readonly settings?: Partial<Config>
+  readonly parts?: Partial<Omit<Parts, 'clock' | 'log' | 'address'>>
+  /** Reopen an earlier server's data; it is not removed in the end. */
+  readonly dataDir?: string
+  readonly clock?: TestClock
+}
+
+const BOOTSTRAP_KEY = 'a-key-for-tests-of-more-than-32-characters'
+
+export async function runServer(options: RunningServerOptions = {}): Promise<RunningServer> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'countersign-')))
+  const clock = options.clock ?? new TestClock()
+  const logged: { level: string; fields: object; message: string }[] = []
+  const at = (level: string) => (fields: object, message: string) => void logged.push({ level, fields, message })
+  const config = {
+    ...readConfig({ PORT: '0', DATA_DIR: dataDir, COUNTERSIGN_BOOTSTRAP_KEY: BOOTSTRAP_KEY }),
+    ...options.settings,
+  }
+  const log = { info: at('info'), warn: at('warn'), error: at('error') }
+  const started = await start(config, { clock, log, ...options.parts })
+  return {
+    url: started.url,
+    key: BOOTSTRAP_KEY,
+    clock,
+    started,
+    dataDir,
+    logged,
+    call: (method, path, { body, key = BOOTSTRAP_KEY, headers = {} } = {}) =>
+      send(`${started.url}${path}`, method, body, {
+        ...(key !== null && { Authorization: `Bearer ${key}` }),
+        ...headers,
+      }),
+    async stop() {
+      await started.stop(0)
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function send(url: string, method: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array || body === undefined
+  const res = await fetch(url, {
+    method,
+    headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
+  })
+  const text = await res.text()
+  return { status: res.status, headers: res.headers, body: text === '' ? undefined : JSON.parse(text) }
+}
