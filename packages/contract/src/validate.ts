@@ -61,17 +61,11 @@ function describe(issue: Issue): string {
   }
 }
 
-/** Sorted by pointer (UTF-16 code units), each pointer once, and nothing that lies below a faulty member. */
-function tidy(details: ReadonlyMap<string, string>): FieldError[] {
-  const isBelowFaulty = (pointer: string): boolean => {
-    for (let end = pointer.lastIndexOf('/'); end > 0; end = pointer.lastIndexOf('/', end - 1))
-      if (details.has(pointer.slice(0, end))) return true
-    return false
-  }
-  return [...details.keys()]
-    .filter((pointer) => !isBelowFaulty(pointer))
-    .sort((left, right) => (left < right ? -1 : 1))
-    .map((pointer) => ({ pointer, detail: details.get(pointer)! }))
+/** Sorted by pointer, in UTF-16 code units. */
+function sorted(details: ReadonlyMap<string, string>): FieldError[] {
+  return [...details]
+    .map(([pointer, detail]) => ({ pointer, detail }))
+    .sort((left, right) => (left.pointer < right.pointer ? -1 : 1))
 }
 
 /**
@@ -96,5 +90,5 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
   })
   if (parsed.success) return { ok: true, value: parsed.data }
   for (const issue of parsed.error.issues) if (issue.code !== 'unrecognized_keys') note(issue.path, issue.message)
-  return { ok: false, errors: tidy(details) }
+  return { ok: false, errors: sorted(details) }
 }
