@@ -118,6 +118,9 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/compose',
       'server/src/config',
       'server/src/ports',
+      'server/src/record-writer',
+      'server/src/start',
+      'server/src/state',
       'server/src/use-cases',
       ...WORDS,
       '@countersign/contract',
@@ -126,7 +129,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '*',
     ],
   },
-  { area: 'server/src/index', mayImport: ['server/src/compose', 'server/src/config'] },
+  { area: 'server/src/start', mayImport: ['server/src/compose', 'server/src/config', 'node:*'] },
+  { area: 'server/src/index', mayImport: ['server/src/config', 'server/src/start'] },
 ]
 
 export interface SourceFile {
