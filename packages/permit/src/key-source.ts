@@ -1,9 +1,14 @@
-import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
+import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWK } from 'jose'
 import { PermitError } from './permit-error.js'
 import { parseStrictObject } from './strict-json.js'
 
+/** A JSON Web Key Set (RFC 7517), which is only read. */
+interface ReadableKeySet {
+  readonly keys: readonly Readonly<JWK>[]
+}
+
 /** Where a verifier finds public keys: a key set, the URL of one, or a function that reads one. */
-export type KeySetInput = JSONWebKeySet | string | URL | (() => Promise<JSONWebKeySet>)
+export type KeySetInput = ReadableKeySet | string | URL | (() => Promise<ReadableKeySet>)
 
 /** Finds the public key of a kid. Rejects with PermitError key_unknown, key_unusable or key_set_unavailable. */
 export type KeySource = (kid: string) => Promise<CryptoKey>
@@ -31,10 +36,10 @@ export function createKeySource(input: KeySetInput, now: () => number): KeySourc
 
 type KeyFinder = (kid: string) => Promise<CryptoKey | null>
 
-function keyFinder(keySet: JSONWebKeySet): KeyFinder {
+function keyFinder(keySet: ReadableKeySet): KeyFinder {
   let select: ReturnType<typeof createLocalJWKSet>
   try {
-    select = createLocalJWKSet(keySet)
+    select = createLocalJWKSet(keySet as JSONWebKeySet)
   } catch (cause) {
     throw new TypeError('This is not a JSON Web Key Set.', { cause })
   }
@@ -60,7 +65,7 @@ interface ReadKeySet {
   readonly at: number
 }
 
-function cachedKeySource(read: () => Promise<JSONWebKeySet>, now: () => number): KeySource {
+function cachedKeySource(read: () => Promise<ReadableKeySet>, now: () => number): KeySource {
   let current: ReadKeySet | null = null
   let failure: { readonly at: number; readonly cause: unknown } | null = null
   let reading: Promise<void> | null = null
@@ -102,7 +107,7 @@ function cachedKeySource(read: () => Promise<JSONWebKeySet>, now: () => number):
   }
 }
 
-async function fetchKeySet(url: URL): Promise<JSONWebKeySet> {
+async function fetchKeySet(url: URL): Promise<ReadableKeySet> {
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
     redirect: 'error',
@@ -119,5 +124,5 @@ async function fetchKeySet(url: URL): Promise<JSONWebKeySet> {
     if (length > MAX_KEY_SET_BYTES) throw new Error(`${url.href} answered more than ${MAX_KEY_SET_BYTES} bytes.`)
     chunks.push(chunk)
   }
-  return parseStrictObject(Buffer.concat(chunks)) as unknown as JSONWebKeySet
+  return parseStrictObject(Buffer.concat(chunks)) as unknown as ReadableKeySet
 }
