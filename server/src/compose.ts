@@ -21,7 +21,6 @@ import { decisionRoutes } from './http/routes/decisions.js'
 import { keyRoutes } from './http/routes/keys.js'
 import { permitRoutes } from './http/routes/permits.js'
 import { policyRoutes } from './http/routes/policies.js'
-import { Lock } from './lock.js'
 import type { Clock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Log } from './ports/log.js'
@@ -29,6 +28,7 @@ import type { SigningKeyChange } from './ports/signer.js'
 import type { Store } from './ports/store.js'
 import { RecordWriter } from './record-writer.js'
 import { Agents } from './state/agents.js'
+import { Changes } from './state/changes.js'
 import { Keys } from './state/keys.js'
 import { OpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
@@ -96,6 +96,15 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     perKey: config.maxOpenReviewsPerKey,
   })
 
+  const changes = new Changes(
+    async () => {
+      policies.load(await store.loadPolicies())
+      agents.load(await store.loadAgents())
+      keys.load(await store.loadKeys())
+    },
+    (err) => log.warn({ err }, 'a change has an unknown outcome; policies, agents and keys are read anew'),
+  )
+
   const issuer = config.issuer ?? parts.address
   const permits = { issuer, audience: config.permitAudience ?? issuer }
   const deps = {
@@ -112,7 +121,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     permits,
     evaluate: parts.evaluate ?? evaluate,
     lifetimes: { decisionSeconds: config.decisionTtlSeconds, reviewSeconds: config.reviewTtlSeconds },
-    changes: new Lock(),
+    changes,
     cursors: new Cursors(await store.secret('cursors')),
     verifyPermit: permitCheck(signer, clock, permits),
   }

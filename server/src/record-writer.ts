@@ -55,6 +55,8 @@ interface Waiting {
   readonly reject: (error: Error) => void
   /** Set once the caller has been told; what has not left by then never leaves. */
   answered: boolean
+  /** The record is out of our hands: written, refused, or never sent. */
+  readonly settle: () => void
 }
 
 interface Sealed {
@@ -94,22 +96,28 @@ export class RecordWriter {
     if (this.waiting.length >= MAX_WAITING)
       return Promise.reject(new StoreUnavailableError('Too many records wait for the store.'))
     return new Promise((resolve, reject) => {
+      let markSettled = () => {}
+      const settled = new Promise<void>((mark) => {
+        markSettled = mark
+      })
+      const tooLate = `The store did not answer within ${this.deadlineMs} ms.`
       const timer = setTimeout(
-        () => settle(() => reject(new StoreUnavailableError(`The store did not answer within ${this.deadlineMs} ms.`))),
+        () => answer(() => reject(new StoreUnavailableError(tooLate, {}, settled))),
         this.deadlineMs,
       )
       const waiting: Waiting = {
         draft,
         beside,
-        resolve: (written) => settle(() => resolve(written as Written<Beside>)),
-        reject: (error) => settle(() => reject(error)),
+        resolve: (written) => answer(() => resolve(written as Written<Beside>)),
+        reject: (error) => answer(() => reject(error)),
         answered: false,
+        settle: markSettled,
       }
-      const settle = (answer: () => void): void => {
+      const answer = (settlePromise: () => void): void => {
         if (waiting.answered) return
         waiting.answered = true
         clearTimeout(timer)
-        answer()
+        settlePromise()
       }
       this.waiting.push(waiting)
       if (!this.draining) void this.drain()
@@ -124,7 +132,11 @@ export class RecordWriter {
   private async drain(): Promise<void> {
     this.draining = true
     while (this.waiting.length > 0) {
-      const group = this.waiting.splice(0, MAX_GROUP).filter((one) => !one.answered)
+      const group: Waiting[] = []
+      for (const one of this.waiting.splice(0, MAX_GROUP)) {
+        if (one.answered) one.settle()
+        else group.push(one)
+      }
       if (group.length > 0) await this.send(group)
     }
     this.draining = false
@@ -150,15 +162,23 @@ export class RecordWriter {
         cause instanceof StoreUnavailableError
           ? cause
           : new StoreUnavailableError('The records could not be written.', { cause })
-      for (const waiting of group) waiting.reject(error)
+      for (const waiting of group) {
+        waiting.reject(error)
+        waiting.settle()
+      }
       return
     }
     const storeMs = performance.now() - started
     this.log.next_index += result.written
     if (result.conflict === 'log_index') this.log = null
-    for (const [i, one] of sealed.slice(0, result.written).entries()) void answer(one, besides[i], storeMs)
+    for (const [i, one] of sealed.slice(0, result.written).entries()) {
+      void answer(one, besides[i], storeMs)
+      one.waiting.settle()
+    }
     if (result.conflict !== null) {
-      sealed[result.written]?.waiting.reject(new ConflictError(result.conflict))
+      const refused = (sealed[result.written] as Sealed).waiting
+      refused.reject(new ConflictError(result.conflict))
+      refused.settle()
       this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
     }
   }

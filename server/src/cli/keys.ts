@@ -3,7 +3,7 @@ import { KeyCreateSchema, validate } from '@countersign/contract'
 import { isCarriedOut, type KeyOrder, leaveKeyOrder } from '../adapters/operator-inbox.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
 import { readConfig } from '../config.js'
-import { Lock } from '../lock.js'
+import { Changes } from '../state/changes.js'
 import { Keys } from '../state/keys.js'
 import { createKey } from '../use-cases/keys/create.js'
 import { EXIT, fail } from './exit.js'
@@ -44,7 +44,7 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
 function makeInStore(dataDir: string, { key, secret }: KeyOrder): Promise<boolean> {
   return withStore(dataDir, async ({ store, writer, clock, ids }) => {
     const keys = new Keys(await store.loadKeys(), new Map())
-    await createKey({ clock, ids, keys, writer, changes: new Lock() }, null, key, secret, null)
+    await createKey({ clock, ids, keys, writer, changes: new Changes(async () => {}) }, null, key, secret, null)
   })
 }
 

@@ -179,4 +179,13 @@ export interface Store {
 /** Nothing was permitted: the store could not answer. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
+
+  /** @param settled resolves when the failed call cannot have an effect any more that it has not had by then */
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    readonly settled: Promise<void> = Promise.resolve(),
+  ) {
+    super(message, options)
+  }
 }

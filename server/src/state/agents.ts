@@ -2,9 +2,14 @@ import type { StoredAgent } from '../ports/documents.js'
 
 /** The agents that are registered or suspended: all that a decision needs to know of them. */
 export class Agents {
-  private readonly byId: Map<string, StoredAgent>
+  private byId = new Map<string, StoredAgent>()
 
   constructor(loaded: readonly StoredAgent[]) {
+    this.load(loaded)
+  }
+
+  /** Takes over what the store holds. */
+  load(loaded: readonly StoredAgent[]): void {
     this.byId = new Map(loaded.map((agent) => [agent.id, agent]))
   }
 

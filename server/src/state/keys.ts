@@ -9,8 +9,13 @@ export class Keys {
   private unsaved = new Map<string, string>()
 
   constructor(loaded: readonly StoredKey[], uses: ReadonlyMap<string, string>) {
-    for (const key of loaded) this.apply(key)
+    this.load(loaded)
     this.uses = new Map(uses)
+  }
+
+  /** Takes over what the store holds. */
+  load(loaded: readonly StoredKey[]): void {
+    for (const key of loaded) this.apply(key)
   }
 
   get size(): number {

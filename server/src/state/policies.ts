@@ -1,13 +1,23 @@
 import { compilePolicies, type EnginePolicy, type PolicySet, withoutPolicy, withPolicy } from '@countersign/engine'
 import type { StoredPolicy } from '../ports/documents.js'
 
+interface LoadedPolicies {
+  readonly policy_set: number
+  readonly policies: readonly StoredPolicy[]
+}
+
 /** The live policies, compiled. A write swaps the set whole, so that one evaluation sees one set. */
 export class Policies {
-  private byId: Map<string, StoredPolicy>
-  private compiled: PolicySet
-  private counter: number
+  private byId = new Map<string, StoredPolicy>()
+  private compiled: PolicySet = compilePolicies([])
+  private counter = 0
 
-  constructor(loaded: { readonly policy_set: number; readonly policies: readonly StoredPolicy[] }) {
+  constructor(loaded: LoadedPolicies) {
+    this.load(loaded)
+  }
+
+  /** Takes over what the store holds. */
+  load(loaded: LoadedPolicies): void {
     this.byId = new Map(loaded.policies.map((policy) => [policy.id, policy]))
     this.compiled = compilePolicies(loaded.policies.map(toEnginePolicy))
     this.counter = loaded.policy_set

@@ -1,11 +1,11 @@
 import type { Agent, JsonObject } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
-import type { Lock } from '../../lock.js'
 import type { Clock } from '../../ports/clock.js'
 import type { StoredAgent } from '../../ports/documents.js'
 import type { Store } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 import type { Agents } from '../../state/agents.js'
+import type { Changes } from '../../state/changes.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { unknownAgent, viewAgent } from './view.js'
 
@@ -15,7 +15,7 @@ export interface ChangeAgentDeps {
   readonly store: Pick<Store, 'findAgent'>
   readonly writer: RecordWriter
   /** Changes of agents happen one after the other. */
-  readonly changes: Lock
+  readonly changes: Changes
 }
 
 interface Change {

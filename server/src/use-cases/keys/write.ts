@@ -1,8 +1,8 @@
 import type { JsonObject } from '@countersign/contract'
-import type { Lock } from '../../lock.js'
 import type { Clock } from '../../ports/clock.js'
 import type { IdempotencyRecord, StoredKey } from '../../ports/documents.js'
 import type { RecordWriter } from '../../record-writer.js'
+import type { Changes } from '../../state/changes.js'
 import type { Keys } from '../../state/keys.js'
 
 export interface WriteKeyDeps {
@@ -10,7 +10,7 @@ export interface WriteKeyDeps {
   readonly keys: Keys
   readonly writer: RecordWriter
   /** Changes of keys happen one after the other. */
-  readonly changes: Lock
+  readonly changes: Changes
 }
 
 interface KeyMove {

@@ -1,9 +1,9 @@
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { Lock } from '../../lock.js'
 import type { Clock } from '../../ports/clock.js'
 import type { IdempotencyRecord, StoredPolicy } from '../../ports/documents.js'
 import { ConflictError, type RecordWriter } from '../../record-writer.js'
+import type { Changes } from '../../state/changes.js'
 import type { Policies } from '../../state/policies.js'
 
 export interface WritePolicyDeps {
@@ -11,7 +11,7 @@ export interface WritePolicyDeps {
   readonly policies: Policies
   readonly writer: RecordWriter
   /** Changes of policies happen one after the other: each raises the same counter. */
-  readonly changes: Lock
+  readonly changes: Changes
 }
 
 type Move = 'policy.created' | 'policy.updated' | 'policy.deleted'

@@ -1,0 +1,177 @@
+import { leafHash } from '@countersign/audit-log'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type CommitResult, type Conflict, type StoreRecord, StoreUnavailableError } from './ports/store.js'
+import { ConflictError, type RecordDraft, RecordWriter } from './record-writer.js'
+
+/** A store whose commits the test answers one by one, as a disk would in its own time. */
+class ScriptedStore {
+  readonly log: StoreRecord[] = []
+  readonly waiting: { records: readonly StoreRecord[]; answer: (result: CommitResult | Error) => void }[] = []
+
+  async openLog() {
+    return { log: 'a1', next_index: this.log.length }
+  }
+
+  commit(records: readonly StoreRecord[]): Promise<CommitResult> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({
+        records,
+        answer: (result) => {
+          if (result instanceof Error) return reject(result)
+          this.log.push(...records.slice(0, result.written))
+          resolve(result)
+        },
+      })
+    })
+  }
+
+  /** Answers the commit that is on its way, once there is one. */
+  async next(answer: (records: readonly StoreRecord[]) => CommitResult | Error = all): Promise<readonly StoreRecord[]> {
+    await vi.waitFor(() => expect(this.waiting).not.toHaveLength(0))
+    const { records, answer: settle } = this.waiting.shift() as (typeof this.waiting)[0]
+    settle(answer(records))
+    return records
+  }
+}
+
+const all = (records: readonly StoreRecord[]): CommitResult => ({ written: records.length, conflict: null })
+const stopAt = (written: number, conflict: Conflict) => (): CommitResult => ({ written, conflict })
+
+let made = 0
+function draft(subject: string): RecordDraft {
+  return {
+    entry: { at: '2026-11-21T10:00:00.000Z', type: 'agent.updated', actor: null, subject, agent_id: null, data: {} },
+    change: () => ({ kind: 'entry.only' }),
+    idempotency: null,
+  }
+}
+
+let store: ScriptedStore
+let writer: RecordWriter
+beforeEach(() => {
+  store = new ScriptedStore()
+  writer = new RecordWriter(store as never, { next: (prefix) => `${prefix}_${made++}` }, 1000)
+})
+afterEach(() => vi.useRealTimers())
+
+const subjects = (records: readonly StoreRecord[]) => records.map((record) => record.entry.subject)
+
+describe('group commit', () => {
+  test('what gathers while one group is written leaves together as the next', async () => {
+    const first = writer.write(draft('a'))
+    const rest = ['b', 'c', 'd'].map((subject) => writer.write(draft(subject)))
+    expect(subjects(await store.next())).toEqual(['a'])
+    expect(subjects(await store.next())).toEqual(['b', 'c', 'd'])
+    const positions = (await Promise.all([first, ...rest])).map((written) => written.position)
+    expect(positions.map(({ log, index }) => `${log}/${index}`)).toEqual(['a1/0', 'a1/1', 'a1/2', 'a1/3'])
+  })
+
+  test('every entry carries the hash of itself', async () => {
+    const written = writer.write(draft('a'))
+    const [record] = await store.next()
+    const { leaf, ...rest } = (record as StoreRecord).entry
+    expect(leafHash(rest)).toBe(leaf)
+    expect((await written).position.leaf).toBe(leaf)
+  })
+})
+
+describe('a conflict', () => {
+  test('refuses its own record alone; those behind it move up, so that the log has no gap', async () => {
+    const blocker = writer.write(draft('blocker'))
+    const writes = ['a', 'b', 'c'].map((subject) => writer.write(draft(subject)))
+    const settled = Promise.allSettled(writes)
+    await store.next()
+    await blocker
+    await store.next(stopAt(1, 'version'))
+    expect(subjects(await store.next())).toEqual(['c'])
+    const [a, b, c] = await settled
+    expect(a).toMatchObject({ status: 'fulfilled', value: { position: { index: 1 } } })
+    expect(b).toMatchObject({ status: 'rejected', reason: new ConflictError('version') })
+    expect(c).toMatchObject({ status: 'fulfilled', value: { position: { index: 2 } } })
+    expect(store.log.map((record) => record.entry.index)).toEqual([0, 1, 2])
+  })
+
+  test('what was signed for a place that was lost is thrown away', async () => {
+    const signed: number[] = []
+    const sign = async ({ index }: { index: number }) => signed.push(index)
+    const blocker = writer.write(draft('blocker'))
+    const lost = writer.write(draft('a'), async () => 'a').catch((error: Error) => error)
+    const moved = writer.write(draft('b'), async (position) => {
+      await sign(position)
+      return `signed for ${position.index}`
+    })
+    await store.next()
+    await blocker
+    await store.next(stopAt(0, 'idempotency_key'))
+    await store.next()
+    expect(await lost).toBeInstanceOf(ConflictError)
+    expect(signed).toEqual([2, 1])
+    expect(await moved).toMatchObject({ position: { index: 1 }, beside: 'signed for 1' })
+  })
+
+  test('another writer in the log makes this one look where the log ends', async () => {
+    const refused = writer.write(draft('a')).catch((error: Error) => error)
+    await store.next(stopAt(0, 'log_index'))
+    expect(await refused).toEqual(new ConflictError('log_index'))
+    store.log.push({} as StoreRecord, {} as StoreRecord)
+    const next = writer.write(draft('b'))
+    await store.next()
+    expect((await next).position.index).toBe(2)
+  })
+})
+
+describe('nothing is answered that is not durable', () => {
+  test('a failed commit refuses its whole group, and the log goes on where the store says', async () => {
+    const refused = writer.write(draft('a')).catch((error: Error) => error)
+    await store.next(() => new Error('disk full'))
+    expect(await refused).toBeInstanceOf(StoreUnavailableError)
+    store.log.push({} as StoreRecord)
+    const next = writer.write(draft('b'))
+    await store.next()
+    expect((await next).position.index).toBe(1)
+  })
+
+  test('a commit that never ends is refused at the deadline, and what waited behind it never leaves', async () => {
+    vi.useFakeTimers()
+    const stuck = writer.write(draft('stuck')).catch((error: Error) => error)
+    const behind = writer.write(draft('behind')).catch((error: Error) => error)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await stuck).toBeInstanceOf(StoreUnavailableError)
+    expect(await behind).toBeInstanceOf(StoreUnavailableError)
+    vi.useRealTimers()
+    const later = writer.write(draft('later'))
+    await store.next()
+    expect(subjects(await store.next())).toEqual(['later'])
+    expect((await later).position.index).toBe(1)
+  })
+
+  test('a signature that fails refuses the answer although the record is durable', async () => {
+    const write = writer.write(draft('a'), () => Promise.reject(new Error('no key')))
+    const refused = write.catch((error: Error) => error)
+    await store.next()
+    expect(await refused).toEqual(new Error('no key'))
+    expect(store.log).toHaveLength(1)
+  })
+
+  test('a change that cannot be made refuses its group and leaves the writer working', async () => {
+    const broken = { ...draft('a'), change: () => { throw new Error('a fault of ours') } } // biome-ignore format: one line
+    expect(await writer.write(broken).catch((error: Error) => error)).toBeInstanceOf(StoreUnavailableError)
+    const next = writer.write(draft('b'))
+    await store.next()
+    expect((await next).position.index).toBe(0)
+  })
+})
+
+test('flushed waits for all that was accepted', async () => {
+  const writes = [writer.write(draft('a')), writer.write(draft('b'))]
+  let isFlushed = false
+  const flushed = writer.flushed().then(() => {
+    isFlushed = true
+  })
+  await store.next()
+  await writes[0]
+  expect(isFlushed).toBe(false)
+  await store.next()
+  await flushed
+  expect(await Promise.all(writes)).toHaveLength(2)
+})
