@@ -6,6 +6,9 @@ import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
 import { jsonLog } from './log.js'
 
+/** Signals that come closer together than this are one. */
+const ASKED_TWICE_MS = 500
+
 /** Runs the server until it is told to stop. Resolves with the exit code. */
 export async function serve(): Promise<number> {
   const isTerminal = process.stdout.isTTY === true
@@ -28,8 +31,9 @@ export async function serve(): Promise<number> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.once(signal, () => {
         log.info({ signal }, 'stopping')
-        // Whoever asks twice does not want to wait.
-        process.once(signal, () => process.exit(EXIT.failure))
+        const asked = performance.now()
+        // Whoever asks twice does not want to wait. npm hands on the Ctrl-C that the terminal sent already: that is once.
+        process.on(signal, () => performance.now() - asked > ASKED_TWICE_MS && process.exit(EXIT.failure))
         resolve()
       })
     }
