@@ -72,22 +72,25 @@ function queryText(url: string): string {
   return start === -1 ? '' : url.slice(start + 1)
 }
 
+/** What is refused is still read up to here: who sends too much should get its answer, not a broken connection. */
+const DISCARDED_BYTES = 1024 * 1024
+
 function bodyOf(req: Request): BodySource {
   return async (maxBytes) => {
     const chunks: Buffer[] = []
     let length = 0
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length
-      if (length > maxBytes) return null
-      chunks.push(chunk)
+      if (length <= maxBytes) chunks.push(chunk)
+      else if (length > DISCARDED_BYTES) break
     }
-    return Buffer.concat(chunks, length)
+    return length > maxBytes ? null : Buffer.concat(chunks, length)
   }
 }
 
 function send(req: Request, res: Response, reply: Reply): void {
-  // An unread rest of the body would be taken for the next request.
-  if (!req.complete && reply.status >= 400) res.setHeader('Connection', 'close')
+  const isLarge = !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
+  if (!req.complete && isLarge && reply.status >= 400) res.setHeader('Connection', 'close')
   res.statusCode = reply.status
   for (const [name, value] of Object.entries(reply.headers ?? {})) res.setHeader(name, value)
   if (reply.body === undefined) {
