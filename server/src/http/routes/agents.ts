@@ -15,6 +15,7 @@ import { deleteAgent } from '../../use-cases/agents/delete.js'
 import { getAgent } from '../../use-cases/agents/get.js'
 import { listAgents } from '../../use-cases/agents/list.js'
 import { registerAgent } from '../../use-cases/agents/register.js'
+import { replayAgent } from '../../use-cases/agents/replay.js'
 import { resumeAgent } from '../../use-cases/agents/resume.js'
 import { suspendAgent } from '../../use-cases/agents/suspend.js'
 import { updateAgent } from '../../use-cases/agents/update.js'
@@ -27,7 +28,7 @@ export type AgentRouteDeps = ChangeAgentDeps & { readonly store: Store; readonly
 const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
 
 export function agentRoutes(deps: AgentRouteDeps): Route[] {
-  const replay = { present: (call: Call, id: string) => getAgent(deps, call.caller, id) }
+  const replay = { present: (_call: Call, id: string) => replayAgent(deps, id) }
   return [
     route({
       method: 'POST',
@@ -38,7 +39,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       body: { schema: AgentCreateSchema, ...size },
       answer: { status: 201, description: 'The agent.', schema: AgentSchema },
       problems: ['agent_exists', 'store_unavailable'],
-      replay: { present: (call, id) => getAgent(deps, call.caller, id) },
+      replay,
       handle: async ({ caller, body, idempotency }) => ({
         status: 201,
         body: await registerAgent(deps, caller, body, idempotency),

@@ -1,7 +1,7 @@
 import type { Agent } from '@countersign/contract'
 import { type Caller, maySpeakFor } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { Store } from '../../ports/store.js'
+import type { AgentWithSightings, Store } from '../../ports/store.js'
 import { viewAgent } from './view.js'
 
 /**
@@ -15,6 +15,11 @@ export async function getAgent(
   id: string,
 ): Promise<Agent> {
   const found = maySpeakFor(caller, id) ? await deps.store.findAgent(id) : null
-  if (found === null) throw new DomainError('not_found')
+  if (found === null || !isShown(found)) throw new DomainError('not_found')
   return viewAgent(found)
+}
+
+/** The store may still know an agent that was deleted, or resumed, before it ever asked. */
+function isShown({ agent, sightings }: AgentWithSightings): boolean {
+  return agent.registration !== null || agent.suspended !== null || sightings.first_seen !== null
 }
