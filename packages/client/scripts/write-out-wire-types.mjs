@@ -1,6 +1,6 @@
 // Replaces dist/wire.d.ts, which points at @countersign/contract, by the same types written out in full. So the published
 // declarations need no other package: not the contract, and not the schema library that its types are inferred from.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
@@ -41,7 +41,9 @@ const written = [...names].map(([type, symbol]) => {
   return `${comment}export ${declaration(symbol, type)}\n`
 })
 for (const symbol of generics.values()) written.push(`${documentation(symbol)}export ${sourceOf(symbol)}\n`)
-writeFileSync(target, written.join('\n'))
+// Left as it is where nothing changed: a build that is up to date keeps its times.
+const text = written.join('\n')
+if (readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
 
 function name(symbol) {
   // A generic type is copied as it stands in the contract, where it is made of its own parameters alone.

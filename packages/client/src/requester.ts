@@ -63,17 +63,16 @@ export class Requester {
     run: (request: TransportRequest, deadline: number) => Promise<TransportAnswer>,
   ): Promise<TransportAnswer> {
     if (this.#isClosed) throw new TypeError('the client is closed')
-    const { signal } = call.options ?? {}
-    if (signal?.aborted) throw signal.reason
     const timeoutMs = checkTimeout('timeoutMs', call.options?.timeoutMs ?? this.#settings.timeoutMs)
     const request = this.#request(call)
     const controller = new AbortController()
     const timer = setTimeout(() => {
       controller.abort(new UnavailableError('timeout', `${nameOf(call)}: no answer within ${timeoutMs} ms`))
     }, timeoutMs)
-    const unfollow = followSignal(signal, controller)
+    const unfollow = followSignal(call.options?.signal, controller)
     this.#underWay.add(controller)
     try {
+      controller.signal.throwIfAborted()
       return await run({ ...request, signal: controller.signal }, this.#chance.now() + timeoutMs)
     } finally {
       clearTimeout(timer)
@@ -147,6 +146,7 @@ function describeFault(error: unknown): string {
 /** Aborts with the caller's signal; returns what ends the listening. */
 function followSignal(signal: CallSignal | undefined, controller: AbortController): () => void {
   if (signal === undefined) return () => undefined
+  if (signal.aborted) controller.abort(signal.reason)
   const onAbort = (): void => controller.abort(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   return () => signal.removeEventListener('abort', onAbort)

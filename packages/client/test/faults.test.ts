@@ -186,6 +186,13 @@ describeTransports('faults', (rig) => {
     expect(stub.connectionCount()).toBe(0)
   })
 
+  it('rejects with an error even when a signal gives no reason', async () => {
+    const { stub, open } = rig()
+    const mute = { aborted: true, addEventListener: () => undefined, removeEventListener: () => undefined }
+    expect(await rejectionOf(open().authorize({ ...asked, signal: mute }))).toMatchObject({ name: 'AbortError' })
+    expect(stub.connectionCount()).toBe(0)
+  })
+
   it('keeps no listener on a signal that outlives the call', async () => {
     const { open } = rig()
     const { signal } = new AbortController()

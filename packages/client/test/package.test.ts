@@ -116,6 +116,29 @@ describe('the package', () => {
     60_000,
   )
 
+  it('writes the types of the contract out as they are', async () => {
+    const wire = await readFile(join(installed, 'dist/wire.d.ts'), 'utf8')
+    const names = [...wire.matchAll(/^export (?:type|interface) (\w+) /gm)].map(([, name]) => name)
+    expect(names).toEqual(
+      expect.arrayContaining(['Decision', 'Policy', 'Conditions', 'JsonObject', 'SimulateResponse']),
+    )
+    const lines = names.flatMap((name) => [
+      `export const to${name} = (given: Published.${name}): Contract.${name} => given`,
+      `export const from${name} = (given: Contract.${name}): Published.${name} => given`,
+    ])
+    const imports = ['Published from "@countersign/client"', 'Contract from "@countersign/contract"']
+    await writeFile(join(folder, 'same.ts'), [...imports.map((one) => `import type * as ${one}`), ...lines].join('\n'))
+    const contract = fileURLToPath(new URL('../../contract/dist/index.d.ts', import.meta.url))
+    const options = { module: 'nodenext', target: 'es2022', strict: true, noEmit: true, skipLibCheck: true, types: [] }
+    const config = {
+      compilerOptions: { ...options, paths: { '@countersign/contract': [contract] } },
+      files: ['same.ts'],
+    }
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+    const { stdout } = await run(process.execPath, [tsc, '-p', '.'], { cwd: folder }).catch((error) => error)
+    expect(stdout).toBe('')
+  }, 60_000)
+
   it('exports the same from both entry points', async () => {
     const [overNode, overFetch] = await Promise.all([
       import(join(installed, 'dist/index-node.js')),

@@ -1,0 +1,229 @@
+/** The SDK against the real server: every method once, with what the server makes of it. */
+import { ApiError, Countersign, isPermitted, type Policy } from '@countersign/client'
+import { createPermitVerifier } from '@countersign/permit'
+import { afterAll, beforeAll, describe, expect, it, type MockInstance, vi } from 'vitest'
+import { type RunningServer, runServer, TestClock } from './running-server.js'
+
+const AGENT = 'team/support+7@eu'
+const document = {
+  name: 'refunds',
+  rules: [
+    { action: 'payment.refund', effect: 'allow', conditions: { 'context.amount': { $lte: 100 } } },
+    { action: 'payment.refund', effect: 'review', reason: 'Refunds over 100 need a person.' },
+  ],
+} as const
+const asked = { agent_id: AGENT, action: 'payment.refund', resource: 'order:8812' }
+const permitted = { ...asked, context: { amount: 42.5 } }
+const reviewed = { ...asked, context: { amount: 420 } }
+
+/** For what waits in real time. */
+class RunningClock extends TestClock {
+  override now(): Date {
+    return new Date()
+  }
+}
+
+describe('the SDK', () => {
+  let server: RunningServer
+  let client: Countersign
+  let policy: Policy
+  const calls = new Map<string, MockInstance>()
+
+  const open = (apiKey: string, agentId?: string): Countersign =>
+    new Countersign({ baseUrl: server.url, apiKey, agentId, timeoutMs: 15_000 })
+
+  beforeAll(async () => {
+    server = await runServer()
+    client = open(server.key)
+    for (const [holder, object] of [['client', client], ...Object.entries(client)] as [string, object][]) {
+      for (
+        let proto = Object.getPrototypeOf(object);
+        proto !== Object.prototype;
+        proto = Object.getPrototypeOf(proto)
+      ) {
+        for (const name of Object.getOwnPropertyNames(proto).filter((member) => member !== 'constructor')) {
+          calls.set(`${holder}.${name}`, vi.spyOn(object as Record<string, () => unknown>, name))
+        }
+      }
+    }
+    policy = await client.policies.create(document)
+  })
+  afterAll(() => server.stop())
+
+  it('creates, reads, changes, lists and deletes policies', async () => {
+    expect(policy).toMatchObject({ ...document, revision: 1, enabled: true })
+    expect(await client.policies.get(policy.id)).toEqual(policy)
+    const other = await client.policies.create({ name: 'other', rules: [{ action: 'mail.send', effect: 'deny' }] })
+    const changed = await client.policies.update(other.id, { ...other, priority: 5 }, { ifRevision: 1 })
+    expect(changed).toMatchObject({ revision: 2, priority: 5 })
+    await expect(client.policies.update(other.id, other, { ifRevision: 1 })).rejects.toMatchObject({
+      status: 412,
+      code: 'revision_mismatch',
+    })
+    const revisions = []
+    for await (const { revision } of client.policies.revisions(other.id, { limit: 1 })) revisions.push(revision)
+    expect(revisions).toEqual([2, 1])
+    const names = []
+    for await (const { name } of client.policies.list({ limit: 1 })) names.push(name)
+    expect(names).toEqual(['other', 'refunds'])
+    expect(await client.policies.delete(other.id)).toBeUndefined()
+    await expect(client.policies.get(other.id)).rejects.toMatchObject({ status: 404, code: 'not_found' })
+  })
+
+  it('says what is wrong with a policy', async () => {
+    expect(await client.policies.validate(document)).toMatchObject({ valid: true, errors: [] })
+    const faulty = { ...document, rules: [{ action: 'a b', effect: 'permit' }] }
+    const { valid, errors } = await client.policies.validate(faulty)
+    expect([valid, errors.map(({ pointer }) => pointer)]).toEqual([false, ['/rules/0/action', '/rules/0/effect']])
+    const error = await client.policies.create(faulty as never).catch((thrown: unknown) => thrown)
+    expect(ApiError.isInstance(error) && error.errors).toEqual(errors)
+    await expect(client.policies.create(document)).rejects.toMatchObject({ status: 409, code: 'policy_name_taken' })
+  })
+
+  it('asks, and permits what was allowed until it expires', async () => {
+    const decision = await client.authorize(permitted)
+    expect(decision).toMatchObject({ ...asked, effect: 'allow', status: 'authorized', policy_id: policy.id, rule: 0 })
+    expect(isPermitted(decision, asked, server.clock.now())).toBe(true)
+    expect(isPermitted(decision, asked, new Date(decision.expires_at))).toBe(false)
+    const review = await client.authorize(reviewed)
+    expect(review).toMatchObject({ effect: 'review', status: 'awaiting_review', advice: { retry: 'after_approval' } })
+    const deny = await client.authorize({ agent_id: AGENT, action: 'mail.send' })
+    expect(deny).toMatchObject({ status: 'denied', reason_code: 'no_matching_policy', resource: null })
+    expect([review, deny].some((other) => isPermitted(other, other, server.clock.now()))).toBe(false)
+  })
+
+  it('gets the same decision again for the same idempotency key and holder, and no other holder gets it', async () => {
+    const job = { ...permitted, idempotencyKey: 'run-77/refund-1', holder: 'run-77' }
+    const first = await client.authorize(job)
+    expect(await client.authorize(job)).toEqual(first)
+    await expect(client.authorize({ ...job, holder: 'run-78' })).rejects.toMatchObject({ code: 'already_claimed' })
+    await expect(client.authorize({ ...job, action: 'mail.send' })).rejects.toMatchObject({ status: 422 })
+  })
+
+  it('reads, lists and explains decisions', async () => {
+    const { id } = await client.authorize(reviewed)
+    expect(await client.decisions.get(id)).toMatchObject({ id, ...reviewed, status: 'awaiting_review' })
+    const { data } = await client.decisions
+      .list({ agent_id: AGENT, effect: 'review', status: 'awaiting_review', limit: 1 })
+      .page()
+    expect(data).toMatchObject([{ id }])
+    const explanation = await client.decisions.explanation(id)
+    expect(explanation).toMatchObject({
+      decision_id: id,
+      effect: 'review',
+      policies: [{ policy_id: policy.id, decided: true }],
+    })
+    expect(explanation.policies[0]?.rules[0]?.failed).toEqual([
+      { path: 'context.amount', operator: '$lte', expected: 100, actual: 420 },
+    ])
+  })
+
+  it('simulates with the stored policies and with others', async () => {
+    expect(await client.simulate({ request: permitted })).toMatchObject({ effect: 'allow', policy_id: policy.id })
+    const policies = [{ id: 'pol_mine', name: 'mine', rules: [{ action: '*', effect: 'deny' }] }] as const
+    expect(await client.simulate({ request: permitted, policies })).toMatchObject({
+      effect: 'deny',
+      policy_id: 'pol_mine',
+    })
+  })
+
+  it('verifies a permit offline, and redeems it once', async () => {
+    const { permit_token = '', id } = await client.authorize(permitted)
+    const verifier = createPermitVerifier({
+      jwks: await client.jwks(),
+      issuer: server.url,
+      audience: server.url,
+      now: () => server.clock.now().getTime(),
+    })
+    expect(await verifier.verify(permit_token, { action: asked.action, resource: asked.resource })).toMatchObject({
+      jti: id,
+    })
+    const redeemed = await client.permits.redeem(permit_token)
+    expect(redeemed).toMatchObject({ id, status: 'authorized' })
+    expect(isPermitted(redeemed, asked, server.clock.now())).toBe(true)
+    await expect(client.permits.redeem(permit_token)).rejects.toMatchObject({ code: 'permit_already_used' })
+    await expect(client.permits.redeem('a.b.c')).rejects.toMatchObject({ status: 400, code: 'permit_invalid' })
+  })
+
+  it('makes, reads, lists, rotates and revokes keys', async () => {
+    const made = await client.keys.create({ name: 'bots', scopes: ['decisions:write'], agents: ['team/*'] })
+    const { key, ...shown } = made
+    expect(await client.keys.get(made.id)).toEqual(shown)
+    expect((await client.keys.list({ limit: 1 }).page()).data).toEqual([shown])
+    const bot = open(key, AGENT)
+    expect(
+      await bot.authorize({ action: asked.action, resource: asked.resource, context: { amount: 1 } }),
+    ).toMatchObject(asked)
+    await expect(bot.policies.get(policy.id)).rejects.toMatchObject({ status: 403, code: 'insufficient_scope' })
+    expect(await bot.keys.self()).toMatchObject({ id: made.id })
+    expect(await client.keys.self()).toMatchObject({ scopes: ['*'] })
+    const rotated = await client.keys.rotate(made.id, { graceSeconds: 0 })
+    expect(rotated.id).toBe(made.id)
+    await expect(bot.keys.self()).rejects.toMatchObject({ status: 401, code: 'unauthorized' })
+    const again = open(rotated.key)
+    expect(await again.keys.self()).toMatchObject({ id: made.id })
+    expect(await client.keys.revoke(made.id)).toBeUndefined()
+    await expect(again.keys.self()).rejects.toMatchObject({ status: 401 })
+    bot.close()
+    again.close()
+  })
+
+  it('registers, reads, changes, suspends, resumes, lists and deletes agents, whatever stands in their ids', async () => {
+    const made = await client.agents.create({ id: AGENT, name: 'Support', metadata: { region: 'eu' } })
+    expect(made).toMatchObject({ id: AGENT, registered: true, suspended: null })
+    await expect(client.agents.create({ id: AGENT })).rejects.toMatchObject({ code: 'agent_exists' })
+    expect(await client.agents.update(AGENT, { name: 'Support EU' })).toMatchObject({
+      name: 'Support EU',
+      metadata: {},
+    })
+    expect(await client.agents.get(AGENT)).toMatchObject({ name: 'Support EU' })
+    expect(await client.agents.suspend(AGENT, { reason: 'odd refunds' })).toMatchObject({
+      suspended: { reason: 'odd refunds' },
+    })
+    expect(await client.authorize(permitted)).toMatchObject({ effect: 'deny', reason_code: 'agent_suspended' })
+    await expect(client.agents.delete(AGENT)).rejects.toMatchObject({ status: 409, code: 'agent_suspended' })
+    expect(await client.agents.resume(AGENT)).toMatchObject({ suspended: null })
+    const ids = []
+    for await (const { id } of client.agents.list()) ids.push(id)
+    expect(ids).toContain(AGENT)
+    expect(await client.agents.delete(AGENT)).toBeUndefined()
+    expect(await client.agents.get(AGENT)).toMatchObject({ registered: false })
+  })
+
+  it('lists the audit log', async () => {
+    const { id } = await client.authorize(permitted)
+    const { data } = await client.audit.list({ decision_id: id }).page()
+    expect(data).toMatchObject([{ type: 'decision.created', subject: id, agent_id: AGENT }])
+    const created = []
+    for await (const { subject } of client.audit.list({ type: 'policy.created', limit: 1 })) created.push(subject)
+    expect(created).toContain(policy.id)
+  })
+
+  it('tells that the server lives and is ready', async () => {
+    expect(await client.health.livez()).toBe(true)
+    expect(await client.health.readyz()).toBe(true)
+  })
+
+  it('waits out the rate limit, as Retry-After says', async () => {
+    const limited = await runServer({ settings: { rateLimitPerSecond: 1 }, clock: new RunningClock() })
+    const options = { baseUrl: limited.url, apiKey: limited.key, timeoutMs: 15_000 }
+    const hasty = new Countersign({ ...options, maxRetries: 0 })
+    const patient = new Countersign(options)
+    try {
+      await hasty.keys.self()
+      await expect(hasty.keys.self()).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 1 })
+      expect(await patient.keys.self()).toMatchObject({ scopes: ['*'] })
+    } finally {
+      hasty.close()
+      patient.close()
+      await limited.stop()
+    }
+  })
+
+  it('has been driven by every one of its methods', async () => {
+    client.close()
+    await expect(client.keys.self()).rejects.toBeInstanceOf(TypeError)
+    expect([...calls].filter(([, spy]) => spy.mock.calls.length === 0).map(([name]) => name)).toEqual([])
+    expect(calls.size).toBeGreaterThan(25)
+  })
+})
