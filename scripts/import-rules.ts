@@ -36,7 +36,14 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'server/src/ports', mayImport: ['@countersign/contract', 'type @countersign/permit'] },
   {
     area: 'server/src/state',
-    mayImport: ['server/src/ports', ...WORDS, '@countersign/contract', '@countersign/engine', 'node:crypto'],
+    mayImport: [
+      'server/src/ports',
+      'server/src/record-writer',
+      ...WORDS,
+      '@countersign/contract',
+      '@countersign/engine',
+      'node:crypto',
+    ],
   },
   {
     area: 'server/src/use-cases',
