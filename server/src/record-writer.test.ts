@@ -1,7 +1,13 @@
 import { leafHash } from '@countersign/audit-log'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type CommitResult, type Conflict, type StoreRecord, StoreUnavailableError } from './ports/store.js'
-import { ConflictError, type RecordDraft, RecordWriter } from './record-writer.js'
+import {
+  type CommitResult,
+  type Conflict,
+  ConflictError,
+  type StoreRecord,
+  StoreUnavailableError,
+} from './ports/store.js'
+import { type RecordDraft, RecordWriter } from './record-writer.js'
 
 /** A store whose commits the test answers one by one, as a disk would in its own time. */
 class ScriptedStore {

@@ -10,7 +10,7 @@ import type { Ids } from './ports/ids.js'
 import {
   type Change,
   type CommitResult,
-  type Conflict,
+  ConflictError,
   type Store,
   type StoreRecord,
   StoreUnavailableError,
@@ -38,14 +38,6 @@ export interface Written<Beside> {
   readonly beside: Beside
   /** From the group's departure to its durability, in milliseconds. */
   readonly storeMs: number
-}
-
-/** A condition of the record did not hold; nothing of it was written. */
-export class ConflictError extends Error {
-  override readonly name = 'ConflictError'
-  constructor(readonly conflict: Conflict) {
-    super(`The record met a conflict: ${conflict}.`)
-  }
 }
 
 interface Waiting {

@@ -5,16 +5,18 @@ import { join } from 'node:path'
 import type { Parts } from '#server/compose'
 import { type Config, readConfig } from '#server/config'
 import { type Started, start } from '#server/start'
+import { answerCheckOf } from './documented-answers.js'
 
 export const FROZEN = new Date('2026-11-21T10:00:00.000Z')
 
 export class TestClock {
-  constructor(private ms: number = FROZEN.getTime()) {}
+  #ms = FROZEN.getTime()
+
   now(): Date {
-    return new Date(this.ms)
+    return new Date(this.#ms)
   }
   advance(ms: number): void {
-    this.ms += ms
+    this.#ms += ms
   }
 }
 
@@ -27,7 +29,10 @@ export interface RunningServer {
   readonly dataDir: string
   /** Everything that was logged. */
   readonly logged: { readonly level: string; readonly fields: object; readonly message: string }[]
-  /** Sends a request; a body that is no text or bytes is sent as JSON. */
+  /**
+   * Sends a request; a body that is no text, bytes or stream is sent as JSON. Every answer is held against the OpenAPI
+   * document: one that differs from it fails the test.
+   */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
   stop(): Promise<void>
 }
@@ -69,6 +74,7 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
   }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
   const started = await start(config, { clock, log, ...options.parts })
+  const documented = answerCheckOf(await (await fetch(`${started.url}/openapi.json`)).text())
   return {
     url: started.url,
     key: BOOTSTRAP_KEY,
@@ -76,11 +82,16 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
     started,
     dataDir,
     logged,
-    call: (method, path, { body, key = BOOTSTRAP_KEY, headers = {} } = {}) =>
-      send(`${started.url}${path}`, method, body, {
+    async call(method, path, { body, key = BOOTSTRAP_KEY, headers = {} } = {}) {
+      const { text, ...answer } = await send(`${started.url}${path}`, method, body, {
         ...(key !== null && { Authorization: `Bearer ${key}` }),
         ...headers,
-      }),
+      })
+      const faults = documented.faults({ method, path, text, ...answer })
+      if (faults.length > 0)
+        throw new Error(`${method} ${path} answers ${answer.status}: ${faults.join('; ')}\n${text}`)
+      return answer
+    },
     async stop() {
       await started.stop(0)
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
@@ -88,13 +99,15 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
   }
 }
 
-async function send(url: string, method: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
-  const raw = typeof body === 'string' || body instanceof Uint8Array || body === undefined
+async function send(url: string, method: string, body: unknown, headers: Record<string, string>) {
+  const isStream = body instanceof ReadableStream
+  const raw = isStream || typeof body === 'string' || body instanceof Uint8Array || body === undefined
   const res = await fetch(url, {
     method,
     headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
     ...(body !== undefined && { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
+    ...(isStream && { duplex: 'half' as const }),
   })
   const text = await res.text()
-  return { status: res.status, headers: res.headers, body: text === '' ? undefined : JSON.parse(text) }
+  return { status: res.status, headers: res.headers, text, body: text === '' ? undefined : JSON.parse(text) }
 }

@@ -189,3 +189,11 @@ export class StoreUnavailableError extends Error {
     super(message, options)
   }
 }
+
+/** A condition of the record did not hold; nothing of it was written. */
+export class ConflictError extends Error {
+  override readonly name = 'ConflictError'
+  constructor(readonly conflict: Conflict) {
+    super(`The record met a conflict: ${conflict}.`)
+  }
+}

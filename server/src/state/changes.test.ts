@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { StoreUnavailableError } from '../ports/store.js'
-import { ConflictError } from '../record-writer.js'
+import { ConflictError, StoreUnavailableError } from '../ports/store.js'
 import { Changes } from './changes.js'
 
 test('changes happen one after the other, and one that fails by its own rules stops no other', async () => {

@@ -1,5 +1,4 @@
-import { StoreUnavailableError } from '../ports/store.js'
-import { ConflictError } from '../record-writer.js'
+import { ConflictError, StoreUnavailableError } from '../ports/store.js'
 
 /**
  * Changes of what this process holds in memory of the store, one after the other. When a change fails without it being
