@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { asScript, readmeCommands } from './readme.mjs'
+import { asScript, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A checkout that is prepared already starts in about 2 s; the rest is for a busy machine. */
@@ -25,8 +25,7 @@ const CTRL_C = '\x03'
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
 
 await withServer(['bash', '-c', start], async ({ port, dataFolder, child, output }) => {
-  if (others.length > 0) runScript(asScript(others, { port, dataFolder }))
-  console.log(`${others.length} further commands of the README ran against it`)
+  runBlocks({ port, dataFolder })
   child.kill('SIGTERM')
   await expectExit(child, 0)
   const key = readFileSync(join(dataFolder, 'bootstrap-key'), 'utf8').trim()
@@ -36,12 +35,34 @@ await withServer(['bash', '-c', start], async ({ port, dataFolder, child, output
 const onTerminal = ['script', '--quiet', '--return', '--command', start, '/dev/null']
 await withServer(onTerminal, async ({ port, dataFolder, child, output }) => {
   const curl = await printedCurl(output)
-  const answer = runScript(asScript([curl], { port, dataFolder }))
-  console.log(`The printed curl was answered with ${answer.trim()}`)
+  const [answer = ''] = outputsOf(runScript(asScript([curl], { port, dataFolder })))
+  console.log(`The printed curl was answered with ${answer}`)
   if (JSON.parse(answer).effect !== 'deny') throw new Error('Without any policy the answer has to be a deny')
   child.stdin.write(CTRL_C)
   await expectExit(child, 0)
 })
+
+/**
+ * Runs every other command of the page in order and compares what it printed with what the page says.
+ * @param {{ port: number, dataFolder: string }} server
+ */
+function runBlocks(server) {
+  const outputs = outputsOf(
+    runScript(
+      asScript(
+        others.map(({ command }) => command),
+        server,
+      ),
+    ),
+  )
+  const faults = others.flatMap(({ command, outcome }, i) => {
+    const found = outcome === null ? [] : differencesFrom(outcome, outputs[i] ?? '')
+    return found.map((difference) => `${difference}\n  printed by ${command}`)
+  })
+  if (faults.length > 0) throw new Error(`The README says something else:\n${faults.join('\n')}`)
+  const compared = others.filter(({ outcome }) => outcome !== null).length
+  console.log(`${others.length} further commands of the README ran against it, ${compared} with the outcome it states`)
+}
 
 /**
  * @param {string[]} command

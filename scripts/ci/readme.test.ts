@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { asScript, readmeCommands } from './readme.mjs'
+import { asScript, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
 
 const PAGE = `
 # Title
@@ -25,6 +25,20 @@ KEY=$(cat data/bootstrap-key)
 curl http://127.0.0.1:8787/v1/decisions
 \`\`\`
 
+\`\`\`json
+{ "effect": "deny" }
+\`\`\`
+
+\`\`\`js
+console.log('asked')
+\`\`\`
+
+Prose is between.
+
+\`\`\`text
+something else
+\`\`\`
+
 \`\`\`sh
 npm test
 \`\`\`
@@ -35,7 +49,14 @@ describe('the commands of the README', () => {
     expect(readmeCommands(PAGE)).toEqual({
       start: 'npm start',
       test: 'npm test',
-      others: ['KEY=$(cat data/bootstrap-key)', 'curl http://127.0.0.1:8787/v1/decisions'],
+      others: [
+        { command: 'KEY=$(cat data/bootstrap-key)', outcome: { language: 'json', text: '{}' } },
+        {
+          command: 'curl http://127.0.0.1:8787/v1/decisions',
+          outcome: { language: 'json', text: '{ "effect": "deny" }' },
+        },
+        { command: "node --input-type=module <<'JS'\nconsole.log('asked')\nJS", outcome: null },
+      ],
     })
   })
 
@@ -45,7 +66,10 @@ describe('the commands of the README', () => {
   })
 
   it('reach the server of the checks and its data', () => {
-    const script = asScript(readmeCommands(PAGE).others, { port: 4321, dataFolder: '/elsewhere' })
+    const script = asScript(
+      readmeCommands(PAGE).others.map(({ command }) => command),
+      { port: 4321, dataFolder: '/elsewhere' },
+    )
     expect(script).toContain('KEY=$(cat /elsewhere/bootstrap-key)')
     expect(script).toContain('http://127.0.0.1:4321/v1/decisions')
   })
@@ -53,6 +77,32 @@ describe('the commands of the README', () => {
   it('share variables and stop at the first that fails', () => {
     const script = asScript(['SAID=one', 'echo $SAID; false', 'echo two'], { port: 1, dataFolder: '/elsewhere' })
     expect(() => execFileSync('bash', ['-c', script])).toThrow()
-    expect(execFileSync('bash', ['-c', `${script.replace('false', 'true')}`], { encoding: 'utf8' })).toBe('one\ntwo\n')
+    const output = execFileSync('bash', ['-c', `${script.replace('false', 'true')}`], { encoding: 'utf8' })
+    expect(outputsOf(output)).toEqual(['', 'one', 'two'])
+  })
+})
+
+describe('an outcome that the README states', () => {
+  const shown = { language: 'json', text: '{ "effect": "deny", "id": "dec_…", "data": [{ "rule": null }] }' }
+
+  it('is met when the members it shows are there', () => {
+    expect(differencesFrom(shown, '{"id":"dec_1","effect":"deny","more":1,"data":[{"rule":null,"x":1},{}]}')).toEqual(
+      [],
+    )
+  })
+
+  it('is missed by another value, a missing member and an output that is no JSON', () => {
+    expect(differencesFrom(shown, '{"id":"pol_1","effect":"deny","data":[{"rule":0}]}')).toEqual([
+      '/id: expected "dec_…", found "pol_1"',
+      '/data/0/rule: expected null, found 0',
+    ])
+    expect(differencesFrom(shown, '{"id":"dec_1","effect":"deny"}')).toHaveLength(1)
+    expect(differencesFrom(shown, 'nothing')).toHaveLength(1)
+  })
+
+  it('may be a text in which … stands for anything', () => {
+    const text = { language: 'text', text: 'permitted by dec_… (once)' }
+    expect(differencesFrom(text, 'permitted by dec_1 (once)')).toEqual([])
+    expect(differencesFrom(text, 'permitted by dec_1 once')).toHaveLength(1)
   })
 })
