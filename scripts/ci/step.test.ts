@@ -17,7 +17,8 @@ afterAll(() => {
 const step = (script: string, minutes = 1) =>
   runStep({ name: 'one', command: ['bash', '-c', script], minutes }, folder, 'ignore')
 
-describe('a step', () => {
+// The checks run on Linux: what a step leaves behind is found in /proc.
+describe.skipIf(process.platform !== 'linux')('a step', () => {
   it('passes with exit code 0', async () => {
     expect(await step('true')).toMatchObject({ name: 'one', status: 'passed' })
   })
