@@ -53,6 +53,12 @@ export function compilePolicy(source: EnginePolicy): CompiledPolicy {
   return policy
 }
 
+/** The order in which policies are taken: highest priority first, then the lower id by UTF-16 code unit. */
+export function comparePolicies(one: CompiledPolicy, other: CompiledPolicy): number {
+  if (one.priority !== other.priority) return other.priority - one.priority
+  return one.id < other.id ? -1 : one.id > other.id ? 1 : 0
+}
+
 /** The Kleene-and of the rule's resource and conditions; that its action matches is known already. */
 export function judgeRule(rule: CompiledRule, request: EngineRequest, facts: Facts): Truth {
   const resource = judgeResource(rule, request)

@@ -15,6 +15,7 @@ import { FALSE, not, TRUE, type Truth, truthOf, UNKNOWN } from './truth.js'
 
 /** Above this many items a set is faster than a walk through the list. */
 const WALKED_ITEMS = 8
+const NO_NETWORKS: readonly Network[] = []
 
 /** One operator on one path. Every member is always present, so that the loop over tests sees one shape. */
 export interface ConditionTest {
@@ -37,7 +38,7 @@ export function compileTest(path: string, operator: Operator, written: Json): Co
     ref: isReference(written) ? parsePath(written.$ref) : null,
     items: isList && written.length > WALKED_ITEMS ? new Set(written) : null,
     pattern: operator === '$like' ? compilePattern(written as string) : null,
-    networks: operator === '$cidr' ? [written as string | string[]].flat().map(networkOf) : [],
+    networks: operator === '$cidr' ? [written as string | string[]].flat().map(networkOf) : NO_NETWORKS,
   }
 }
 

@@ -1,11 +1,11 @@
-import type { Effect, Shadow } from '@countersign/contract'
+import type { Effect, ReasonCode, Shadow } from '@countersign/contract'
 import { type CompiledPolicy, type CompiledRule, effectOf, judgeRule } from './compiled-policy.js'
 import { compareRestriction, DEFAULT_POLICY_ID, type Evaluation } from './evaluation.js'
 import { findIndeterminate } from './indeterminate.js'
 import type { PolicySet } from './policy-set.js'
 import { FAULT_REASON, NO_POLICY_REASON, reasonOfMatch, reasonOfUnknown, SUSPENDED_REASON } from './reason.js'
 import type { EngineRequest, Facts } from './request.js'
-import { TRUE, type Truth } from './truth.js'
+import { type Truth, UNKNOWN } from './truth.js'
 
 /** A rule that decides for its policy. */
 interface Match {
@@ -72,16 +72,33 @@ function matchRule(rule: CompiledRule, request: EngineRequest, facts: Facts): Ma
 
 function evaluationOf(match: Match, request: EngineRequest, facts: Facts, shadow: Shadow[]): Evaluation {
   const { rule, truth, effect } = match
-  const { id: policy_id, revision: policy_revision } = rule.policy
-  const origin = { effect, policy_id, policy_revision, rule: rule.index, shadow }
-  if (truth === TRUE) {
-    return { ...origin, reason: reasonOfMatch(effect, rule.reason, request.action), reason_code: 'rule_matched' }
+  if (truth === UNKNOWN) return indeterminateDeny(rule, request, facts, shadow)
+  return {
+    effect,
+    reason: reasonOfMatch(effect, rule.reason, request.action),
+    reason_code: 'rule_matched',
+    policy_id: rule.policy.id,
+    policy_revision: rule.policy.revision,
+    rule: rule.index,
+    shadow,
   }
-  const indeterminate = findIndeterminate(rule, request, facts)
-  return { ...origin, reason: reasonOfUnknown(indeterminate), reason_code: 'condition_indeterminate', indeterminate }
 }
 
-function defaultDeny(reason_code: Evaluation['reason_code'], reason: string, shadow: Shadow[]): Evaluation {
+function indeterminateDeny(rule: CompiledRule, request: EngineRequest, facts: Facts, shadow: Shadow[]): Evaluation {
+  const indeterminate = findIndeterminate(rule, request, facts)
+  return {
+    effect: 'deny',
+    reason: reasonOfUnknown(indeterminate),
+    reason_code: 'condition_indeterminate',
+    policy_id: rule.policy.id,
+    policy_revision: rule.policy.revision,
+    rule: rule.index,
+    shadow,
+    indeterminate,
+  }
+}
+
+function defaultDeny(reason_code: ReasonCode, reason: string, shadow: Shadow[]): Evaluation {
   return {
     effect: 'deny',
     reason,

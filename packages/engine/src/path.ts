@@ -19,7 +19,22 @@ export interface Path {
   readonly fields: readonly string[]
 }
 
+/**
+ * Policies name the same few paths again and again: one object for all of them stays in the processor's cache. Beyond this
+ * many different ones each has its own.
+ */
+const SHARED_PATHS = 10_000
+const sharedPaths = new Map<string, Path>()
+
 export function parsePath(source: string): Path {
+  const known = sharedPaths.get(source)
+  if (known !== undefined) return known
+  const path = parse(source)
+  if (sharedPaths.size < SHARED_PATHS) sharedPaths.set(source, path)
+  return path
+}
+
+function parse(source: string): Path {
   const fixed = FIXED_ROOTS.find((root) => root === source)
   if (fixed !== undefined) return { source, root: fixed, fields: [] }
   const [root, ...fields] = source.split('.')
@@ -54,7 +69,8 @@ export function readPath(path: Path, request: EngineRequest, facts: Facts): Json
 /** Own properties of objects only: neither the prototype nor the entries of an array can be reached. */
 function readFields(from: JsonObject | null, fields: readonly string[]): Json | undefined {
   let value: Json | undefined = from
-  for (const field of fields) {
+  for (let at = 0; at < fields.length; at += 1) {
+    const field = fields[at] as string
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, field))
       return undefined
     value = (value as JsonObject)[field]

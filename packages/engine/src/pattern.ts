@@ -16,13 +16,17 @@ export interface Pattern {
   readonly pieces: readonly Piece[]
 }
 
+/** One list for all patterns without pieces: there are many. */
+const NO_PIECES: readonly Piece[] = []
+
 export function compilePattern(source: string): Pattern {
   const parts = source.split('*')
   const prefix = parts[0] as string
-  if (parts.length === 1) return { source, prefix, suffix: null, pieces: [] }
+  if (parts.length === 1) return { source, prefix, suffix: null, pieces: NO_PIECES }
   const suffix = parts.at(-1) as string
-  const pieces = parts.slice(1, -1).filter((text) => text !== '')
-  return { source, prefix, suffix, pieces: pieces.map((text) => ({ text, fallback: fallbackOf(text) })) }
+  const inner = parts.slice(1, -1).filter((text) => text !== '')
+  const pieces = inner.length === 0 ? NO_PIECES : inner.map((text) => ({ text, fallback: fallbackOf(text) }))
+  return { source, prefix, suffix, pieces }
 }
 
 /** Whether the whole text matches, in time linear in the lengths of the two. Case counts; characters are UTF-16 code units. */

@@ -1,5 +1,11 @@
-import { Candidates, comparePolicies } from './candidates.js'
-import { type CompiledPolicy, type CompiledRule, compilePolicy, type EnginePolicy } from './compiled-policy.js'
+import { Candidates } from './candidates.js'
+import {
+  type CompiledPolicy,
+  type CompiledRule,
+  comparePolicies,
+  compilePolicy,
+  type EnginePolicy,
+} from './compiled-policy.js'
 import { Memo } from './memo.js'
 import { PersistentMap } from './persistent-map.js'
 

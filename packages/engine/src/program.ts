@@ -98,17 +98,28 @@ function addAlternatives(steps: Step[], alternatives: readonly Conditions[], gro
 }
 
 function addTest(steps: Step[], group: Group, test: ConditionTest): void {
-  steps.push({ ...group, kind: 'test', exit: -1, initial: TRUE, negated: false, end: -1, test })
+  steps.push(makeStep('test', group, TRUE, false, test))
 }
 
 function addGroup(steps: Step[], around: Group, settling: Truth, negated: boolean, add: (inner: Group) => void): void {
   const start = steps.length
-  const open: Step = { ...around, kind: 'open', exit: -1, initial: not(settling), negated, end: -1, test: null }
+  const open = makeStep('open', around, not(settling), negated, null)
   steps.push(open)
   add({ level: around.level + 1, settling })
   closeGroup(steps, start + 1, around.level + 1)
   open.end = steps.length
-  steps.push({ ...around, kind: 'close', exit: -1, initial: TRUE, negated, end: -1, test: null })
+  steps.push(makeStep('close', around, TRUE, negated, null))
+}
+
+/** One literal for all steps, without a spread: the loop is several times faster when they have one hidden class. */
+function makeStep(
+  kind: Step['kind'],
+  { level, settling }: Group,
+  initial: Truth,
+  negated: boolean,
+  test: ConditionTest | null,
+): Step {
+  return { kind, level, settling, exit: -1, initial, negated, end: -1, test }
 }
 
 /** Lets every step of the group that began at `start` leave to the place where the group ends. */

@@ -11,13 +11,13 @@ const engine = (file: string, name: string, find: string, replace: string): Muta
 /** Each changes one thing that the contract says. All of them have to be caught. */
 export const MUTANTS: readonly Mutant[] = [
   engine(
-    'candidates.js',
+    'compiled-policy.js',
     'a tie goes to the higher id',
     'one.id < other.id ? -1 : one.id > other.id ? 1 : 0',
     'one.id < other.id ? 1 : one.id > other.id ? -1 : 0',
   ),
   engine(
-    'candidates.js',
+    'compiled-policy.js',
     'the lowest priority is taken first',
     'return other.priority - one.priority',
     'return one.priority - other.priority',
@@ -77,7 +77,12 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   engine('truth.js', 'the negation of unknown is true', '(TRUE - truth)', '(truth === TRUE ? FALSE : TRUE)'),
   engine('program.js', 'an unknown does not count in a group', 'registers[step.level] = UNKNOWN', 'void 0'),
-  engine('program.js', 'a group begins as what settles it', 'initial: not(settling)', 'initial: settling'),
+  engine(
+    'program.js',
+    'a group begins as what settles it',
+    "makeStep('open', around, not(settling)",
+    "makeStep('open', around, settling",
+  ),
   engine('condition-test.js', '$lt holds at the limit', 'truthOf(order < 0)', 'truthOf(order <= 0)'),
   engine('condition-test.js', '$gte does not hold at the limit', 'truthOf(order >= 0)', 'truthOf(order > 0)'),
   engine(
