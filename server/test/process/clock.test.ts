@@ -1,0 +1,83 @@
+/** Time comes from the system clock and from nothing else, but for the entry that only tests have. */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { endChildren } from './child.js'
+import { startDriven } from './driven-server.js'
+import { countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const DIST = join(ROOT, 'server', 'dist')
+const asked = { agent_id: 'agent:a', action: 'payment.refund' }
+const ELSEWHEN = '2030-01-02T03:04:05.678Z'
+
+afterEach(async () => {
+  await endChildren()
+  removeDirectories()
+})
+
+describe('the driven server', () => {
+  it('lives in the time that it is told, in a process of its own that can be killed', async () => {
+    const dataDir = newDirectory()
+    const first = await startDriven({ dataDir })
+    const policy = { name: 'refunds', rules: [{ action: 'payment.refund', effect: 'allow' }] }
+    await first.call('POST', '/v1/policies', { body: policy })
+    const decision = (await first.call('POST', '/v1/decisions', { body: asked })).body
+    expect(decision).toMatchObject({ effect: 'allow', evaluated_at: '2026-11-21T10:00:00.000Z' })
+    await first.setTime(new Date('2026-11-21T10:04:59.999Z'))
+    expect((await first.call('GET', `/v1/decisions/${decision.id}`)).body).toMatchObject({ status: 'authorized' })
+    expect(await first.kill()).toEqual({ code: null, signal: 'SIGKILL' })
+
+    const second = await startDriven({ dataDir })
+    await second.setTime(new Date('2026-11-21T10:05:00.000Z'))
+    expect((await second.call('GET', `/v1/decisions/${decision.id}`)).body).toMatchObject({ status: 'expired' })
+    expect(await second.stop()).toEqual({ code: 0, signal: null })
+  })
+
+  it('is no part of what is shipped', () => {
+    const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--workspace', 'server'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const paths = JSON.parse(packed)[0].files.map(({ path }: { path: string }) => path)
+    expect(paths).toContain('dist/cli/main.js')
+    expect(paths.filter((path: string) => path.includes('driven') || path.startsWith('test/'))).toEqual([])
+  })
+})
+
+describe('the shipped server', () => {
+  it('takes no time from its environment, from its parent process or from a request', async () => {
+    const names = ['TIME', 'NOW', 'CLOCK', 'FAKE_TIME', 'TEST_TIME', 'SOURCE_DATE_EPOCH', 'FAKETIME']
+    const all = names.flatMap((name) => [name, `COUNTERSIGN_${name}`])
+    const env = { ...Object.fromEntries(all.map((name) => [name, ELSEWHEN])), NODE_ENV: 'test', COUNTERSIGN_TEST: '1' }
+    const server = await ShippedServer.start({ dataDir: newDirectory(), env, ipc: true })
+    for (const name of ['set_time', 'time', 'now', 'clock']) server.process.send({ [name]: ELSEWHEN })
+    const headers = { Date: new Date(ELSEWHEN).toUTCString(), 'X-Time': ELSEWHEN }
+    const earliest = new Date().toISOString()
+    const { body } = await server.call('POST', '/v1/decisions', { body: asked, headers })
+    expect(body.evaluated_at >= earliest && body.evaluated_at <= new Date().toISOString()).toBe(true)
+    expect(await server.stop()).toEqual({ code: 0, signal: null })
+  })
+
+  it('knows no argument for it', async () => {
+    const env = { PORT: '0', DATA_DIR: newDirectory() }
+    const named = ['--time', '--now', '--clock'].map((name) => ({ name, child: countersign(['serve', name], { env }) }))
+    for (const { name, child } of named) {
+      expect((await child.end()).code).not.toBe(0)
+      expect(child.stderr).toContain(`unknown option '${name}'`)
+    }
+  })
+
+  it('asks the system clock in one place, and listens to no parent process', () => {
+    const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
+    const having = (pattern: RegExp) => files.filter((path) => pattern.test(readFileSync(join(DIST, path), 'utf8')))
+    // The other one stamps the last words of a command that fails.
+    expect(having(/\bDate\.now\b|\bnew Date\(\)|\bhrtime\b/)).toEqual(['adapters/system-clock.js', 'cli/exit.js'])
+    expect(having(/\bsystemClock\([^)]/)).toEqual([])
+    expect(having(/process\.on(ce)?\(['"]message|process\.channel|process\.stdin/)).toEqual([])
+    expect(having(/process\.env/).filter((path) => !path.startsWith('cli/'))).toEqual([])
+  })
+})

@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { type ServerOptions, ShippedServer } from './shipped-server.js'
+
+const DRIVEN = fileURLToPath(new URL('./driven-server.mjs', import.meta.url))
+
+/** The real application in a process of its own, on a clock that stands still until it is set. */
+export interface DrivenServer extends ShippedServer {
+  setTime(time: Date): Promise<void>
+  /** Commits that begin from now on never end. */
+  hangCommits(): Promise<void>
+}
+
+export async function startDriven(options: Omit<ServerOptions, 'program' | 'ipc'>): Promise<DrivenServer> {
+  const program = { command: process.execPath, args: [DRIVEN] }
+  const server = await ShippedServer.start({ ...options, program, ipc: true })
+  const tell = async (message: object): Promise<void> => {
+    const done = once(server.process, 'message')
+    server.process.send(message)
+    await done
+  }
+  return Object.assign(server, {
+    setTime: (time: Date) => tell({ set_time: time.toISOString() }),
+    hangCommits: () => tell({ hang_commits: true }),
+  })
+}
