@@ -18,7 +18,7 @@ import {
   writePolicyOf,
 } from './store-documents.js'
 
-const REFUNDS = policyOf(1, 1)
+export const REFUNDS = policyOf(1, 1)
 export const REFUNDS_LATER = policyOf(1, 2, {
   version: 2,
   updated_at: instant(5),

@@ -1,25 +1,224 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DamagedStoreError } from '#server/adapters/store-sqlite/data-directory'
+import { Connection } from '#server/adapters/store-sqlite/driver'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import type { OpenedStore } from './store-cases/store-case.js'
+import { ForeignDatabaseError, NewerSchemaError } from '#server/adapters/store-sqlite/schema'
+import { type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
+import { openInNewDirectory } from './open-sqlite-store.js'
+import { WHOLE } from './store-cases/store-case.js'
+import { createOf, decisionOf, idOf, instant, LogPen } from './store-documents.js'
+import {
+  ALLOWED,
+  ALLOWED_REQUEST,
+  DENIED,
+  IDEMPOTENCY,
+  KEY,
+  KEY_USES,
+  REFUNDS,
+  REFUNDS_LATER,
+  REGISTERED,
+  SAMPLE,
+  SUSPENDED,
+  WAITING,
+} from './store-sample.js'
 import { storeSuite } from './store-suite.js'
 
-async function openInNewDirectory(): Promise<OpenedStore> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-store-'))
-  let store = await openSqliteStore({ dataDir })
-  return {
-    store,
-    async reopen() {
-      await store.close()
-      store = await openSqliteStore({ dataDir })
-      return store
-    },
-    async destroy() {
-      await store.close()
-      rmSync(dataDir, { recursive: true })
-    },
+storeSuite('the embedded store', openInNewDirectory)
+
+const KEPT_FILE = new URL('./fixtures/store-v1.db', import.meta.url)
+const PAGE_BYTES = 4096
+
+describe('the data directory of the embedded store', () => {
+  let dataDir: string
+  let database: string
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'countersign-store-'))
+    database = join(dataDir, 'countersign.db')
+  })
+  afterEach(() => rmSync(dataDir, { recursive: true }))
+
+  async function expectRefused(error: new (...parameters: never[]) => Error, says: RegExp): Promise<void> {
+    const before = readFileSync(database)
+    const refusal = await openSqliteStore({ dataDir }).catch((thrown: unknown) => thrown)
+    expect(refusal).toBeInstanceOf(error)
+    expect((refusal as Error).message).toMatch(says)
+    expect((refusal as Error).message).toContain(database)
+    expect(readFileSync(database).equals(before)).toBe(true)
   }
+
+  function change(sql: string): void {
+    const db = Connection.open(database)
+    db.execute(sql)
+    db.close()
+  }
+
+  function read(sql: string) {
+    const db = Connection.openReadOnly(database)
+    const rows = db.all(sql)
+    db.close()
+    return rows
+  }
+
+  it('is made for its owner alone, whatever the umask', async () => {
+    const inner = join(dataDir, 'a', 'b?c#d%41 é')
+    const umask = process.umask(0)
+    try {
+      const store = await openSqliteStore({ dataDir: inner })
+      await (await LogPen.of(store)).commit(createOf(decisionOf(1)))
+      expect(statSync(inner).mode & 0o777).toBe(0o700)
+      const modes = readdirSync(inner).map((file) => [file, statSync(join(inner, file)).mode & 0o777])
+      expect(modes).toEqual(
+        ['countersign.db', 'countersign.db-shm', 'countersign.db-wal', 'lock'].map((file) => [file, 0o600]),
+      )
+      await store.close()
+    } finally {
+      process.umask(umask)
+    }
+  })
+
+  it('can be reached by another path and still is one', async () => {
+    const store = await openSqliteStore({ dataDir })
+    await expect(openSqliteStore({ dataDir: join(dataDir, '..', dataDir.split('/').at(-1) ?? '') })).rejects.toThrow(
+      'in use',
+    )
+    await store.close()
+  })
+
+  it('brings a file of version 1 to the present with all that it holds', async () => {
+    copyFileSync(KEPT_FILE, database)
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(1)
+    const secret = read("SELECT value FROM meta WHERE name = 'secret.cursors'")[0]?.value
+    const store = await openSqliteStore({ dataDir })
+    await expectSample(store)
+    expect(await store.secret('cursors')).toBe(secret)
+    await store.close()
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(2)
+    const again = await openSqliteStore({ dataDir })
+    await expectSample(again)
+    const later = await (await LogPen.of(again)).commit(createOf(decisionOf(50)))
+    expect(later).toEqual({ written: 1, conflict: null })
+    await again.close()
+  })
+
+  it('is left as it was by a migration that fails', async () => {
+    copyFileSync(KEPT_FILE, database)
+    change('CREATE INDEX audit_entries_by_type ON audit_entries (type)')
+    const schema = read('SELECT * FROM sqlite_schema')
+    await expect(openSqliteStore({ dataDir })).rejects.toThrow('audit_entries_by_type already exists')
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(1)
+    expect(read('SELECT * FROM sqlite_schema')).toEqual(schema)
+  })
+
+  it('is refused when a newer release wrote it', async () => {
+    copyFileSync(KEPT_FILE, database)
+    change('PRAGMA user_version = 99')
+    await expectRefused(NewerSchemaError, /schema version 99.*up to 2.*newer/)
+  })
+
+  it('is refused when another program wrote it', async () => {
+    change('CREATE TABLE theirs (a); PRAGMA user_version = 1')
+    await expectRefused(ForeignDatabaseError, /another program/)
+  })
+
+  const kept = readFileSync(KEPT_FILE)
+  it.each<[damage: string, content: Buffer]>([
+    ['is no database', Buffer.from('hello '.repeat(2000))],
+    ['lost its header', Buffer.concat([Buffer.alloc(100, 0x11), kept.subarray(100)])],
+    ['lost its end', kept.subarray(0, kept.length - 2 * PAGE_BYTES)],
+    ['lost half a page', kept.subarray(0, kept.length - PAGE_BYTES / 2)],
+    ['has an empty page', Buffer.from(kept).fill(0, 2 * PAGE_BYTES, 3 * PAGE_BYTES)],
+    ['has a page of noise', Buffer.from(kept).fill(0x5a, 5 * PAGE_BYTES, 6 * PAGE_BYTES)],
+  ])('is refused when the file %s', async (_, content) => {
+    writeFileSync(database, content)
+    await expectRefused(DamagedStoreError, /is damaged \(.+\)\. Nothing was changed\. Restore the whole data directory/)
+  })
+
+  it('is refused when a table is missing', async () => {
+    await (await openSqliteStore({ dataDir })).close()
+    change('DROP TABLE sightings')
+    await expectRefused(DamagedStoreError, /its tables are not those of its schema version/)
+  })
+
+  it('is refused when the database is gone and its log is there, which SQLite would throw away', async () => {
+    writeFileSync(`${database}-wal`, Buffer.alloc(5000, 1))
+    await expect(openSqliteStore({ dataDir })).rejects.toThrow(DamagedStoreError)
+    expect(statSync(`${database}-wal`).size).toBe(5000)
+  })
+
+  it('can be opened again after it was refused', async () => {
+    writeFileSync(database, 'hello '.repeat(2000))
+    await expect(openSqliteStore({ dataDir })).rejects.toThrow(DamagedStoreError)
+    rmSync(database)
+    await (await openSqliteStore({ dataDir })).close()
+  })
+})
+
+async function expectSample(store: Store): Promise<void> {
+  expect(await store.findDecision(ALLOWED.id)).toStrictEqual({
+    decision: { ...ALLOWED, version: 2, redeemed: { by: KEY.id, at: instant(20) } },
+    request: ALLOWED_REQUEST,
+  })
+  expect((await store.listDecisions({ agents: null, now: instant(20), status: 'denied' }, WHOLE)).items).toStrictEqual([
+    { decision: DENIED, request: { context: null, salt: 'salt-11' } },
+  ])
+  expect(await store.listOpenReviews(instant(20))).toHaveLength(1)
+  const byResource = { agents: null, now: instant(20), resource: WAITING.resource ?? '' }
+  expect((await store.listDecisions(byResource, WHOLE)).items.map(({ decision }) => decision)).toStrictEqual([WAITING])
+  expect(await store.loadPolicies()).toStrictEqual({ policy_set: 4, policies: [REFUNDS_LATER] })
+  expect(await store.loadPoliciesOfSet(1)).toStrictEqual([REFUNDS])
+  expect(await store.loadAgents()).toStrictEqual([SUSPENDED, REGISTERED])
+  expect((await store.findAgent(DENIED.agent_id))?.sightings.last_seen).toBe(DENIED.evaluated_at)
+  expect(await store.loadKeys()).toStrictEqual([KEY])
+  expect(await store.loadKeyUses()).toEqual(KEY_USES)
+  expect(await store.findIdempotency(IDEMPOTENCY, instant(20))).toStrictEqual(IDEMPOTENCY)
+  expect((await store.openLog()).next_index).toBeGreaterThanOrEqual(SAMPLE.length)
+  expect((await store.listAuditEntries({ type: 'policy.write' }, WHOLE)).items).toHaveLength(4)
 }
 
-storeSuite('the embedded store', openInNewDirectory)
+describe('the writer of the embedded store', () => {
+  /** What no caller of the port can make: it fails inside the writer's transaction. */
+  const broken = { change: { kind: 'entry.only' }, entry: null, idempotency: null } as unknown as StoreRecord
+
+  it('starts again after a failure, and takes commits only from a log that was opened since', async () => {
+    const { store, destroy } = await openInNewDirectory()
+    const pen = await LogPen.of(store)
+    await pen.commit(createOf(decisionOf(0)))
+    const good = pen.seal([{ change: createOf(decisionOf(1)) }])
+
+    const failing = store.commit([...good, broken])
+    const behind = store.commit(good)
+    await expect(failing).rejects.toThrow(StoreUnavailableError)
+    await expect(behind).rejects.toThrow(StoreUnavailableError)
+    expect(await store.findDecision(idOf('dec', 0))).not.toBeNull()
+    expect(await store.findDecision(idOf('dec', 1))).toBeNull()
+    await expect(store.commit(good)).rejects.toThrow(StoreUnavailableError)
+    await store.ping()
+    await expect(store.commit(good)).rejects.toThrow('The audit log has to be opened first.')
+
+    expect(await store.openLog()).toEqual({ log: pen.log, next_index: 1 })
+    expect(await store.commit(good)).toEqual({ written: 1, conflict: null })
+    await destroy()
+  })
+
+  it('is started once by several calls that need it', async () => {
+    const { store, destroy } = await openInNewDirectory()
+    await store.openLog()
+    await expect(store.commit([broken])).rejects.toThrow(StoreUnavailableError)
+    await Promise.all([store.openLog(), store.ping(), store.secret('a'), store.purgeIdempotency(instant(0))])
+    await store.ping()
+    await destroy()
+  })
+
+  it('can be closed after a failure and while it starts again', async () => {
+    const { store, destroy } = await openInNewDirectory()
+    await store.openLog()
+    await expect(store.commit([broken])).rejects.toThrow(StoreUnavailableError)
+    const ping = store.ping().catch(() => 'closed before')
+    await Promise.all([store.close(), store.close()])
+    await ping
+    await destroy()
+  })
+})

@@ -126,3 +126,12 @@ export function configureWriter(db: Connection): void {
     'PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = 2000; PRAGMA cell_size_check = ON',
   )
 }
+
+/**
+ * The first read joins the log for good: while a reader has joined, a writer that closes leaves the log as it is, instead
+ * of locking readers out to clear it away.
+ */
+export function configureReader(db: Connection): void {
+  db.execute('PRAGMA busy_timeout = 2000; PRAGMA cell_size_check = ON')
+  db.get('SELECT 1 FROM meta LIMIT 1')
+}

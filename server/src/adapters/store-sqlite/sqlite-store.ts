@@ -10,6 +10,7 @@ import {
 } from '../../ports/store.js'
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
+import { configureReader } from './schema.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
 import { listAuditEntries } from './tables/audit-entries.js'
 import { findDecision, listDecisions, listOpenReviews } from './tables/decisions.js'
@@ -34,6 +35,7 @@ export class SqliteStore implements Store {
   constructor(directory: DataDirectory) {
     this.#directory = directory
     this.#reader = Connection.openReadOnly(directory.databasePath)
+    configureReader(this.#reader)
     this.#writer = new Writer(directory.databasePath)
   }
 

@@ -1,0 +1,23 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import type { OpenedStore } from './store-cases/store-case.js'
+
+/** An embedded store on real files in a directory that is removed in the end. */
+export async function openInNewDirectory(): Promise<OpenedStore> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-store-'))
+  let store = await openSqliteStore({ dataDir })
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = await openSqliteStore({ dataDir })
+      return store
+    },
+    async destroy() {
+      await store.close()
+      rmSync(dataDir, { recursive: true })
+    },
+  }
+}

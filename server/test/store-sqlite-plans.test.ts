@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Connection, type SqlValue } from '#server/adapters/store-sqlite/driver'
+import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import { findAgent, findAgentMetadata, listAgents, loadAgents } from '#server/adapters/store-sqlite/tables/agents'
+import { listAuditEntries, nextLogIndex } from '#server/adapters/store-sqlite/tables/audit-entries'
+import { findDecision, listDecisions, listOpenReviews } from '#server/adapters/store-sqlite/tables/decisions'
+import { findIdempotency } from '#server/adapters/store-sqlite/tables/idempotency'
+import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#server/adapters/store-sqlite/tables/policies'
+import type { AuditFilter, DecisionFilter } from '#server/ports/store'
+import { WHOLE } from './store-cases/store-case.js'
+import { idempotencyOf, idOf, instant } from './store-documents.js'
+
+describe('the plans of the embedded store', () => {
+  let dataDir: string
+  let db: Connection
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'countersign-store-'))
+    await (await openSqliteStore({ dataDir })).close()
+    db = Connection.open(join(dataDir, 'countersign.db'))
+  })
+  afterAll(() => {
+    db.close()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  /** What SQLite would do for each statement that `read` runs. */
+  async function plansOf(read: (db: Connection) => unknown): Promise<readonly string[]> {
+    const plans: string[] = []
+    const explain = (sql: string, values: readonly SqlValue[]) => {
+      const steps = db.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+      plans.push(steps.map(({ detail }) => detail).join('; '))
+    }
+    const watched = new Proxy(db, {
+      get(target, member) {
+        if (member === 'snapshot') return (work: () => unknown) => work()
+        return (sql: string, ...values: SqlValue[]) => {
+          explain(sql, values)
+          return target[member as 'get' | 'all'](sql, ...values)
+        }
+      },
+    })
+    await read(watched)
+    expect(plans.length).toBeGreaterThan(0)
+    return plans
+  }
+
+  /** Every statement goes down one index, in its order: no table is walked and nothing is sorted. */
+  async function expectIndexed(read: (db: Connection) => unknown, search: string): Promise<void> {
+    for (const plan of await plansOf(read)) {
+      expect(plan).toContain(search)
+      expect(plan).not.toMatch(/SCAN|TEMP B-TREE/)
+    }
+  }
+
+  const TIME = '(at_ms,id)>(?,?) AND (at_ms,id)<(?,?)'
+  const decisions: readonly (readonly [Partial<DecisionFilter>, string])[] = [
+    [{}, `decisions_by_time (${TIME})`],
+    [{ from: instant(0), to: instant(9) }, `decisions_by_time (${TIME})`],
+    [{ effect: 'deny' }, `decisions_by_time (${TIME})`],
+    [{ agents: ['billing-*'] }, `decisions_by_time (${TIME})`],
+    [{ agent_id: 'a' }, `decisions_by_agent (agent_id=? AND ${TIME})`],
+    [{ agent_id: 'a', from: instant(0), to: instant(9) }, `decisions_by_agent (agent_id=? AND ${TIME})`],
+    [{ action: 'a' }, `decisions_by_action (action=? AND ${TIME})`],
+    [{ policy_id: 'a' }, `decisions_by_policy (policy_id=? AND ${TIME})`],
+    [{ request_hash: 'a' }, `decisions_by_request_hash (request_hash=? AND ${TIME})`],
+    [{ resource: 'a' }, `decisions_by_resource (resource=? AND ${TIME})`],
+    [{ status: 'awaiting_review' }, `decisions_by_rare_status (status=? AND ${TIME})`],
+    [{ status: 'approved' }, `decisions_by_rare_status (status=? AND ${TIME})`],
+    [{ status: 'declined' }, `decisions_by_rare_status (status=? AND ${TIME})`],
+    [{ status: 'confirmed' }, `decisions_by_rare_status (status=? AND ${TIME})`],
+    [{ status: 'rejected' }, `decisions_by_rare_status (status=? AND ${TIME})`],
+    [{ status: 'authorized' }, `decisions_by_time (${TIME})`],
+    [{ status: 'denied' }, `decisions_by_time (${TIME})`],
+    [{ status: 'expired' }, `decisions_by_time (${TIME})`],
+    [{ status: 'expired', agent_id: 'a' }, `decisions_by_agent (agent_id=? AND ${TIME})`],
+    [{ action: 'a', agent_id: 'a', resource: 'a' }, `decisions_by_resource (resource=? AND ${TIME})`],
+  ]
+  it.each(decisions)('list decisions by %j from one index', async (filter, search) => {
+    const whole = { agents: null, now: instant(0), ...filter }
+    await expectIndexed((watched) => listDecisions(watched, whole, WHOLE), search)
+  })
+
+  const entries: readonly (readonly [AuditFilter, string])[] = [
+    [{}, `audit_entries_by_time (${TIME})`],
+    [{ from: instant(0), to: instant(9) }, `audit_entries_by_time (${TIME})`],
+    [{ subject: 'a' }, `audit_entries_by_subject (subject=? AND ${TIME})`],
+    [{ agent_id: 'a' }, `audit_entries_by_agent (agent_id=? AND ${TIME})`],
+    [{ type: 'a' }, `audit_entries_by_type (type=? AND ${TIME})`],
+    [{ type: 'a', subject: 'a', agent_id: 'a' }, `audit_entries_by_subject (subject=? AND ${TIME})`],
+  ]
+  it.each(entries)('list audit entries by %j from one index', async (filter, search) => {
+    await expectIndexed((watched) => listAuditEntries(watched, filter, WHOLE), search)
+  })
+
+  const name = idempotencyOf('')
+  const others: readonly (readonly [string, (db: Connection) => unknown, string])[] = [
+    ['a decision', (on) => findDecision(on, idOf('dec', 1)), 'decisions USING INDEX sqlite_autoindex_decisions_1 (id=?)'],
+    ['open reviews', (on) => listOpenReviews(on, instant(0)), 'decisions_awaiting_review (expires_ms>?)'],
+    ['policies of a set', (on) => loadPoliciesOfSet(on, 5), 'policies_by_set (until_set>?)'],
+    ['a page of policies', (on) => listPolicies(on, WHOLE), 'policies_live_by_id (id<?)'],
+    ['revisions', (on) => listPolicyRevisions(on, 'pol_1', WHOLE), '(id=? AND version<?)'],
+    ['an agent', (on) => findAgent(on, 'a'), 'agents USING INDEX sqlite_autoindex_agents_1 (id=?)'],
+    ['metadata', (on) => findAgentMetadata(on, 'a', 1), '(agent_id=? AND revision=?)'],
+    ['a page of agents', (on) => listAgents(on, ['a*'], WHOLE), `agents_by_time (${TIME})`],
+    ['agents that are held', loadAgents, 'agents_held'],
+    ['an idempotency record', (on) => findIdempotency(on, name, instant(0)), '(key_id=? AND operation=? AND key=?)'],
+    ['the end of the log', (on) => nextLogIndex(on, 'log'), '(log=?)'],
+  ]
+  it.each(others)('find %s by an index', async (_, read, search) => {
+    await expectIndexed(read, search)
+  })
+})

@@ -1,0 +1,148 @@
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { stress } from '@countersign/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataDirectoryInUseError } from '#server/adapters/store-sqlite/data-directory'
+import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import type { Store } from '#server/ports/store'
+import { walk } from './store-cases/store-case.js'
+import { idempotencyOf, instant } from './store-documents.js'
+
+const PROGRAM = fileURLToPath(new URL('./processes/store-process.mjs', import.meta.url))
+
+/** `processes/store-process.mjs`, told line by line. */
+class StoreProcess {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly #lines: AsyncIterator<string>
+  readonly #ended: Promise<unknown>
+  /** The last index whose commit it reported as done. */
+  acknowledged = -1
+
+  constructor(dataDir: string, groupSize: number, limit = '') {
+    const command = `${limit}exec "$0" "$@"`
+    this.child = spawn('sh', ['-c', command, process.execPath, PROGRAM, dataDir, String(groupSize)])
+    this.child.stderr.pipe(process.stderr)
+    this.#lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]()
+    this.#ended = new Promise((resolve) => this.child.once('close', resolve))
+  }
+
+  /** The next event, null after the last one. */
+  async next(): Promise<string | null> {
+    const { value, done } = await this.#lines.next()
+    if (done === true) return null
+    const [event, , last] = value.split(' ')
+    if (event === 'acknowledged') this.acknowledged = Number(last)
+    return value
+  }
+
+  async nextOther(): Promise<string | null> {
+    for (;;) {
+      const event = await this.next()
+      if (event === null || !event.startsWith('acknowledged')) return event
+    }
+  }
+
+  /** Kills it the hard way and takes in what it had still said. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL')
+    while ((await this.next()) !== null);
+    await this.#ended
+  }
+}
+
+/** Everything up to the index is whole, and so is whatever else is there. */
+async function expectWhole(store: Store, lastAcknowledged: number): Promise<void> {
+  const entries = (await walk(200, (page) => store.listAuditEntries({}, page))).reverse()
+  const { next_index } = await store.openLog()
+  expect(next_index).toBeGreaterThan(lastAcknowledged)
+  expect(entries.map(({ index }) => index)).toEqual([...Array(next_index).keys()])
+  const filter = { agents: null, now: instant(0) }
+  const decisions = await walk(200, (page) => store.listDecisions(filter, page))
+  expect(decisions.map(({ decision }) => decision.id).reverse()).toEqual(entries.map(({ subject }) => subject))
+  for (const { subject } of entries) {
+    const record = await store.findIdempotency(idempotencyOf(subject, { key: subject }), instant(0))
+    expect(record?.subject).toBe(subject)
+  }
+}
+
+describe('the embedded store beside other processes', () => {
+  let dataDir: string
+  let running: StoreProcess[]
+  const start = (groupSize: number, limit?: string) => {
+    const started = new StoreProcess(dataDir, groupSize, limit)
+    running.push(started)
+    return started
+  }
+
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'countersign-store-'))
+    running = []
+  })
+  afterEach(async () => {
+    for (const one of running) await one.kill()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  it('refuses a second process, naming the directory', async () => {
+    const store = await openSqliteStore({ dataDir })
+    const second = start(1)
+    expect(await second.next()).toBe(
+      `refused DataDirectoryInUseError The data directory ${dataDir} is in use by another process. ` +
+        'Stop that process first, or choose another data directory.',
+    )
+    await store.close()
+    expect(await start(1).next()).toBe('open')
+  })
+
+  it('refuses to open what another process holds, until that process ends, however it ends', async () => {
+    const holder = start(1)
+    expect(await holder.next()).toBe('open')
+    await expect(openSqliteStore({ dataDir })).rejects.toThrow(DataDirectoryInUseError)
+    await expect(openSqliteStore({ dataDir })).rejects.toThrow(dataDir)
+    await holder.kill()
+    await (await openSqliteStore({ dataDir })).close()
+  })
+
+  it('still refuses other processes after this one tried to open the directory twice', async () => {
+    const store = await openSqliteStore({ dataDir })
+    await expect(openSqliteStore({ dataDir })).rejects.toThrow(DataDirectoryInUseError)
+    expect(await start(1).next()).toMatch(/^refused DataDirectoryInUseError /)
+    await store.close()
+  })
+
+  it('has every acknowledged record after kill -9, whole, round after round', async () => {
+    for (let round = 0; round < stress.store_kills; round += 1) {
+      const writing = start(1 + (round % 3) * 7)
+      const untilCommits = 5 + 13 * (round % 7)
+      for (let commits = 0; commits < untilCommits; commits += 1) await writing.next()
+      await writing.kill()
+      const store = await openSqliteStore({ dataDir })
+      await expectWhole(store, writing.acknowledged)
+      await store.close()
+    }
+  })
+
+  it('refuses a commit when the disk is full, keeps reading, and writes again when there is room', async () => {
+    const writing = start(20, 'ulimit -S -f 4096; ')
+    expect(await writing.next()).toBe('open')
+    expect(await writing.nextOther()).toMatch(/^refused StoreUnavailableError /)
+    expect(await writing.nextOther()).toBe(`read ${writing.acknowledged + 1}`)
+    writing.child.stdin.write('try again, still full\n')
+    expect(await writing.nextOther()).toMatch(/^refused StoreUnavailableError /)
+    const whileFull = writing.acknowledged
+    expect(await writing.nextOther()).toBe(`read ${whileFull + 1}`)
+
+    execFileSync('prlimit', ['--pid', String(writing.child.pid), '--fsize=unlimited:unlimited'])
+    writing.child.stdin.write('try again, with room\n')
+    for (let commits = 0; commits < 20; commits += 1) expect(await writing.next()).toMatch(/^acknowledged /)
+    expect(writing.acknowledged).toBe(whileFull + 20 * 20)
+    await writing.kill()
+    const store = await openSqliteStore({ dataDir })
+    await expectWhole(store, writing.acknowledged)
+    await store.close()
+  })
+})
