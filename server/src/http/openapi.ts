@@ -6,6 +6,27 @@ import type { Route } from './route.js'
 /** Problems that every endpoint under /v1 can answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['unauthorized', 'not_found', 'rate_limited', 'internal_error']
 
+const ON_EVERY_ANSWER = {
+  'X-Request-Id': z.string().meta({ description: 'Quote it to the operator.' }),
+}
+const ON_REPLAYS = {
+  'Idempotent-Replayed': z
+    .literal('true')
+    .optional()
+    .meta({ description: 'Given when an earlier call with the same Idempotency-Key had done this already.' }),
+}
+const RETRY_AFTER = {
+  'Retry-After': z
+    .string()
+    .regex(/^[1-9][0-9]*$/)
+    .meta({ description: 'Whole seconds to wait.' }),
+}
+const ON_PROBLEMS: { readonly [status: number]: Readonly<Record<string, z.ZodType>> } = {
+  401: { 'WWW-Authenticate': z.literal('Bearer') },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+}
+
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
 export function openApiDocument(routes: readonly Route[]): object {
   const paths: ZodOpenApiPathsObject = {}
@@ -57,12 +78,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     responses: {
       [String(answer.status)]: {
         description: answer.description,
-        headers: z.object({
-          'X-Request-Id': z.string(),
-          ...Object.fromEntries(
-            Object.entries(answer.headers ?? {}).map(([name, description]) => [name, z.string().meta({ description })]),
-          ),
-        }),
+        headers: z.object({ ...ON_EVERY_ANSWER, ...answer.headers, ...(route.replay && ON_REPLAYS) }),
         ...(answer.schema && { content: { 'application/json': { schema: answer.schema } } }),
       },
       ...problemsOf(route),
@@ -89,6 +105,7 @@ function problemsOf(route: Route) {
       String(status),
       {
         description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join(' '),
+        headers: z.object({ ...ON_EVERY_ANSWER, ...ON_PROBLEMS[status] }),
         content: { 'application/problem+json': { schema: ProblemSchema } },
       },
     ]),

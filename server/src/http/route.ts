@@ -40,7 +40,8 @@ export interface RouteAnswer {
   readonly status: number
   readonly description: string
   readonly schema?: z.ZodType
-  readonly headers?: Readonly<Record<string, string>>
+  /** Optional where a replay has none. */
+  readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>
 }
 
 export interface Route {

@@ -53,7 +53,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       scopes: { all: ['agents:read'] },
       query: z.strictObject(pageQuery),
       answer: { status: 200, description: 'A page of agents.', schema: pageOf(AgentSchema) },
-      problems: ['invalid_cursor'],
+      problems: ['invalid_cursor', 'store_unavailable'],
       handle: (call) => replyPage(deps.cursors, '/v1/agents', call, (page) => listAgents(deps, call.caller, page)),
     }),
     route({
@@ -63,7 +63,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       summary: 'Read an agent.',
       scopes: { all: ['agents:read'] },
       answer: { status: 200, description: 'The agent.', schema: AgentSchema },
-      problems: ['not_found'],
+      problems: ['not_found', 'store_unavailable'],
       handle: async ({ caller, params }) => ({ status: 200, body: await getAgent(deps, caller, params.id as string) }),
     }),
     route({

@@ -23,7 +23,7 @@ export function auditRoutes(deps: { readonly store: Store; readonly cursors: Cur
         to: TimestampSchema.optional().meta({ description: 'Exclusive.' }),
       }),
       answer: { status: 200, description: 'A page of entries.', schema: pageOf(AuditEntrySchema) },
-      problems: ['invalid_cursor'],
+      problems: ['invalid_cursor', 'store_unavailable'],
       handle: (call) => {
         const { limit, cursor, decision_id, ...filter } = call.query
         return replyPage(deps.cursors, '/v1/audit', call, (page) =>

@@ -42,7 +42,12 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         status: 200,
         description: 'The decision, durable before it is answered. A deny is a decision too.',
         schema: DecisionSchema,
-        headers: { 'Server-Timing': 'Milliseconds of auth, eval, reserve, sign and store.' },
+        headers: {
+          'Server-Timing': z
+            .string()
+            .optional()
+            .meta({ description: 'Milliseconds of auth, eval, reserve, sign and store; not on a replay.' }),
+        },
       },
       problems: ['agent_not_allowed', 'already_claimed', 'store_unavailable'],
       replay: {
@@ -81,7 +86,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         description: 'A page of decisions, without permits.',
         schema: pageOf(DecisionDetailSchema),
       },
-      problems: ['invalid_cursor'],
+      problems: ['invalid_cursor', 'store_unavailable'],
       handle: (call) => {
         const { limit, cursor, ...filter } = call.query
         return replyPage(deps.cursors, '/v1/decisions', call, (page) =>
@@ -100,7 +105,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         description: 'The decision; with its permit for the key that asked, while it may proceed.',
         schema: DecisionDetailSchema,
       },
-      problems: ['not_found'],
+      problems: ['not_found', 'store_unavailable'],
       handle: async ({ caller, params }) => ({
         status: 200,
         body: await getDecision(deps, caller, params.id as string),
@@ -113,7 +118,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       summary: 'Explain a decision by what held when it was made.',
       scopes: { all: ['decisions:read', 'policies:read'] },
       answer: { status: 200, description: 'Every policy and rule considered.', schema: DecisionExplanationSchema },
-      problems: ['not_found'],
+      problems: ['not_found', 'store_unavailable'],
       handle: async ({ caller, params }) => ({
         status: 200,
         body: await explainDecision(deps, caller, params.id as string),

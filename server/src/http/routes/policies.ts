@@ -27,7 +27,7 @@ import { type Route, route } from '../route.js'
 export type PolicyRouteDeps = WritePolicyDeps &
   SimulateDeps & { readonly ids: Ids; readonly store: Store; readonly cursors: Cursors }
 
-const ETAG = { ETag: 'The revision, quoted.' }
+const ETAG = { ETag: z.string().meta({ description: 'The revision, quoted.' }) }
 
 const policyBody = {
   schema: PolicyDocumentSchema,
@@ -58,7 +58,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:read'] },
       query: z.strictObject(pageQuery),
       answer: { status: 200, description: 'A page of policies.', schema: pageOf(PolicySchema) },
-      problems: ['invalid_cursor'],
+      problems: ['invalid_cursor', 'store_unavailable'],
       handle: (call) => replyPage(deps.cursors, '/v1/policies', call, (page) => listPolicies(deps, page)),
     }),
     route({
@@ -116,7 +116,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:read'] },
       query: z.strictObject(pageQuery),
       answer: { status: 200, description: 'A page of revisions.', schema: pageOf(PolicySchema) },
-      problems: ['invalid_cursor', 'not_found'],
+      problems: ['invalid_cursor', 'not_found', 'store_unavailable'],
       handle: (call) =>
         replyPage(deps.cursors, '/v1/policies/{id}/revisions', call, (page) =>
           listPolicyRevisions(deps, call.params.id as string, page),
