@@ -1,12 +1,6 @@
 import type { Budget, PolicyDocument, Warning } from '@countersign/contract'
-import { compilePattern, patternsOverlap } from '../pattern.js'
+import { compilePattern, type Pattern, patternsOverlap } from '../pattern.js'
 import { type RuleScope, scopesOf, scopesOverlap } from './linted-rule.js'
-
-/** A policy and what those of its rules that can decide are about. */
-interface ScopedPolicy {
-  readonly policy: PolicyDocument
-  readonly rules: readonly RuleScope[]
-}
 
 /** A budget is spent by an allow rule, or by a review rule once approved, on an action that it counts. */
 export function checkSpendable(policy: PolicyDocument, rules: readonly RuleScope[]): Warning[] {
@@ -14,6 +8,13 @@ export function checkSpendable(policy: PolicyDocument, rules: readonly RuleScope
   const message =
     'No rule of this policy can spend its budget: none that can decide allows or reviews an action that it counts.'
   return [{ code: 'budget_never_spent', pointer: '/budget', message }]
+}
+
+/** A policy with its patterns: what its rules that can decide are about, and for which agents. */
+interface ScopedPolicy {
+  readonly policy: PolicyDocument
+  readonly agents: readonly Pattern[]
+  readonly rules: readonly RuleScope[]
 }
 
 /**
@@ -26,35 +27,39 @@ export function checkPassedBudgets(
   others: Iterable<PolicyDocument>,
 ): Warning[] {
   if (!isEnforced(policy)) return []
+  const mine: ScopedPolicy = { policy, agents: agentsOf(policy), rules }
   const warnings = new Map<string, Warning>()
   for (const other of others) {
-    if (!isEnforced(other) || priorityOf(other) === priorityOf(policy)) continue
-    const isAbove = priorityOf(policy) > priorityOf(other)
-    if ((isAbove ? other : policy).budget === undefined || !agentsOverlap(policy, other)) continue
-    const mine = { policy, rules }
-    const theirs = { policy: other, rules: scopesOf(other) }
-    const passing = isAbove ? passingRule(mine, theirs) : passingRule(theirs, mine)
-    if (passing === undefined) continue
-    const pointer = isAbove ? passing.pointer : '/budget'
-    if (warnings.has(pointer)) continue
-    const message = isAbove
-      ? `Rule ${passing.index} allows what then passes by the budget of ${quote(other)}, which has a lower priority.`
-      : `Rule ${passing.index} of ${quote(other)}, which has a higher priority, allows what then passes by this budget.`
-    warnings.set(pointer, { code: 'allow_passes_budget', pointer, message })
+    const warning = isEnforced(other) ? passedBetween(mine, other, warnings) : null
+    if (warning !== null) warnings.set(warning.pointer, warning)
   }
   return [...warnings.values()]
 }
 
+/** The warning that one other policy gives rise to, at a place that has none yet. */
+function passedBetween(mine: ScopedPolicy, other: PolicyDocument, known: ReadonlyMap<string, Warning>): Warning | null {
+  const code = 'allow_passes_budget'
+  if (priorityOf(mine.policy) > priorityOf(other)) {
+    const open = mine.rules.filter(({ rule, pointer }) => rule.effect === 'allow' && !known.has(pointer))
+    const passing = other.budget && passingRule({ ...mine, rules: open }, scoped(other), other.budget)
+    if (passing === undefined) return null
+    const message = `Rule ${passing.index} allows what then passes by the budget of ${quote(other)}, which has a lower priority.`
+    return { code, pointer: passing.pointer, message }
+  }
+  const { budget } = mine.policy
+  if (priorityOf(mine.policy) === priorityOf(other) || budget === undefined || known.has('/budget')) return null
+  const passing = passingRule(scoped(other), mine, budget)
+  if (passing === undefined) return null
+  const message = `Rule ${passing.index} of ${quote(other)}, which has a higher priority, allows what then passes by this budget.`
+  return { code, pointer: '/budget', message }
+}
+
 /** The first allow rule of the upper policy for something that the budget of the lower one counts. */
-function passingRule(upper: ScopedPolicy, lower: ScopedPolicy): RuleScope | undefined {
-  if (lower.policy.budget === undefined) return undefined
-  const spending = spendingRules(lower.policy.budget, lower.rules)
-  return upper.rules.find(
-    (allow) =>
-      allow.rule.effect === 'allow' &&
-      isCounted(lower.policy.budget as Budget, allow) &&
-      spending.some((rule) => scopesOverlap(allow, rule)),
-  )
+function passingRule(upper: ScopedPolicy, lower: ScopedPolicy, budget: Budget): RuleScope | undefined {
+  const allows = upper.rules.filter((scope) => scope.rule.effect === 'allow' && isCounted(budget, scope))
+  if (allows.length === 0 || !agentsOverlap(upper, lower)) return undefined
+  const spending = spendingRules(budget, lower.rules)
+  return allows.find((allow) => spending.some((rule) => scopesOverlap(allow, rule)))
 }
 
 function spendingRules(budget: Budget, rules: readonly RuleScope[]): RuleScope[] {
@@ -67,9 +72,16 @@ function isCounted({ actions = ['*'] }: Budget, { action }: RuleScope): boolean 
   return actions.some((counted) => patternsOverlap(compilePattern(counted), action))
 }
 
-function agentsOverlap({ agents: some = ['*'] }: PolicyDocument, { agents: others = ['*'] }: PolicyDocument): boolean {
-  const patterns = others.map(compilePattern)
-  return some.map(compilePattern).some((one) => patterns.some((other) => patternsOverlap(one, other)))
+function scoped(policy: PolicyDocument): ScopedPolicy {
+  return { policy, agents: agentsOf(policy), rules: scopesOf(policy) }
+}
+
+function agentsOf({ agents = ['*'] }: PolicyDocument): Pattern[] {
+  return agents.map(compilePattern)
+}
+
+function agentsOverlap({ agents }: ScopedPolicy, { agents: others }: ScopedPolicy): boolean {
+  return agents.some((one) => others.some((other) => patternsOverlap(one, other)))
 }
 
 function isEnforced({ enabled = true, mode = 'enforce' }: PolicyDocument): boolean {

@@ -1,4 +1,4 @@
-import type { Json, Scalar, Warning } from '@countersign/contract'
+import type { Json, Operator, Scalar, Warning } from '@countersign/contract'
 import { compareSides, isScalar } from '../condition-test.js'
 import { TRUE } from '../truth.js'
 import type { Conjunction, Leaf } from './leaf.js'
@@ -14,7 +14,10 @@ export function checkContradictions(rules: readonly LintedRule[]): Warning[] {
 function contradictionsIn(index: number, { leaves }: Conjunction): Warning[] {
   const byPath = new Map<string, Leaf[]>()
   for (const leaf of leaves) {
-    if (leaf.test.ref === null) byPath.set(leaf.path, [...(byPath.get(leaf.path) ?? []), leaf])
+    if (leaf.test.ref !== null) continue
+    const together = byPath.get(leaf.path)
+    if (together === undefined) byPath.set(leaf.path, [leaf])
+    else together.push(leaf)
   }
   return [...byPath]
     .filter(([, together]) => !canHoldTogether(together))
@@ -62,14 +65,27 @@ function typesFor({ operator, operand }: Leaf): string[] {
 
 /** Whether the greatest lower bound lies below the least upper bound; of one type, that has been checked. */
 function boundsLeaveRoom(leaves: readonly Leaf[]): boolean {
-  const lower = leaves.filter(({ operator }) => operator === '$gt' || operator === '$gte')
-  const upper = leaves.filter(({ operator }) => operator === '$lt' || operator === '$lte')
-  return lower.every((low) => upper.every((high) => isRoomBetween(low, high)))
-}
-
-function isRoomBetween(low: Leaf, high: Leaf): boolean {
+  const low = tightest(leaves, '$gt', '$gte', (one, other) => one > other)
+  const high = tightest(leaves, '$lt', '$lte', (one, other) => one < other)
+  if (low === null || high === null) return true
   const [from, to] = [low.operand as Scalar, high.operand as Scalar]
   return from < to || (from === to && low.operator === '$gte' && high.operator === '$lte')
+}
+
+/** Of the bounds in one direction the one that leaves least; at the same value the strict one. */
+function tightest(
+  leaves: readonly Leaf[],
+  strict: Operator,
+  open: Operator,
+  isTighter: (one: Scalar, other: Scalar) => boolean,
+): Leaf | null {
+  let found: Leaf | null = null
+  for (const leaf of leaves) {
+    if (leaf.operator !== strict && leaf.operator !== open) continue
+    const [one, other] = [leaf.operand as Scalar, found?.operand as Scalar]
+    if (found === null || isTighter(one, other) || (one === other && leaf.operator === strict)) found = leaf
+  }
+  return found
 }
 
 function show({ operator, operand }: Leaf): string {

@@ -10,14 +10,14 @@ import { checkLogAboveDeny } from './log-above-deny.js'
 import { checkReach } from './reach.js'
 
 /** Comparing each rule with each grows with the square of their number: rules beyond these are not compared. */
-const COMPARED_RULES = 500
+const COMPARED_RULES = 200
 /** Warnings are stored with the policy. */
 const MAXIMUM_WARNINGS = 100
 
 /**
  * What is likely not meant in a validated policy; empty when nothing is. A warning never keeps a policy from being stored.
  *
- * `others` are the stored policies apart from this one; they matter only to budgets that are passed by. The first 500
+ * `others` are the stored policies apart from this one; they matter only to budgets that are passed by. The first 200
  * rules are compared with one another, and at most 100 warnings are given, in the order of the checks.
  *
  * Source: docs/concepts/policies.md "Warnings".
