@@ -169,7 +169,10 @@ async function expectSample(store: Store): Promise<void> {
   expect((await store.listDecisions(byResource, WHOLE)).items.map(({ decision }) => decision)).toStrictEqual([WAITING])
   expect(await store.loadPolicies()).toStrictEqual({ policy_set: 4, policies: [REFUNDS_LATER] })
   expect(await store.loadPoliciesOfSet(1)).toStrictEqual([REFUNDS])
-  expect(await store.loadAgents()).toStrictEqual([SUSPENDED, REGISTERED])
+  expect([...(await store.loadAgents())].sort((one, other) => (one.id < other.id ? -1 : 1))).toStrictEqual([
+    SUSPENDED,
+    REGISTERED,
+  ])
   expect((await store.findAgent(DENIED.agent_id))?.sightings.last_seen).toBe(DENIED.evaluated_at)
   expect(await store.loadKeys()).toStrictEqual([KEY])
   expect(await store.loadKeyUses()).toEqual(KEY_USES)

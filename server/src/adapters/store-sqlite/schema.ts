@@ -63,6 +63,8 @@ const MIGRATIONS: readonly string[] = [
     WHERE status NOT IN ('authorized', 'denied', 'expired');
   CREATE INDEX decisions_awaiting_review ON decisions (expires_ms) WHERE status = 'awaiting_review';
 
+  CREATE INDEX agents_held ON agents (id) WHERE is_held = 1;
+
   CREATE INDEX audit_entries_by_agent ON audit_entries (agent_id, at_ms, id) WHERE agent_id IS NOT NULL;
   CREATE INDEX audit_entries_by_type ON audit_entries (type, at_ms, id);
   `,

@@ -41,7 +41,7 @@ export function markSeen(db: Connection, { agent_id, evaluated_at }: StoredDecis
 }
 
 export function loadAgents(db: Connection): readonly StoredAgent[] {
-  return db.all(`${READ} WHERE is_held = 1 ORDER BY agents.id`).map((row) => agentOf(row).agent)
+  return db.all(`${READ} WHERE is_held = 1`).map((row) => agentOf(row).agent)
 }
 
 export function findAgent(db: Connection, id: string): AgentWithSightings | null {

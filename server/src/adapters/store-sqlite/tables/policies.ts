@@ -5,6 +5,8 @@ import type { Connection, Row } from '../driver.js'
 /** `until_set` of a revision that counts still. */
 const OPEN = Number.MAX_SAFE_INTEGER
 
+const AFTER_EVERY_ID = '\u{10ffff}'
+
 /**
  * A revision counts from its own set until the set of what replaced or deleted it. A deletion closes the last revision
  * and is none of its own.
@@ -34,14 +36,14 @@ export function writePolicy(db: Connection, policy: StoredPolicy, expectedVersio
 
 export function loadPolicies(db: Connection): { policy_set: number; policies: readonly StoredPolicy[] } {
   return db.snapshot(() => {
-    const rows = db.all(`SELECT document FROM policies WHERE until_set = ${OPEN} ORDER BY id`)
+    const rows = db.all(`SELECT document FROM policies WHERE until_set = ${OPEN}`)
     return { policy_set: readPolicySet(db), policies: rows.map(policyOf) }
   })
 }
 
 export function loadPoliciesOfSet(db: Connection, policySet: number): readonly StoredPolicy[] {
   const rows = db.all(
-    'SELECT document FROM policies INDEXED BY policies_by_set WHERE until_set > ? AND from_set <= ? ORDER BY id',
+    'SELECT document FROM policies INDEXED BY policies_by_set WHERE until_set > ? AND from_set <= ?',
     policySet,
     policySet,
   )
@@ -50,8 +52,9 @@ export function loadPoliciesOfSet(db: Connection, policySet: number): readonly S
 
 export function listPolicies(db: Connection, { limit, after }: PageRequest): Page<StoredPolicy> {
   const rows = db.all(
-    `SELECT id, document FROM policies WHERE until_set = ${OPEN} AND (?1 IS NULL OR id < ?1) ORDER BY id DESC LIMIT ?2`,
-    after,
+    `SELECT id, document FROM policies INDEXED BY policies_live_by_id
+     WHERE until_set = ${OPEN} AND id < ? ORDER BY id DESC LIMIT ?`,
+    after ?? AFTER_EVERY_ID,
     limit + 1,
   )
   const items = rows.slice(0, limit)
