@@ -55,9 +55,13 @@ export class Idempotency {
         ...call,
         idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
       })
-    if (known.fingerprint !== fingerprint) throw new DomainError('idempotency_key_reused')
-    const body = await (route.replay as NonNullable<Route['replay']>).present(call, known.subject)
-    return { status: known.status, headers: { 'Idempotent-Replayed': 'true' }, body }
+    const { present, assertAllowed } = route.replay as NonNullable<Route['replay']>
+    if (known.fingerprint !== fingerprint) {
+      await assertAllowed?.(call)
+      throw new DomainError('idempotency_key_reused')
+    }
+    const { headers, body } = await present(call, known.subject)
+    return { status: known.status, headers: { ...headers, 'Idempotent-Replayed': 'true' }, body }
   }
 }
 

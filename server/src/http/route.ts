@@ -33,8 +33,13 @@ export interface RouteReplay {
   /** Tells the same body from another one; the canonical JSON of the body where absent. */
   readonly fingerprint?: (body: unknown) => string
   /** The object that the first call answered, as it is now. */
-  readonly present: (call: Call, subject: string) => Promise<unknown>
+  readonly present: (call: Call, subject: string) => Promise<ReplayReply>
+  /** Refuses what is told before a reused idempotency key is: what is wrong with the body beyond its form, 403 and 404. */
+  readonly assertAllowed?: (call: Call) => unknown
 }
+
+/** An answer whose status is that of the first call. */
+export type ReplayReply = Omit<Reply, 'status'>
 
 export interface RouteAnswer {
   readonly status: number
@@ -68,7 +73,8 @@ interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
   readonly query?: Query
   readonly replay?: {
     readonly fingerprint?: (body: z.output<Body>) => string
-    readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<unknown>
+    readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<ReplayReply>
+    readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
   }
   readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Reply>
 }

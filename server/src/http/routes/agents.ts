@@ -28,7 +28,7 @@ export type AgentRouteDeps = ChangeAgentDeps & { readonly store: Store; readonly
 const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
 
 export function agentRoutes(deps: AgentRouteDeps): Route[] {
-  const replay = { present: (_call: Call, id: string) => replayAgent(deps, id) }
+  const replay = { present: async (_call: Call, id: string) => ({ body: await replayAgent(deps, id) }) }
   return [
     route({
       method: 'POST',

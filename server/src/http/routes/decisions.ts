@@ -16,6 +16,7 @@ import {
 } from '@countersign/contract'
 import { requestHash } from '@countersign/permit'
 import { z } from 'zod'
+import { assertMaySpeakFor } from '../../caller.js'
 import type { Store } from '../../ports/store.js'
 import { type DecideDeps, decide } from '../../use-cases/decisions/decide.js'
 import { explainDecision } from '../../use-cases/decisions/explain.js'
@@ -52,7 +53,10 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       problems: ['agent_not_allowed', 'already_claimed', 'store_unavailable'],
       replay: {
         fingerprint: requestHash,
-        present: (call, subject) => replayDecision(deps, call.caller, subject, call.body.holder ?? null),
+        present: async ({ caller, body }, id) => ({
+          body: await replayDecision(deps, caller, id, body.holder ?? null),
+        }),
+        assertAllowed: ({ caller, body }) => assertMaySpeakFor(caller, body.agent_id),
       },
       handle: async ({ caller, body, requestId, idempotency }) => {
         const request: DecisionRequest = body

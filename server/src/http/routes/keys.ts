@@ -1,20 +1,24 @@
 import { KeyCreateSchema, KeyRotateSchema, KeySchema, KeyWithSecretSchema, LIMITS, pageOf } from '@countersign/contract'
 import { z } from 'zod'
 import { generateKeyText, secretOf } from '../../api-key-text.js'
-import { type CreateKeyDeps, createKey } from '../../use-cases/keys/create.js'
+import { assertCreatable, type CreateKeyDeps, createKey } from '../../use-cases/keys/create.js'
 import { getKey } from '../../use-cases/keys/get.js'
 import { listKeys } from '../../use-cases/keys/list.js'
 import { revokeKey } from '../../use-cases/keys/revoke.js'
-import { rotateKey } from '../../use-cases/keys/rotate.js'
+import { assertRotatable, rotateKey } from '../../use-cases/keys/rotate.js'
 import type { Cursors } from '../cursor.js'
 import { pageQuery, replyPage } from '../pages.js'
-import { type Route, route } from '../route.js'
+import { type Call, type Route, route } from '../route.js'
 
 export type KeyRouteDeps = CreateKeyDeps & { readonly cursors: Cursors }
 
 const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
 
+/** The text is in the first answer only: a replay shows the key without it. */
+const KeyOnceWithSecretSchema = z.union([KeyWithSecretSchema, KeySchema])
+
 export function keyRoutes(deps: KeyRouteDeps): Route[] {
+  const present = async (_call: Call, id: string) => ({ body: getKey(deps, id) })
   return [
     route({
       method: 'POST',
@@ -23,10 +27,13 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       summary: 'Make an API key. Its text is shown in this answer only.',
       scopes: { all: ['keys:write'] },
       body: { schema: KeyCreateSchema, ...size },
-      answer: { status: 201, description: 'The key with its text.', schema: KeyWithSecretSchema },
+      answer: {
+        status: 201,
+        description: 'The key with its text; a replay has no text.',
+        schema: KeyOnceWithSecretSchema,
+      },
       problems: ['key_too_wide', 'store_unavailable'],
-      // The text is in the first answer only: a replay shows the key without it.
-      replay: { present: async (_call, id) => getKey(deps, id) },
+      replay: { present, assertAllowed: ({ caller, body }) => assertCreatable(deps, caller, body) },
       handle: async ({ caller, body, idempotency }) => {
         const text = generateKeyText()
         const key = await createKey(deps, caller, body, secretOf(text), idempotency)
@@ -71,10 +78,13 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       summary: 'Give a key a new text. The old one lives on for the grace.',
       scopes: { all: ['keys:write'] },
       body: { schema: KeyRotateSchema, ...size, mayBeEmpty: true },
-      answer: { status: 200, description: 'The key with its new text.', schema: KeyWithSecretSchema },
+      answer: {
+        status: 200,
+        description: 'The key with its new text; a replay has no text.',
+        schema: KeyOnceWithSecretSchema,
+      },
       problems: ['not_found', 'key_too_wide', 'store_unavailable'],
-      // The text is in the first answer only: a replay shows the key without it.
-      replay: { present: async (_call, id) => getKey(deps, id) },
+      replay: { present, assertAllowed: ({ caller, params }) => assertRotatable(deps, caller, params.id as string) },
       handle: async ({ caller, params, body, idempotency }) => {
         const text = generateKeyText()
         const grace = body.grace_seconds ?? LIMITS.rotateGraceSecondsDefault

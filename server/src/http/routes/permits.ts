@@ -2,7 +2,7 @@ import { DecisionSchema, LIMITS, RedeemSchema } from '@countersign/contract'
 import type { Store } from '../../ports/store.js'
 import { findVisible } from '../../use-cases/decisions/get.js'
 import { viewDecision } from '../../use-cases/decisions/view.js'
-import { type RedeemDeps, redeemPermit } from '../../use-cases/permits/redeem.js'
+import { findByPermit, type RedeemDeps, redeemPermit } from '../../use-cases/permits/redeem.js'
 import { type Route, route } from '../route.js'
 
 export function permitRoutes(deps: RedeemDeps & { readonly store: Store }): Route[] {
@@ -26,8 +26,9 @@ export function permitRoutes(deps: RedeemDeps & { readonly store: Store }): Rout
       replay: {
         present: async ({ caller }, id) => {
           const { decision } = await findVisible(deps.store, caller, id)
-          return viewDecision(decision, caller, deps.clock.now().toISOString())
+          return { body: viewDecision(decision, caller, deps.clock.now().toISOString()) }
         },
+        assertAllowed: ({ caller, body }) => findByPermit(deps, caller, body.permit_token),
       },
       handle: async ({ caller, body, idempotency }) => ({
         status: 200,

@@ -1,5 +1,6 @@
 import {
   LIMITS,
+  type Policy,
   PolicyDocumentSchema,
   PolicySchema,
   PolicyValidationSchema,
@@ -9,6 +10,7 @@ import {
 } from '@countersign/contract'
 import { z } from 'zod'
 import { invalid } from '../../domain-error.js'
+import type { StoredPolicy } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { Store } from '../../ports/store.js'
 import { createPolicy } from '../../use-cases/policies/create.js'
@@ -17,6 +19,7 @@ import { getPolicy } from '../../use-cases/policies/get.js'
 import { listPolicies, listPolicyRevisions } from '../../use-cases/policies/list.js'
 import { replacePolicy } from '../../use-cases/policies/replace.js'
 import { type SimulateDeps, simulate } from '../../use-cases/policies/simulate.js'
+import { assertSupported } from '../../use-cases/policies/unsupported.js'
 import { validatePolicy } from '../../use-cases/policies/validate.js'
 import { viewPolicy } from '../../use-cases/policies/view.js'
 import type { WritePolicyDeps } from '../../use-cases/policies/write.js'
@@ -46,9 +49,14 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: policyBody,
       answer: { status: 201, description: 'The policy.', schema: PolicySchema, headers: ETAG },
       problems: ['policy_name_taken', 'store_unavailable'],
-      replay: { present: async (_call, id) => latestRevision(deps.store, id) },
-      handle: async ({ caller, body, idempotency }) =>
-        withETag(201, await createPolicy(deps, caller, body, idempotency)),
+      replay: {
+        present: async (_call, id) => withETag(await latestRevision(deps.store, id)),
+        assertAllowed: ({ body }) => assertSupported(body),
+      },
+      handle: async ({ caller, body, idempotency }) => ({
+        status: 201,
+        ...withETag(await createPolicy(deps, caller, body, idempotency)),
+      }),
     }),
     route({
       method: 'GET',
@@ -81,7 +89,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:read'] },
       answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
       problems: ['not_found'],
-      handle: async ({ params }) => withETag(200, getPolicy(deps, params.id as string)),
+      handle: async ({ params }) => ({ status: 200, ...withETag(getPolicy(deps, params.id as string)) }),
     }),
     route({
       method: 'PUT',
@@ -92,8 +100,10 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: policyBody,
       answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
       problems: ['not_found', 'policy_name_taken', 'revision_mismatch', 'store_unavailable'],
-      handle: async ({ caller, params, body, ifMatch }) =>
-        withETag(200, await replacePolicy(deps, caller, params.id as string, body, revisionsOf(ifMatch))),
+      handle: async ({ caller, params, body, ifMatch }) => ({
+        status: 200,
+        ...withETag(await replacePolicy(deps, caller, params.id as string, body, revisionsOf(ifMatch))),
+      }),
     }),
     route({
       method: 'DELETE',
@@ -139,13 +149,14 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
   ]
 }
 
-async function latestRevision(store: Store, id: string): Promise<unknown> {
+/** The policy as it was last, also when it is deleted since. */
+async function latestRevision(store: Store, id: string): Promise<Policy> {
   const { items } = await store.listPolicyRevisions(id, { limit: 1, after: null })
-  return items[0] && viewPolicy(items[0])
+  return viewPolicy(items[0] as StoredPolicy)
 }
 
-function withETag(status: number, policy: { readonly revision: number }) {
-  return { status, headers: { ETag: `"${policy.revision}"` }, body: policy }
+function withETag(policy: Policy) {
+  return { headers: { ETag: `"${policy.revision}"` }, body: policy }
 }
 
 /**

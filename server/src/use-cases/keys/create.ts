@@ -19,20 +19,18 @@ export type CreateKeyDeps = WriteKeyDeps & { readonly ids: Ids }
 export function createKey(
   deps: CreateKeyDeps,
   caller: Caller | null,
-  { name, scopes, agents, expires_at }: KeyCreate,
+  request: KeyCreate,
   secret: KeySecret,
   idempotency: IdempotencyDraft | null,
 ): Promise<ApiKey> {
   return deps.changes.run(async () => {
     const now = deps.clock.now().toISOString()
-    const reach = { scopes: [...new Set(scopes)], agents: agents ?? null, expires_at: expires_at ?? null }
-    if (reach.expires_at !== null && reach.expires_at <= now)
-      throw invalid([{ pointer: '/expires_at', detail: 'has to be ahead' }])
-    if (caller !== null) assertNoWider(caller, reach)
+    assertCreatable(deps, caller, request)
+    const reach = reachOf(request)
     const key = {
       id: deps.ids.next('key'),
       version: 1,
-      name,
+      name: request.name,
       ...reach,
       created_at: now,
       created_by: caller?.key.id ?? null,
@@ -43,9 +41,21 @@ export function createKey(
       type: 'key.created',
       actor: key.created_by,
       at: now,
-      data: { name, ...reach },
+      data: { name: request.name, ...reach },
       idempotency: idempotency?.(key.id, 201, now) ?? null,
     })
     return viewKey(key, deps.keys)
   })
+}
+
+/** @throws DomainError validation_failed (expires_at is not ahead), key_too_wide */
+export function assertCreatable(deps: Pick<CreateKeyDeps, 'clock'>, caller: Caller | null, request: KeyCreate): void {
+  const reach = reachOf(request)
+  if (reach.expires_at !== null && reach.expires_at <= deps.clock.now().toISOString())
+    throw invalid([{ pointer: '/expires_at', detail: 'has to be ahead' }])
+  if (caller !== null) assertNoWider(caller, reach)
+}
+
+function reachOf({ scopes, agents, expires_at }: KeyCreate) {
+  return { scopes: [...new Set(scopes)], agents: agents ?? null, expires_at: expires_at ?? null }
 }

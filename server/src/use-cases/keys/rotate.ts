@@ -1,7 +1,7 @@
 import type { ApiKey } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { KeySecret } from '../../ports/documents.js'
+import type { KeySecret, StoredKey } from '../../ports/documents.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { findKey } from './get.js'
 import { viewKey } from './view.js'
@@ -22,9 +22,7 @@ export function rotateKey(
   idempotency: IdempotencyDraft | null,
 ): Promise<ApiKey> {
   return deps.changes.run(async () => {
-    const present = findKey(deps.keys, id)
-    if (present.revoked_at !== null) throw new DomainError('not_found', { detail: 'The key is revoked.' })
-    assertNoWider(caller, present)
+    const present = assertRotatable(deps, caller, id)
     const at = deps.clock.now()
     const now = at.toISOString()
     const graceEnd = new Date(at.getTime() + graceSeconds * 1000).toISOString()
@@ -45,6 +43,14 @@ export function rotateKey(
     })
     return viewKey(key, deps.keys)
   })
+}
+
+/** @throws DomainError not_found (unknown, or revoked: it cannot be brought back), key_too_wide */
+export function assertRotatable(deps: Pick<WriteKeyDeps, 'keys'>, caller: Caller, id: string): StoredKey {
+  const key = findKey(deps.keys, id)
+  if (key.revoked_at !== null) throw new DomainError('not_found', { detail: 'The key is revoked.' })
+  assertNoWider(caller, key)
+  return key
 }
 
 function earlier(end: string | null, other: string): string {

@@ -1,10 +1,11 @@
 import type { Decision } from '@countersign/contract'
-import { type Caller, maySpeakFor } from '../../caller.js'
+import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
-import { ConflictError, type Store } from '../../ports/store.js'
+import { ConflictError, type DecisionWithRequest, type Store } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 import type { Agents } from '../../state/agents.js'
+import { findVisible } from '../decisions/get.js'
 import { presentStatus } from '../decisions/status.js'
 import { viewDecision } from '../decisions/view.js'
 import type { IdempotencyDraft } from '../idempotency.js'
@@ -31,10 +32,8 @@ export async function redeemPermit(
   token: string,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const id = await deps.verifyPermit(token)
-  const found = await deps.store.findDecision(id)
-  if (found === null || !maySpeakFor(caller, found.decision.agent_id)) throw new DomainError('not_found')
-  const { decision } = found
+  const { decision } = await findByPermit(deps, caller, token)
+  const { id } = decision
   const now = deps.clock.now().toISOString()
   if (decision.redeemed !== null) throw new DomainError('permit_already_used')
   if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
@@ -65,4 +64,17 @@ export async function redeemPermit(
     throw error
   }
   return viewDecision(redeemed, caller, now)
+}
+
+/**
+ * The decision that a permit was made for.
+ *
+ * @throws DomainError permit_invalid, not_found
+ */
+export async function findByPermit(
+  deps: Pick<RedeemDeps, 'store' | 'verifyPermit'>,
+  caller: Caller,
+  token: string,
+): Promise<DecisionWithRequest> {
+  return findVisible(deps.store, caller, await deps.verifyPermit(token))
 }

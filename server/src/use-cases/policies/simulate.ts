@@ -1,11 +1,12 @@
 import type { DecisionRequest, SimulatedPolicy, SimulateResponse } from '@countersign/contract'
 import { compilePolicies, type EnginePolicy, type evaluate, explain } from '@countersign/engine'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
+import { invalid } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Agents } from '../../state/agents.js'
 import type { Policies } from '../../state/policies.js'
 import { factsOf, toEngineRequest } from '../decisions/facts.js'
-import { assertSupported } from './unsupported.js'
+import { unsupportedMembers } from './unsupported.js'
 
 export interface SimulateDeps {
   readonly clock: Clock
@@ -25,8 +26,9 @@ export function simulate(
   request: DecisionRequest,
   drafts: readonly SimulatedPolicy[] | undefined,
 ): SimulateResponse {
+  const errors = (drafts ?? []).flatMap((draft, index) => unsupportedMembers(draft, `/policies/${index}`))
+  if (errors.length > 0) throw invalid(errors)
   assertMaySpeakFor(caller, request.agent_id)
-  for (const draft of drafts ?? []) assertSupported(draft)
   const set = drafts === undefined ? deps.policies.set : compilePolicies(drafts.map(toDraft))
   const asked = toEngineRequest(request)
   const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())

@@ -1,11 +1,14 @@
 import type { FieldError, PolicyDocument } from '@countersign/contract'
 import { invalid } from '../../domain-error.js'
 
-/** Members that the contract knows and this server does not enforce yet. Refused, because ignoring a limit would widen the policy. */
-export function unsupportedMembers(document: PolicyDocument): FieldError[] {
+/**
+ * Members that the contract knows and this server does not enforce yet.
+ * Refused, because ignoring a limit would widen the policy. `at` points to the document.
+ */
+export function unsupportedMembers(document: PolicyDocument, at = ''): FieldError[] {
   if (document.budget === undefined) return []
   return [
-    { pointer: '/budget', detail: 'is not supported by this version of the server; nothing would hold the limit' },
+    { pointer: `${at}/budget`, detail: 'is not supported by this version of the server; nothing would hold the limit' },
   ]
 }
 
