@@ -39,11 +39,15 @@ function policy(at) {
 
 const policiesOf = (count) => Array.from({ length: count }, (_, at) => policy(at))
 
-/** Requests spread over all agents and actions; `seen` makes the agent and action of each one new. */
+/**
+ * Requests spread over all agents and actions. With `fresh` each has an agent and an action that were never seen before,
+ * for which a pattern of a policy for all agents is found and its conditions are tested.
+ */
 function requestsOf(count, fresh = null) {
   return Array.from({ length: REQUESTS }, (_, at) => {
     const owner = Math.floor((at * count) / REQUESTS)
-    const domain = owner % 50 === 0 ? `tool${owner}` : ['payment', 'payment', 'admin', 'email'][at % 4]
+    const isGlobal = fresh !== null || owner % 50 === 0
+    const domain = isGlobal ? `tool${owner - (owner % 50)}` : ['payment', 'payment', 'admin', 'email'][at % 4]
     const suffix = fresh === null ? '' : `-${fresh}-${at}`
     return {
       agent_id: `agent:${2 * owner + (at % 2)}${suffix}`,
@@ -136,7 +140,8 @@ console.table(
     'load ms': round(loadMs, 0),
     'known agent + action, ns': round(median(times.known), 0),
     'never seen before, ns': round(median(times.fresh), 0),
-    effects: JSON.stringify(effectsOf(set, requests)),
+    'effects, known': JSON.stringify(effectsOf(set, requests)),
+    'effects, never seen': JSON.stringify(effectsOf(set, requestsOf(count, 'effects'))),
   })),
 )
 const result = {

@@ -122,14 +122,9 @@ function isInOrder(operator: '$lt' | '$lte' | '$gt' | '$gte', order: -1 | 0 | 1 
 
 function isAmong(value: Json | undefined, operand: Json | undefined, items: ReadonlySet<Json> | null): Truth {
   if (!isScalar(value) || !Array.isArray(operand)) return UNKNOWN
-  if (operand.length === 0 || items?.has(value)) return truthOf(operand.length > 0)
-  let result: Truth = UNKNOWN
-  for (const item of operand) {
-    if (item === value) return TRUE
-    if (typeof item === typeof value) result = FALSE
-    if (result === FALSE && items !== null) return FALSE
-  }
-  return result
+  if (items === null ? operand.includes(value) : items.has(value)) return TRUE
+  const isComparable = operand.length === 0 || operand.some((item) => typeof item === typeof value)
+  return isComparable ? FALSE : UNKNOWN
 }
 
 function contains(value: Json | undefined, operand: Json | undefined): Truth {

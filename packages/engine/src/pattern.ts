@@ -19,6 +19,7 @@ export interface Pattern {
 /** One list for all patterns without pieces: there are many. */
 const NO_PIECES: readonly Piece[] = []
 
+/** Prepares a pattern to be matched many times. Any text is a pattern. */
 export function compilePattern(source: string): Pattern {
   const parts = source.split('*')
   const prefix = parts[0] as string

@@ -9,47 +9,52 @@ import { OPERATORS, randomPolicies } from './random-case.js'
 import { answerOf, loadSomehow, type Pair, randomPairs } from './random-pair.js'
 
 const LEAST_SHARE = 0.02
+const TIMEOUT_MS = 600_000
 
-it('agrees with the naive evaluator on every random pair, and the pairs reach everything', () => {
-  const counts = new Map<string, number>()
-  const count = (kind: string) => counts.set(kind, (counts.get(kind) ?? 0) + 1)
-  const random = seededRandom(SEED)
-  let set: PolicySet | null = null
-  let loaded: Pair['policies'] = []
-  for (const pair of randomPairs(random, stress.engine_pairs)) {
-    if (set === null || pair.policies !== loaded) set = loadSomehow(random, pair.policies)
-    loaded = pair.policies
-    const coverage = newCoverage()
-    const expected = evaluateNaively(pair.policies, pair.request, pair.facts, coverage)
-    const answer = answerOf(set, pair)
-    // Writing the pair down for a message takes longer than evaluating it.
-    if (!isDeepStrictEqual(answer, expected)) {
-      expect(answer, `SEED=${SEED} ${JSON.stringify(pair)}`).toEqual(expected)
+it(
+  'agrees with the naive evaluator on every random pair, and the pairs reach everything',
+  () => {
+    const counts = new Map<string, number>()
+    const count = (kind: string) => counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    const random = seededRandom(SEED)
+    let set: PolicySet | null = null
+    let loaded: Pair['policies'] = []
+    for (const pair of randomPairs(random, stress.engine_pairs)) {
+      if (set === null || pair.policies !== loaded) set = loadSomehow(random, pair.policies)
+      loaded = pair.policies
+      const coverage = newCoverage()
+      const expected = evaluateNaively(pair.policies, pair.request, pair.facts, coverage)
+      const answer = answerOf(set, pair)
+      // Writing the pair down for a message takes longer than evaluating it.
+      if (!isDeepStrictEqual(answer, expected)) {
+        expect(answer, `SEED=${SEED} ${JSON.stringify(pair)}`).toEqual(expected)
+      }
+      count(`effect ${expected.effect}`)
+      count(`reason ${expected.reason_code}`)
+      for (const operator of coverage.operators) count(`operator ${operator}`)
+      if (coverage.unknownOperators > 0) count('an operator is unknown')
+      if (coverage.unknownRules > 0) count('a rule is unknown')
+      if (coverage.isTie) count('a tie at equal priority')
+      if (expected.shadow.length > 0) count('a shadow policy matches')
     }
-    count(`effect ${expected.effect}`)
-    count(`reason ${expected.reason_code}`)
-    for (const operator of coverage.operators) count(`operator ${operator}`)
-    if (coverage.unknownOperators > 0) count('an operator is unknown')
-    if (coverage.unknownRules > 0) count('a rule is unknown')
-    if (coverage.isTie) count('a tie at equal priority')
-    if (expected.shadow.length > 0) count('a shadow policy matches')
-  }
-  const shares = [...counts].map(([kind, times]) => ({ kind, share: times / stress.engine_pairs }))
-  shares.sort((one, other) => (one.kind < other.kind ? -1 : 1))
-  const lines = shares.map(({ kind, share }) => `${(share * 100).toFixed(1).padStart(6)} %  ${kind}`)
-  console.log(`${stress.engine_pairs} pairs, SEED=${SEED}\n${lines.join('\n')}`)
-  for (const kind of [
-    ...EFFECTS.map((effect) => `effect ${effect}`),
-    ...OPERATORS.map((operator) => `operator ${operator}`),
-    'reason condition_indeterminate',
-    'an operator is unknown',
-    'a rule is unknown',
-    'a tie at equal priority',
-    'a shadow policy matches',
-  ]) {
-    expect((counts.get(kind) ?? 0) / stress.engine_pairs, `${kind}, SEED=${SEED}`).toBeGreaterThanOrEqual(LEAST_SHARE)
-  }
-})
+    const shares = [...counts].map(([kind, times]) => ({ kind, share: times / stress.engine_pairs }))
+    shares.sort((one, other) => (one.kind < other.kind ? -1 : 1))
+    const lines = shares.map(({ kind, share }) => `${(share * 100).toFixed(1).padStart(6)} %  ${kind}`)
+    console.log(`${stress.engine_pairs} pairs, SEED=${SEED}\n${lines.join('\n')}`)
+    for (const kind of [
+      ...EFFECTS.map((effect) => `effect ${effect}`),
+      ...OPERATORS.map((operator) => `operator ${operator}`),
+      'reason condition_indeterminate',
+      'an operator is unknown',
+      'a rule is unknown',
+      'a tie at equal priority',
+      'a shadow policy matches',
+    ]) {
+      expect((counts.get(kind) ?? 0) / stress.engine_pairs, `${kind}, SEED=${SEED}`).toBeGreaterThanOrEqual(LEAST_SHARE)
+    }
+  },
+  TIMEOUT_MS,
+)
 
 it('makes random policies that the contract accepts', () => {
   const random = seededRandom(SEED)

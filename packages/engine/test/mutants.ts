@@ -100,8 +100,8 @@ export const MUTANTS: readonly Mutant[] = [
   engine(
     'condition-test.js',
     '$in counts items of another type',
-    'if (typeof item === typeof value)\n            result = FALSE;',
-    'result = FALSE;',
+    'operand.some((item) => typeof item === typeof value)',
+    'true',
   ),
   engine(
     'condition-test.js',

@@ -97,7 +97,7 @@ function randomPattern(random: Random, texts: readonly string[]): string {
   return pattern
 }
 
-export function randomConditions(random: Random, depth: number): Conditions {
+function randomConditions(random: Random, depth: number): Conditions {
   const members = listOf(random, 1, 2, (): [string, Conditions[string]] => {
     if (depth < 3 && chance(random, 25)) return randomGroup(random, depth + 1)
     return randomComparison(random)
