@@ -3,7 +3,7 @@
 set -euo pipefail
 
 missing=()
-for pair in strace:strace curl:curl git:git script:bsdutils prlimit:util-linux; do
+for pair in strace:strace curl:curl git:git script:bsdutils chromium:chromium prlimit:util-linux; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
 if [ ${#missing[@]} -eq 0 ]; then

@@ -4,6 +4,7 @@ import { evaluate } from '@countersign/engine'
 import { bootstrapKeyPath, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
 import { openKeyring } from './adapters/keyring/keyring.js'
 import { type KeyOrder, watchInbox } from './adapters/operator-inbox.js'
+import { prometheusMetrics } from './adapters/prometheus-metrics.js'
 import { openSqliteStore } from './adapters/store-sqlite/open.js'
 import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
@@ -24,6 +25,7 @@ import { policyRoutes } from './http/routes/policies.js'
 import type { Clock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Log } from './ports/log.js'
+import type { Metrics } from './ports/metrics.js'
 import type { SigningKeyChange } from './ports/signer.js'
 import type { Store } from './ports/store.js'
 import { RecordWriter } from './record-writer.js'
@@ -84,7 +86,9 @@ export async function compose(config: Config, parts: Parts): Promise<Composed> {
 async function composeOn(store: Store, config: Config, parts: Parts & { readonly ids: Ids }): Promise<Composed> {
   const { clock, log, ids } = parts
   const now = clock.now().toISOString()
-  const writer = new RecordWriter(store, ids, STORE_DEADLINE_MS)
+  const metrics = prometheusMetrics()
+  const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
+  metrics.watchWaitingRecords(() => writer.waitingRecords)
   const { keyring: signer, changes: firstSigningKeys } = await openKeyring({ dataDir: config.dataDir, clock })
   await recordSigningKeyChanges({ writer }, firstSigningKeys)
 
@@ -111,6 +115,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     clock,
     ids,
     log,
+    metrics,
     store,
     writer,
     signer,
@@ -143,8 +148,13 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
   let isServing = true
   const handler = expressApp(api, routes, {
     isServing: () => isServing,
-    mountOpenPages: (app) =>
-      openPages(app, { log, signer, store, isServing: () => isServing, openApi: openApiDocument(routes) }),
+    metrics,
+    openPages: openPages({
+      ...deps,
+      metricsToken: config.metricsToken,
+      isServing: () => isServing,
+      openApi: openApiDocument(routes),
+    }),
   })
 
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
@@ -189,6 +199,21 @@ async function firstKey(
     deps.log.warn({}, 'COUNTERSIGN_BOOTSTRAP_KEY is ignored: the store has keys already')
   const text = await bootstrapKey(deps, config.bootstrapKey, (made) => writeBootstrapKey(config.dataDir, made))
   return text === null ? null : { text, path: bootstrapKeyPath(config.dataDir) }
+}
+
+/** The store with each commit measured, whether it succeeds or not. */
+function measured(store: Store, metrics: Metrics): Pick<Store, 'openLog' | 'commit'> {
+  return {
+    openLog: () => store.openLog(),
+    async commit(records) {
+      const started = performance.now()
+      try {
+        return await store.commit(records)
+      } finally {
+        metrics.committed(performance.now() - started)
+      }
+    },
+  }
 }
 
 /** Runs a task again and again until it is stopped; a run that fails is told, and the next one tries anew. */

@@ -69,10 +69,15 @@ export class RecordWriter {
 
   /** @param deadlineMs how long a caller waits for durability before it is told that the store is unavailable. */
   constructor(
-    private readonly store: Store,
+    private readonly store: Pick<Store, 'openLog' | 'commit'>,
     private readonly ids: Ids,
     private readonly deadlineMs: number,
   ) {}
+
+  /** How many records wait for the write under way to end. */
+  get waitingRecords(): number {
+    return this.waiting.length
+  }
 
   /**
    * Resolves once the record is durable and `beside` (work that only needs the record's place in the log, such as

@@ -74,6 +74,11 @@ export class Api {
     })
   }
 
+  /** Answers a request that needs no key. Never throws. */
+  async answerOpen(headers: IncomingHttpHeaders, answer: () => Reply | Promise<Reply>): Promise<Reply> {
+    return this.guarded(headers, async () => answer())
+  }
+
   /** The answer to a request outside the API that fails. */
   problem(headers: IncomingHttpHeaders, error: unknown): Reply {
     const requestId = requestIdOf(headers['x-request-id'], this.deps.ids)

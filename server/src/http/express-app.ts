@@ -2,14 +2,17 @@
 import express, { type Express, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import { DomainError } from '../domain-error.js'
+import type { Metrics } from '../ports/metrics.js'
 import type { Api } from './api.js'
 import type { BodySource } from './body.js'
+import type { OpenPage } from './open-pages.js'
 import type { Reply } from './reply.js'
 import type { Route } from './route.js'
 
 export interface ExpressAppOptions {
-  /** Mounts what needs no key, on paths outside /v1. */
-  readonly mountOpenPages: (app: Express) => void
+  /** What needs no key, on paths outside /v1. */
+  readonly openPages: readonly OpenPage[]
+  readonly metrics: Pick<Metrics, 'answered'>
   /** False from the first moment of a shutdown on: connections are not kept any more. */
   readonly isServing: () => boolean
 }
@@ -19,15 +22,30 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
   app.disable('etag').disable('x-powered-by')
   app.enable('strict routing').enable('case sensitive routing')
   app.set('query parser', false)
-  app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }))
-  app.use((_req, res, next) => {
+  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: NOTHING_MAY_LOAD } }))
+  app.use((req, res, next) => {
+    const started = performance.now()
+    res.once('finish', () => {
+      const template = templates.get(req.route?.path) ?? null
+      options.metrics.answered(template, req.method, res.statusCode, performance.now() - started)
+    })
     if (!options.isServing()) res.setHeader('Connection', 'close')
     next()
   })
-  options.mountOpenPages(app)
+  const templates = new Map<string, string>()
+  const placeOf = (path: string) => {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    templates.set(pattern, path)
+    return app.route(pattern)
+  }
+  for (const { path, answer } of options.openPages) {
+    placeOf(path)
+      .get(async (req, res) => send(req, res, await api.answerOpen(req.headers, () => answer(req.headers))))
+      .all((req, res) => send(req, res, api.problem(req.headers, methodNotAllowed(['GET']))))
+  }
 
   for (const [path, methods] of byPath(routes)) {
-    const place = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'))
+    const place = placeOf(path)
     for (const route of methods) {
       place[METHODS[route.method]](async (req: Request, res: Response) => {
         const request = {
@@ -40,11 +58,7 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
         send(req, res, await api.answer(route, request))
       })
     }
-    const allowed = methods.map((route) => route.method)
-    const error = new DomainError('method_not_allowed', {
-      detail: `Allowed here: ${allowed.join(', ')}.`,
-      headers: { Allow: allowed.join(', ') },
-    })
+    const error = methodNotAllowed(methods.map((route) => route.method))
     place.all(async (req, res) => send(req, res, await api.refuse(req.headers, error)))
   }
   const notFound = new DomainError('not_found')
@@ -59,6 +73,19 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
 }
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const
+
+/** The policy of every answer that brings none of its own: JSON needs nothing. */
+const NOTHING_MAY_LOAD = {
+  defaultSrc: ["'none'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
+}
+
+function methodNotAllowed(allowed: readonly string[]): DomainError {
+  const list = allowed.join(', ')
+  return new DomainError('method_not_allowed', { detail: `Allowed here: ${list}.`, headers: { Allow: list } })
+}
 
 /** Literal paths before those with parameters, so that `/v1/keys/self` is not taken for an id. */
 function byPath(routes: readonly Route[]): [string, Route[]][] {
@@ -93,11 +120,12 @@ function send(req: Request, res: Response, reply: Reply): void {
   if (!req.complete && isLarge && reply.status >= 400) res.setHeader('Connection', 'close')
   res.statusCode = reply.status
   for (const [name, value] of Object.entries(reply.headers ?? {})) res.setHeader(name, value)
-  if (reply.body === undefined) {
+  const text = reply.text ?? (reply.body === undefined ? undefined : JSON.stringify(reply.body))
+  if (text === undefined) {
     res.end()
     return
   }
-  const bytes = Buffer.from(JSON.stringify(reply.body))
+  const bytes = Buffer.from(text)
   if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', 'application/json')
   res.setHeader('Content-Length', bytes.length)
   res.end(req.method === 'HEAD' ? undefined : bytes)

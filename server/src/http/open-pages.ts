@@ -1,40 +1,61 @@
-/** What needs no key: health, the public signing keys and the API's own description. */
-import type { Express, Response } from 'express'
+/** What needs no API key: health, the public signing keys, metrics, and the API's description for programs and people. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { DomainError } from '../domain-error.js'
 import type { Log } from '../ports/log.js'
+import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
 import type { Store } from '../ports/store.js'
+import { errorsPage } from './errors-page.js'
+import { type ReferenceDocument, referencePage } from './reference-page.js'
+import type { Reply } from './reply.js'
 
 export interface OpenPagesDeps {
   readonly log: Log
   readonly signer: Pick<Signer, 'jwks'>
   readonly store: Pick<Store, 'ping'>
+  readonly metrics: Pick<Metrics, 'exposition'>
+  /** What a reader of the metrics has to show; null for nothing. */
+  readonly metricsToken: string | null
   /** False from the first moment of a shutdown on. */
   readonly isServing: () => boolean
-  readonly openApi: object
+  readonly openApi: ReferenceDocument
+}
+
+/** Read by GET (and HEAD) alone. */
+export interface OpenPage {
+  readonly path: string
+  readonly answer: (headers: IncomingHttpHeaders) => Reply | Promise<Reply>
 }
 
 const PING_DEADLINE_MS = 1000
 
-export function openPages(app: Express, deps: OpenPagesDeps): void {
-  const openApi = JSON.stringify(deps.openApi)
+export function openPages(deps: OpenPagesDeps): OpenPage[] {
+  const openApi = { status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(deps.openApi) }
+  const reference = referencePage(deps.openApi)
+  const errors = errorsPage()
+  return [
+    { path: '/livez', answer: () => ({ status: 200, body: { status: 'ok' } }) },
+    { path: '/readyz', answer: () => readiness(deps) },
+    {
+      path: '/.well-known/jwks.json',
+      answer: () => ({
+        status: 200,
+        headers: { 'Cache-Control': 'public, max-age=60' },
+        body: deps.signer.jwks(),
+      }),
+    },
+    { path: '/metrics', answer: (headers) => metrics(deps, headers) },
+    { path: '/openapi.json', answer: () => openApi },
+    { path: '/docs', answer: () => reference },
+    { path: '/docs/errors', answer: () => errors },
+  ]
+}
 
-  app.get('/livez', (_req, res) => sendJson(res, 200, { status: 'ok' }))
-
-  app.get('/readyz', async (_req, res) => {
-    const problem = deps.isServing() ? await storeProblem(deps) : 'shutting down'
-    if (problem === null) sendJson(res, 200, { status: 'ready' })
-    else sendJson(res, 503, { status: 'not ready', detail: problem })
-  })
-
-  app.get('/.well-known/jwks.json', (_req, res) => {
-    res.setHeader('Cache-Control', 'public, max-age=60')
-    sendJson(res, 200, deps.signer.jwks())
-  })
-
-  app.get('/openapi.json', (_req, res) => {
-    res.setHeader('Content-Type', 'application/json')
-    res.end(openApi)
-  })
+async function readiness(deps: OpenPagesDeps): Promise<Reply> {
+  const problem = deps.isServing() ? await storeProblem(deps) : 'shutting down'
+  if (problem === null) return { status: 200, body: { status: 'ready' } }
+  return { status: 503, body: { status: 'not ready', detail: problem } }
 }
 
 async function storeProblem({ store, log }: OpenPagesDeps): Promise<string | null> {
@@ -56,9 +77,16 @@ async function storeProblem({ store, log }: OpenPagesDeps): Promise<string | nul
   }
 }
 
-function sendJson(res: Response, status: number, body: unknown): void {
-  res.statusCode = status
-  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'no-store')
-  res.setHeader('Content-Type', 'application/json')
-  res.end(JSON.stringify(body))
+/** @throws DomainError unauthorized */
+async function metrics({ metricsToken, metrics }: OpenPagesDeps, headers: IncomingHttpHeaders): Promise<Reply> {
+  if (metricsToken !== null && !isSame(headers.authorization ?? '', `Bearer ${metricsToken}`))
+    throw new DomainError('unauthorized', { detail: 'This needs the metrics token of the server.' })
+  const { mediaType, text } = await metrics.exposition()
+  return { status: 200, headers: { 'Content-Type': mediaType }, text }
+}
+
+/** Takes the same time wherever the two differ. */
+function isSame(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given), digest(expected))
 }

@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorCode, ProblemSchema } from '@countersign/contract'
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import type { ReferenceDocument } from './reference-page.js'
 import type { Route } from './route.js'
 
 /** Problems that every endpoint under /v1 can answer. */
@@ -28,7 +29,7 @@ const ON_PROBLEMS: { readonly [status: number]: Readonly<Record<string, z.ZodTyp
 }
 
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
-export function openApiDocument(routes: readonly Route[]): object {
+export function openApiDocument(routes: readonly Route[]): ReferenceDocument {
   const paths: ZodOpenApiPathsObject = {}
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) }

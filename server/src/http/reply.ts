@@ -1,6 +1,7 @@
-/** An answer before it is bytes. `body` undefined sends none. */
+/** An answer before it is bytes: `body` as JSON, or `text` as it is; with neither it has no body. */
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
+  readonly text?: string
 }

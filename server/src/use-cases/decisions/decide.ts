@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { HeldRequest, StoredDecision } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { Log } from '../../ports/log.js'
+import type { Metrics } from '../../ports/metrics.js'
 import { ConflictError } from '../../ports/store.js'
 import type { EntryDraft, RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
@@ -19,6 +20,7 @@ export interface DecideDeps extends PermitDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
+  readonly metrics: Pick<Metrics, 'decided'>
   readonly policies: Policies
   readonly openReviews: OpenReviews
   readonly writer: RecordWriter
@@ -115,6 +117,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
     if (hasPlace && error instanceof ConflictError) deps.openReviews.release(place)
     throw error
   })
+  deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
   const decision = viewDecision({ ...unrecorded, audit: written.position }, caller, now)
   return {
     decision: written.beside === undefined ? decision : { ...decision, permit_token: written.beside },

@@ -1,0 +1,77 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Metrics } from '../ports/metrics.js'
+
+const HTTP_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+const COMMIT_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+const EVALUATION_SECONDS = [0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01]
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
+
+/** What is the process's own, whatever it composes: watched once. */
+let processRegistry: Registry | undefined
+
+/** The server's own metrics and those of its process, in the text format of Prometheus. Source: docs/operations.md "Metrics". */
+export function prometheusMetrics(): Metrics {
+  processRegistry ??= watchedProcess()
+  const ofProcess = processRegistry
+  const own = new Registry()
+  const registers = [own]
+  const requests = new Histogram({
+    name: 'countersign_http_request_duration_seconds',
+    help: 'From the headers of a request to the last byte of its answer.',
+    labelNames: ['route', 'method', 'status'],
+    buckets: HTTP_SECONDS,
+    registers,
+  })
+  const decisions = new Counter({
+    name: 'countersign_decisions_total',
+    help: 'Decisions recorded.',
+    labelNames: ['effect', 'reason_code'],
+    registers,
+  })
+  const evaluations = new Histogram({
+    name: 'countersign_evaluation_duration_seconds',
+    help: 'The evaluation of a decision alone: its latency_ms.',
+    buckets: EVALUATION_SECONDS,
+    registers,
+  })
+  const commits = new Histogram({
+    name: 'countersign_store_commit_duration_seconds',
+    help: 'One durable write of a group of records.',
+    buckets: COMMIT_SECONDS,
+    registers,
+  })
+  let waiting = (): number => 0
+  new Gauge({
+    name: 'countersign_store_waiting_records',
+    help: 'Records that wait for the write under way to end.',
+    registers,
+    collect() {
+      this.set(waiting())
+    },
+  })
+  return {
+    answered(route, method, status, milliseconds) {
+      const labels = { route: route ?? 'none', method: METHODS.has(method) ? method : 'other', status }
+      requests.observe(labels, milliseconds / 1000)
+    },
+    decided(effect, reasonCode, latencyMs) {
+      decisions.inc({ effect, reason_code: reasonCode })
+      evaluations.observe(latencyMs / 1000)
+    },
+    committed(milliseconds) {
+      commits.observe(milliseconds / 1000)
+    },
+    watchWaitingRecords(read) {
+      waiting = read
+    },
+    async exposition() {
+      return { mediaType: own.contentType, text: `${await own.metrics()}\n${await ofProcess.metrics()}` }
+    },
+  }
+}
+
+function watchedProcess(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return registry
+}
