@@ -6,132 +6,25 @@ import { SCOPES, type Scope, UNBINDABLE_SCOPES } from '@countersign/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '#server/http/route'
 import { type RunningServer, runServer } from '../running-server.js'
-import { allowing, counts, createPolicy, decide, makeKey, succeed } from './refunds.js'
-
-interface Request {
-  readonly path: string
-  readonly body?: unknown
-}
-
-/** What a key that is bound to other agents meets. */
-type Bound =
-  /** No bound key can hold a scope of the route. */
-  | 'cannot hold the scope'
-  /** The request names an agent, which is refused. */
-  | 'agent_not_allowed'
-  | 'not_found'
-  /** The list leaves out what is of other agents. */
-  | 'left out'
-  /** Nothing here belongs to an agent. */
-  | 'nothing of agents'
-
-interface Case {
-  /** A request that succeeds, with objects of its own where it changes them. Made with the bootstrap key. */
-  readonly request: () => Promise<Request> | Request
-  readonly bound: Bound
-}
+import { allowing, createPolicy, decide, makeKey } from './refunds.js'
+import { AGENT, type RouteCase, routeCases } from './route-cases.js'
+import { stored } from './stored.js'
 
 const SINGLE_SCOPES = SCOPES.filter((scope) => scope !== '*')
-const AGENT = 'agent:one'
 
 let server: RunningServer
+let cases: Readonly<Record<string, RouteCase>>
 const keyOf = new Map<Scope, string>()
 beforeAll(async () => {
   server = await runServer({ settings: { rateLimitPerSecond: 0 } })
+  cases = routeCases(server)
   await createPolicy(server, allowing('*'))
   for (const scope of SCOPES) keyOf.set(scope, (await makeKey(server, [scope])).key)
 })
 afterAll(() => server.stop())
 
-let made = 0
-const newAgent = async () => (await succeed(server.call('POST', '/v1/agents', { body: { id: `agent:n${made++}` } }))).id
-const newDecision = () => decide(server, { agent_id: AGENT, action: 'mail.send' })
-const newPolicy = async () => (await createPolicy(server, allowing('mail.read'))).id
-const newKey = async () => (await makeKey(server, ['keys:write'])).id
-
-const CASES: Readonly<Record<string, Case>> = {
-  'decisions.decide': {
-    request: () => ({ path: '/v1/decisions', body: { agent_id: AGENT, action: 'mail.send' } }),
-    bound: 'agent_not_allowed',
-  },
-  'decisions.list': { request: () => ({ path: '/v1/decisions' }), bound: 'left out' },
-  'decisions.get': {
-    request: async () => ({ path: `/v1/decisions/${(await newDecision()).id}` }),
-    bound: 'not_found',
-  },
-  'decisions.explanation': {
-    request: async () => ({ path: `/v1/decisions/${(await newDecision()).id}/explanation` }),
-    bound: 'not_found',
-  },
-  'policies.create': {
-    request: () => ({ path: '/v1/policies', body: allowing('mail.read') }),
-    bound: 'cannot hold the scope',
-  },
-  'policies.list': { request: () => ({ path: '/v1/policies' }), bound: 'nothing of agents' },
-  'policies.validate': {
-    request: () => ({ path: '/v1/policies/validate', body: allowing('mail.read') }),
-    bound: 'nothing of agents',
-  },
-  'policies.get': { request: async () => ({ path: `/v1/policies/${await newPolicy()}` }), bound: 'nothing of agents' },
-  'policies.replace': {
-    request: async () => ({ path: `/v1/policies/${await newPolicy()}`, body: allowing('mail.read') }),
-    bound: 'cannot hold the scope',
-  },
-  'policies.delete': {
-    request: async () => ({ path: `/v1/policies/${await newPolicy()}` }),
-    bound: 'cannot hold the scope',
-  },
-  'policies.revisions': {
-    request: async () => ({ path: `/v1/policies/${await newPolicy()}/revisions` }),
-    bound: 'nothing of agents',
-  },
-  'policies.simulate': {
-    request: () => ({ path: '/v1/simulate', body: { request: { agent_id: AGENT, action: 'mail.send' } } }),
-    bound: 'agent_not_allowed',
-  },
-  'agents.create': {
-    request: () => ({ path: '/v1/agents', body: { id: `agent:n${made++}` } }),
-    bound: 'cannot hold the scope',
-  },
-  'agents.list': { request: () => ({ path: '/v1/agents' }), bound: 'left out' },
-  'agents.get': { request: async () => ({ path: `/v1/agents/${await newAgent()}` }), bound: 'not_found' },
-  'agents.update': {
-    request: async () => ({ path: `/v1/agents/${await newAgent()}`, body: {} }),
-    bound: 'cannot hold the scope',
-  },
-  'agents.delete': {
-    request: async () => ({ path: `/v1/agents/${await newAgent()}` }),
-    bound: 'cannot hold the scope',
-  },
-  'agents.suspend': {
-    request: () => ({ path: `/v1/agents/agent:n${made++}/suspend` }),
-    bound: 'cannot hold the scope',
-  },
-  'agents.resume': { request: () => ({ path: `/v1/agents/agent:n${made++}/resume` }), bound: 'cannot hold the scope' },
-  'keys.create': {
-    request: () => ({ path: '/v1/keys', body: { name: 'narrow', scopes: ['keys:write'] } }),
-    bound: 'cannot hold the scope',
-  },
-  'keys.list': { request: () => ({ path: '/v1/keys' }), bound: 'nothing of agents' },
-  'keys.self': { request: () => ({ path: '/v1/keys/self' }), bound: 'nothing of agents' },
-  'keys.get': { request: async () => ({ path: `/v1/keys/${await newKey()}` }), bound: 'nothing of agents' },
-  'keys.rotate': {
-    request: async () => ({ path: `/v1/keys/${await newKey()}/rotate` }),
-    bound: 'cannot hold the scope',
-  },
-  'keys.revoke': { request: async () => ({ path: `/v1/keys/${await newKey()}` }), bound: 'cannot hold the scope' },
-  'permits.redeem': {
-    request: async () => ({
-      path: '/v1/permits/redeem',
-      body: { permit_token: (await newDecision()).permit_token },
-    }),
-    bound: 'not_found',
-  },
-  'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
-}
-
-function caseOf(route: Route): Case {
-  const found = CASES[route.name]
+function caseOf(route: Route): RouteCase {
+  const found = cases[route.name]
   if (found === undefined) throw new Error(`The route ${route.name} has no case here.`)
   return found
 }
@@ -154,7 +47,7 @@ function needed({ scopes: rule }: Route): readonly Scope[][] {
 
 it('has a case for every route and no other', () => {
   const names = server.started.composed.routes.map((route) => route.name)
-  expect(Object.keys(CASES).sort()).toEqual([...names].sort())
+  expect(Object.keys(cases).sort()).toEqual([...names].sort())
   expect(new Set(names).size).toBe(names.length)
 })
 
@@ -183,13 +76,13 @@ describe('scopes', () => {
         const others = SINGLE_SCOPES.filter((scope) => !scopes.includes(scope))
         const { key } = await makeKey(server, others)
         const { path, body } = await caseOf(route).request()
-        const before = await counts(server)
+        const before = stored(server)
         const answer = await server.call(route.method, path, { key, body })
         expect(answer, route.name).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } })
         expect(answer.body.detail).toBe(
           `This needs the scope ${scopes.join(' or ')}; the key has ${others.join(', ')}.`,
         )
-        expect(await counts(server)).toEqual(before)
+        expect(stored(server)).toEqual(before)
       }
     }
   })
@@ -233,7 +126,7 @@ describe('scopes', () => {
       status: 200,
       body: { id: own.id },
     })
-    const other = await newDecision()
+    const other = await decide(server, { agent_id: AGENT, action: 'mail.send' })
     expect(await server.call('GET', `/v1/decisions/${other.id}`, { key })).toMatchObject({
       status: 403,
       body: { code: 'insufficient_scope', detail: expect.stringContaining('decisions:read') },
@@ -257,13 +150,13 @@ describe('keys that are bound to agents', () => {
       }
       const { path, body } = await request()
       const { key } = await makeKey(server, scopes.length > 0 ? scopes : ['decisions:read'], { agents: ['agent:two'] })
-      const before = await counts(server)
+      const before = stored(server)
       const answer = await server.call(route.method, path, { key, body })
       if (bound === 'nothing of agents') expect(answer.status, route.name).toBe(route.answer.status)
       else if (bound === 'left out')
         expect(answer, route.name).toMatchObject({ status: 200, body: { data: [], next_cursor: null } })
       else expect(answer.body, route.name).toMatchObject({ code: bound })
-      expect(await counts(server), route.name).toEqual(before)
+      expect(stored(server), route.name).toEqual(before)
     }
   })
 

@@ -56,14 +56,6 @@ export async function makeKey(
   )
 }
 
-/** How many decisions, agents, policies, keys and audit entries there are: what is refused changes none of it. */
-export async function counts(server: RunningServer): Promise<Readonly<Record<string, number>>> {
-  const lists = ['decisions', 'agents', 'policies', 'keys', 'audit'] as const
-  return Object.fromEntries(
-    await Promise.all(lists.map(async (list) => [list, (await everyItem(server, `/v1/${list}`)).length] as const)),
-  )
-}
-
 /** All items of a list, newest first. */
 // biome-ignore lint/suspicious/noExplicitAny: see succeed
 export async function everyItem(server: RunningServer, path: string): Promise<any[]> {

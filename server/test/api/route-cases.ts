@@ -1,0 +1,125 @@
+/** One request that succeeds for every route of the table. A route without a case fails the suites that walk the table. */
+import type { RunningServer } from '../running-server.js'
+import { allowing, createPolicy, decide, makeKey, succeed } from './refunds.js'
+
+interface RouteRequest {
+  readonly path: string
+  readonly body?: unknown
+}
+
+/** What a key that is bound to other agents meets. */
+type Bound =
+  /** No bound key can hold a scope of the route. */
+  | 'cannot hold the scope'
+  /** The request names an agent, which is refused. */
+  | 'agent_not_allowed'
+  | 'not_found'
+  /** The list leaves out what is of other agents. */
+  | 'left out'
+  /** Nothing here belongs to an agent. */
+  | 'nothing of agents'
+
+export interface RouteCase {
+  /** A request that succeeds, with objects of its own where it changes them. Made with the bootstrap key. */
+  readonly request: () => Promise<RouteRequest> | RouteRequest
+  readonly bound: Bound
+}
+
+export const AGENT = 'agent:one'
+
+/** Needs a policy that allows every action. */
+export function routeCases(server: RunningServer): Readonly<Record<string, RouteCase>> {
+  let made = 0
+  const newAgent = async () =>
+    (await succeed(server.call('POST', '/v1/agents', { body: { id: `agent:n${made++}` } }))).id
+  const newDecision = () => decide(server, { agent_id: AGENT, action: 'mail.send' })
+  const newPolicy = async () => (await createPolicy(server, allowing('mail.read'))).id
+  const newKey = async () => (await makeKey(server, ['keys:write'])).id
+
+  return {
+    'decisions.decide': {
+      request: () => ({ path: '/v1/decisions', body: { agent_id: AGENT, action: 'mail.send' } }),
+      bound: 'agent_not_allowed',
+    },
+    'decisions.list': { request: () => ({ path: '/v1/decisions' }), bound: 'left out' },
+    'decisions.get': {
+      request: async () => ({ path: `/v1/decisions/${(await newDecision()).id}` }),
+      bound: 'not_found',
+    },
+    'decisions.explanation': {
+      request: async () => ({ path: `/v1/decisions/${(await newDecision()).id}/explanation` }),
+      bound: 'not_found',
+    },
+    'policies.create': {
+      request: () => ({ path: '/v1/policies', body: allowing('mail.read') }),
+      bound: 'cannot hold the scope',
+    },
+    'policies.list': { request: () => ({ path: '/v1/policies' }), bound: 'nothing of agents' },
+    'policies.validate': {
+      request: () => ({ path: '/v1/policies/validate', body: allowing('mail.read') }),
+      bound: 'nothing of agents',
+    },
+    'policies.get': {
+      request: async () => ({ path: `/v1/policies/${await newPolicy()}` }),
+      bound: 'nothing of agents',
+    },
+    'policies.replace': {
+      request: async () => ({ path: `/v1/policies/${await newPolicy()}`, body: allowing('mail.read') }),
+      bound: 'cannot hold the scope',
+    },
+    'policies.delete': {
+      request: async () => ({ path: `/v1/policies/${await newPolicy()}` }),
+      bound: 'cannot hold the scope',
+    },
+    'policies.revisions': {
+      request: async () => ({ path: `/v1/policies/${await newPolicy()}/revisions` }),
+      bound: 'nothing of agents',
+    },
+    'policies.simulate': {
+      request: () => ({ path: '/v1/simulate', body: { request: { agent_id: AGENT, action: 'mail.send' } } }),
+      bound: 'agent_not_allowed',
+    },
+    'agents.create': {
+      request: () => ({ path: '/v1/agents', body: { id: `agent:n${made++}` } }),
+      bound: 'cannot hold the scope',
+    },
+    'agents.list': { request: () => ({ path: '/v1/agents' }), bound: 'left out' },
+    'agents.get': { request: async () => ({ path: `/v1/agents/${await newAgent()}` }), bound: 'not_found' },
+    'agents.update': {
+      request: async () => ({ path: `/v1/agents/${await newAgent()}`, body: {} }),
+      bound: 'cannot hold the scope',
+    },
+    'agents.delete': {
+      request: async () => ({ path: `/v1/agents/${await newAgent()}` }),
+      bound: 'cannot hold the scope',
+    },
+    'agents.suspend': {
+      request: () => ({ path: `/v1/agents/agent:n${made++}/suspend` }),
+      bound: 'cannot hold the scope',
+    },
+    'agents.resume': {
+      request: () => ({ path: `/v1/agents/agent:n${made++}/resume` }),
+      bound: 'cannot hold the scope',
+    },
+    'keys.create': {
+      request: () => ({ path: '/v1/keys', body: { name: 'narrow', scopes: ['keys:write'] } }),
+      bound: 'cannot hold the scope',
+    },
+    'keys.list': { request: () => ({ path: '/v1/keys' }), bound: 'nothing of agents' },
+    'keys.self': { request: () => ({ path: '/v1/keys/self' }), bound: 'nothing of agents' },
+    'keys.get': { request: async () => ({ path: `/v1/keys/${await newKey()}` }), bound: 'nothing of agents' },
+    'keys.rotate': {
+      request: async () => ({ path: `/v1/keys/${await newKey()}/rotate` }),
+      bound: 'cannot hold the scope',
+    },
+    'keys.revoke': { request: async () => ({ path: `/v1/keys/${await newKey()}` }), bound: 'cannot hold the scope' },
+    'permits.redeem': {
+      request: async () => ({
+        path: '/v1/permits/redeem',
+        body: { permit_token: (await newDecision()).permit_token },
+      }),
+      bound: 'not_found',
+    },
+    'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
+  }
+}

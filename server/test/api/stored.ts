@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { Connection } from '#server/adapters/store-sqlite/driver'
+import type { RunningServer } from '../running-server.js'
+
+/** When a key was used last is not worth a record: it is saved now and then. */
+const UNRECORDED = 'key_uses'
+
+/**
+ * All that the store holds, as how many rows each table has and a digest of them: equal before and after a request means
+ * that the request changed nothing, not even a row that it then put back differently.
+ */
+export function stored({ dataDir }: Pick<RunningServer, 'dataDir'>): Readonly<Record<string, number | string>> {
+  const db = Connection.openReadOnly(join(dataDir, 'countersign.db'))
+  try {
+    const digest = createHash('sha256')
+    const found: Record<string, number | string> = {}
+    for (const { name } of db.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")) {
+      const rows = name === UNRECORDED ? [] : db.all(`SELECT * FROM ${name} ORDER BY 1, 2`)
+      found[name as string] = rows.length
+      digest.update(JSON.stringify([name, rows]))
+    }
+    return { ...found, digest: digest.digest('hex') }
+  } finally {
+    db.close()
+  }
+}
