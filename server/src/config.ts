@@ -54,7 +54,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const host = text('HOST') ?? '127.0.0.1'
   const issuer = text('ISSUER')
   if (issuer !== null && !isHttpUrl(issuer))
-    problems.push('ISSUER has to be an http or https URL without query and fragment.')
+    problems.push('ISSUER has to be an http or https URL without credentials, query and fragment.')
   if (issuer === null && !isLoopback(host))
     problems.push(`ISSUER has to be set when HOST is not loopback (it is ${host}): permits name it.`)
   const bootstrapKey = text('COUNTERSIGN_BOOTSTRAP_KEY')
@@ -96,6 +96,6 @@ function isLoopback(host: string): boolean {
 
 function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { protocol, search, hash } = new URL(text)
-  return (protocol === 'http:' || protocol === 'https:') && search === '' && hash === ''
+  const { protocol, username, password } = new URL(text)
+  return /^https?:$/.test(protocol) && username === '' && password === '' && !/[?#]/.test(text)
 }

@@ -3,8 +3,8 @@ export const EXIT = { ok: 0, failure: 1, usage: 64, config: 78 } as const
 
 /** Tells on standard error why the command ends: a sentence for a person, a JSON line for a machine. */
 export function fail(error: Error, code: number): number {
-  if (process.stderr.isTTY) process.stderr.write(`${error.message}\n`)
-  else
-    process.stderr.write(`${JSON.stringify({ level: 'fatal', time: new Date().toISOString(), msg: error.message })}\n`)
+  const { message: msg, name: type, stack } = error
+  const line = { level: 'fatal', time: new Date().toISOString(), msg, err: { type, stack } }
+  process.stderr.write(`${process.stderr.isTTY ? msg : JSON.stringify(line)}\n`)
   return code
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { ConfigError } from '../config.js'
 import { EXIT, fail } from './exit.js'
@@ -6,7 +7,11 @@ import { type KeysCreateOptions, keysCreate } from './keys.js'
 import { serve } from './serve.js'
 import { signingKeysList, signingKeysRevoke, signingKeysRotate } from './signing-keys.js'
 
-const program = new Command('countersign').description('The authorization decision point for AI agents.')
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const program = new Command('countersign')
+  .description('The authorization decision point for AI agents.')
+  .version(version)
+  .showHelpAfterError()
 
 program.command('serve').description('run the server').action(run(serve))
 

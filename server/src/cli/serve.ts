@@ -1,6 +1,7 @@
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
+import type { Log } from '../ports/log.js'
 import { type Started, start } from '../start.js'
 import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
@@ -21,36 +22,43 @@ export async function serve(): Promise<number> {
   }
   // A person reads the banner; at a terminal only what is wrong is logged, unless asked otherwise.
   const log = jsonLog(isTerminal && !process.env.LOG_LEVEL ? 'warn' : config.logLevel)
+  const asked = untilAsked(log)
   let started: Started
   try {
     started = await start(config, { clock: systemClock(), log })
   } catch (error) {
     return fail(explain(error, config), EXIT.failure)
   }
-  const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        log.info({ signal }, 'stopping')
-        const asked = performance.now()
-        // Whoever asks twice does not want to wait. npm hands on the Ctrl-C that the terminal sent already: that is once.
-        process.on(signal, () => performance.now() - asked > ASKED_TWICE_MS && process.exit(EXIT.failure))
-        resolve()
-      })
-    }
-  })
   await announce(started, config, isTerminal, log)
-  await stopped
-  await started.stop()
+  await asked
+  try {
+    await started.stop()
+  } catch (error) {
+    fail(error as Error, EXIT.failure)
+    // What did not stop would keep the process alive.
+    process.exit(EXIT.failure)
+  }
   log.info({}, 'stopped')
   return EXIT.ok
 }
 
-async function announce(
-  { url, composed }: Started,
-  config: Config,
-  isTerminal: boolean,
-  log: ReturnType<typeof jsonLog>,
-): Promise<void> {
+/** Resolves at the first signal to stop, also one that comes while the server still starts. */
+function untilAsked(log: Log): Promise<void> {
+  let askedAt: number | null = null
+  return new Promise((resolve) => {
+    const onSignal = (signal: NodeJS.Signals): void => {
+      // Whoever asks twice does not want to wait. npm hands on the Ctrl-C that the terminal sent already: that is once.
+      if (askedAt !== null && performance.now() - askedAt > ASKED_TWICE_MS) process.exit(EXIT.failure)
+      if (askedAt !== null) return
+      askedAt = performance.now()
+      log.info({ signal }, 'stopping')
+      resolve()
+    }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
+  })
+}
+
+async function announce({ url, composed }: Started, config: Config, isTerminal: boolean, log: Log): Promise<void> {
   const { dataDir } = config
   const readyMs = Math.round(performance.now())
   const { policyCount, bootstrap } = composed
@@ -73,9 +81,10 @@ async function announce(
 
 /** What to do about the errors that an operator meets. */
 function explain(error: unknown, { host, port }: Config): Error {
-  const { code } = error as NodeJS.ErrnoException
+  const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
     return new Error(`Port ${port} on ${host} is in use. Is Countersign running already? Else set PORT to another one.`)
-  if (code === 'EACCES') return new Error(`This user may not use port ${port} on ${host}, or not write DATA_DIR.`)
+  if (code === 'EACCES' && syscall === 'listen') return new Error(`This user may not use port ${port} on ${host}.`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new Error(`HOST ${host} is no address of this machine.`)
   return error instanceof Error ? error : new Error(String(error))
 }

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError, readConfig } from './config.js'
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+describe('the settings', () => {
+  test('have defaults that need nothing, and take empty for absent', () => {
+    const defaults = readConfig({})
+    expect(defaults).toMatchObject({ port: 8787, host: '127.0.0.1', issuer: null, rateLimitPerSecond: 1000 })
+    expect(readConfig({ PORT: '', HOST: '', ISSUER: '', LOG_LEVEL: '', COUNTERSIGN_BOOTSTRAP_KEY: '' })).toEqual(
+      defaults,
+    )
+  })
+
+  test.each(['127.0.0.1', '127.8.9.10', '::1', 'localhost'])('need no issuer on %s, which is loopback', (HOST) => {
+    expect(problemsOf({ HOST })).toEqual([])
+  })
+
+  test.each(['0.0.0.0', '::', '10.1.2.3', 'decisions.example', '127.0.0.1.example', '127.1', '0'])(
+    'need an issuer on %s',
+    (HOST) => {
+      expect(problemsOf({ HOST })).toEqual([expect.stringContaining('ISSUER')])
+      expect(problemsOf({ HOST, ISSUER: 'https://decisions.example' })).toEqual([])
+    },
+  )
+
+  test.each([
+    'decisions',
+    'ftp://a.example',
+    'https://a.example/?a',
+    'https://a.example/?',
+    'https://user:secret@a.example',
+  ])('refuse the issuer %s', (ISSUER) => {
+    const problems = problemsOf({ ISSUER })
+    expect(problems).toEqual([expect.stringContaining('ISSUER')])
+    expect(problems.join()).not.toContain('secret')
+  })
+
+  test.each(['-1', '65536', '1.5', '1e3', '0x10', ' 80', '8787 ', 'NaN', '9'.repeat(13)])(
+    'refuse the port %j',
+    (PORT) => {
+      expect(problemsOf({ PORT })).toEqual([expect.stringContaining('PORT')])
+    },
+  )
+
+  test('refuse a chosen key that is too short, not visible ASCII, or a mistyped key of ours, and never repeat it', () => {
+    for (const key of [
+      'x'.repeat(31),
+      'x'.repeat(257),
+      `${'x'.repeat(40)} y`,
+      `cs_sk_${'0'.repeat(49)}`,
+      'ü'.repeat(40),
+    ]) {
+      const problems = problemsOf({ COUNTERSIGN_BOOTSTRAP_KEY: key })
+      expect(problems).toEqual([expect.stringContaining('COUNTERSIGN_BOOTSTRAP_KEY')])
+      expect(problems.join()).not.toContain(key)
+    }
+    expect(problemsOf({ COUNTERSIGN_BOOTSTRAP_KEY: 'x'.repeat(32) })).toEqual([])
+  })
+})
