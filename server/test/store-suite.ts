@@ -3,7 +3,6 @@
  * against stores that break a promise on purpose.
  */
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import type { Store } from '#server/ports/store'
 import { AGENT_CASES } from './store-cases/agents.js'
 import { AUDIT_CASES } from './store-cases/audit-entries.js'
 import { COMMIT_CASES } from './store-cases/commit.js'
@@ -38,5 +37,3 @@ export function storeSuite(name: string, open: () => Promise<OpenedStore>): void
     for (const { title, run } of STORE_CASES) it(title, () => run(opened))
   })
 }
-
-export type { OpenedStore, Store }

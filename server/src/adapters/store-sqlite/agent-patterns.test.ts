@@ -1,3 +1,4 @@
+import { compilePattern, matchesPattern } from '@countersign/engine'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { patternTest } from '#server/adapters/store-sqlite/agent-patterns'
@@ -15,6 +16,16 @@ describe('patternTest', () => {
     fc.assert(
       fc.property(short('ab*'), short('ab'), (pattern, text) => {
         expect(patternTest([pattern])(text)).toBe(matchesByDefinition(pattern, text))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('agrees with the engine, which decides what a bound key may ask', () => {
+    const text = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 30 })
+    fc.assert(
+      fc.property(text('ab:.[?*'), text('ab:.['), (pattern, agentId) => {
+        expect(patternTest([pattern])(agentId)).toBe(matchesPattern(compilePattern(pattern), agentId))
       }),
       { numRuns: 5000 },
     )

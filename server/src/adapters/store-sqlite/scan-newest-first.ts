@@ -67,7 +67,7 @@ export async function scanNewestFirst(
 }
 
 /** The statements of a walk, made of nothing but what the adapter itself wrote. */
-export function statementsOf(scan: Scan) {
+function statementsOf(scan: Scan) {
   const narrowing = scan.conditions.find(({ index }) => index !== null)
   const testing = scan.conditions.filter((condition) => condition !== narrowing)
   const from = `FROM ${scan.table} INDEXED BY ${narrowing?.index ?? scan.timeIndex} WHERE ${narrowing?.sql ?? 'TRUE'}`

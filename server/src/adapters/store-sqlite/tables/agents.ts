@@ -59,7 +59,7 @@ export async function listAgents(
 }
 
 /** Registered, suspended or seen: one that was deleted before it ever asked is known, but not shown. */
-export function agentScan(patterns: readonly string[] | null): Scan {
+function agentScan(patterns: readonly string[] | null): Scan {
   return {
     table: 'agents',
     timeIndex: 'agents_by_time',

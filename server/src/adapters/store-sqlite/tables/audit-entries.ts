@@ -35,7 +35,7 @@ export async function listAuditEntries(
 }
 
 /** The narrowest index first. */
-export function auditScan(filter: AuditFilter): Scan {
+function auditScan(filter: AuditFilter): Scan {
   return {
     table: 'audit_entries',
     timeIndex: 'audit_entries_by_time',

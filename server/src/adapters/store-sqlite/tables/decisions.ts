@@ -67,7 +67,7 @@ export async function listDecisions(
 }
 
 /** The narrowest index first. */
-export function decisionScan(filter: DecisionFilter): Scan {
+function decisionScan(filter: DecisionFilter): Scan {
   const { agents } = filter
   return {
     table: 'decisions',
