@@ -1,6 +1,7 @@
 /**
  * Does what a reader of the README does: `npm start`, then every other command of the page against that server, then
- * SIGTERM; and once more on a terminal, where the printed curl must work as it is and Ctrl-C must end the server.
+ * SIGTERM; once more with the guides of docs/; and once more on a terminal, where the printed curl must work as it is
+ * and Ctrl-C must end the server.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { asScript, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
+import { asScript, commandBlocks, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A checkout that is prepared already starts in about 2 s; the rest is for a busy machine. */
@@ -22,14 +23,27 @@ const CTRL_C = '\x03'
  * @typedef {{ port: number, dataFolder: string, child: Child, output: () => string }} Server
  */
 
+/** Read in this order, on one server; the first command of the first of them is what the others presuppose. */
+const GUIDES = ['docs/get-started.md', 'docs/decisions.md', 'docs/agents.md', 'docs/audit.md']
+
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
 
 await withServer(['bash', '-c', start], async ({ port, dataFolder, child, output }) => {
-  runBlocks({ port, dataFolder })
+  runBlocks('README.md', others, { port, dataFolder })
   child.kill('SIGTERM')
   await expectExit(child, 0)
   const key = readFileSync(join(dataFolder, 'bootstrap-key'), 'utf8').trim()
   if (key === '' || output().includes(key)) throw new Error('The bootstrap key was printed without a terminal')
+})
+
+await withServer(['bash', '-c', start], async ({ port, dataFolder, child }) => {
+  const [guide = [], ...more] = GUIDES.map((page) => commandBlocks(readFileSync(join(ROOT, page), 'utf8')))
+  const setUp = guide.slice(0, 1).map(({ command }) => ({ command, outcome: null }))
+  for (const [i, blocks] of [guide, ...more.map((blocks) => [...setUp, ...blocks])].entries()) {
+    runBlocks(GUIDES[i] ?? '', blocks, { port, dataFolder })
+  }
+  child.kill('SIGTERM')
+  await expectExit(child, 0)
 })
 
 const onTerminal = ['script', '--quiet', '--return', '--command', start, '/dev/null']
@@ -43,25 +57,21 @@ await withServer(onTerminal, async ({ port, dataFolder, child, output }) => {
 })
 
 /**
- * Runs every other command of the page in order and compares what it printed with what the page says.
+ * Runs the commands of a page in order and compares what they print with what the page says.
+ * @param {string} page
+ * @param {import('./readme.mjs').Block[]} blocks
  * @param {{ port: number, dataFolder: string }} server
  */
-function runBlocks(server) {
-  const outputs = outputsOf(
-    runScript(
-      asScript(
-        others.map(({ command }) => command),
-        server,
-      ),
-    ),
-  )
-  const faults = others.flatMap(({ command, outcome }, i) => {
+function runBlocks(page, blocks, server) {
+  const commands = blocks.map(({ command }) => command)
+  const outputs = outputsOf(runScript(asScript(commands, server)))
+  const faults = blocks.flatMap(({ command, outcome }, i) => {
     const found = outcome === null ? [] : differencesFrom(outcome, outputs[i] ?? '')
     return found.map((difference) => `${difference}\n  printed by ${command}`)
   })
-  if (faults.length > 0) throw new Error(`The README says something else:\n${faults.join('\n')}`)
-  const compared = others.filter(({ outcome }) => outcome !== null).length
-  console.log(`${others.length} further commands of the README ran against it, ${compared} with the outcome it states`)
+  if (faults.length > 0) throw new Error(`${page} says something else:\n${faults.join('\n')}`)
+  const compared = blocks.filter(({ outcome }) => outcome !== null).length
+  console.log(`${page}: ran ${blocks.length} commands, ${compared} with the outcome that the page states`)
 }
 
 /**

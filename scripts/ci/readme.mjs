@@ -27,17 +27,7 @@ const END = '----- end of a block -----'
  * @throws Error when the page does not hold exactly one block for each of `npm start` and `npm test`
  */
 export function readmeCommands(markdown) {
-  const fences = [...markdown.matchAll(/^```(\w*) *(.*)\n([\s\S]*?)^```\n/gm)].map((match) => {
-    const [all, language = '', info = '', text = ''] = match
-    return { language, info, text: text.trim(), from: match.index, to: match.index + all.length }
-  })
-  const blocks = fences.flatMap(({ language, info, text, to }, i) => {
-    if (!['sh', 'js'].includes(language) || info === 'skip') return []
-    const next = fences[i + 1]
-    const isOutcome = next && ['json', 'text'].includes(next.language) && markdown.slice(to, next.from).trim() === ''
-    const command = language === 'js' ? `node --input-type=module <<'JS'\n${text}\nJS` : text
-    return [{ command, outcome: isOutcome ? { language: next.language, text: next.text } : null }]
-  })
+  const blocks = commandBlocks(markdown)
   /** @param {string} command */
   const only = (command) => {
     const found = blocks.filter((block) => block.command === command || block.command.startsWith(`${command} `))
@@ -48,6 +38,25 @@ export function readmeCommands(markdown) {
   const test = only('npm test')
   const others = blocks.filter((block) => block !== start && block !== test)
   return { start: start.command, test: test.command, others }
+}
+
+/**
+ * Every command of a page, in order.
+ * @param {string} markdown
+ * @returns {Block[]}
+ */
+export function commandBlocks(markdown) {
+  const fences = [...markdown.matchAll(/^```(\w*) *(.*)\n([\s\S]*?)^```\n/gm)].map((match) => {
+    const [all, language = '', info = '', text = ''] = match
+    return { language, info, text: text.trim(), from: match.index, to: match.index + all.length }
+  })
+  return fences.flatMap(({ language, info, text, to }, i) => {
+    if (!['sh', 'js'].includes(language) || info === 'skip') return []
+    const next = fences[i + 1]
+    const isOutcome = next && ['json', 'text'].includes(next.language) && markdown.slice(to, next.from).trim() === ''
+    const command = language === 'js' ? `node --input-type=module <<'JS'\n${text}\nJS` : text
+    return [{ command, outcome: isOutcome ? { language: next.language, text: next.text } : null }]
+  })
 }
 
 /**
