@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { type Composed, compose, type Parts } from './compose.js'
 import type { Config } from './config.js'
@@ -6,7 +6,10 @@ import type { Config } from './config.js'
 export interface Started {
   readonly url: string
   readonly composed: Composed
-  /** Finishes what is in flight, then closes the store. What is not done after `graceMs` is cut off. */
+  /**
+   * Finishes what is in flight, then closes the store. What is not done after `graceMs` is cut off. Rejects when the store
+   * does not close in time.
+   */
   stop(graceMs?: number): Promise<void>
 }
 
@@ -17,6 +20,8 @@ const HTTP_LIMITS = {
   keepAliveTimeout: 65_000,
 }
 const DRAIN_GRACE_MS = 10_000
+/** Longer than any caller waits for the store: what is not written by then has been answered by 503. */
+const CLOSE_DEADLINE_MS = 6_000
 
 /**
  * Takes the port, opens the store and answers requests.
@@ -25,14 +30,19 @@ const DRAIN_GRACE_MS = 10_000
  */
 export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
   let handler: RequestListener = (_req, res) => res.writeHead(503, { 'Retry-After': '1' }).end()
-  const server = createServer(HTTP_LIMITS, (req, res) => handler(req, res))
+  const unanswered = new Set<ServerResponse>()
+  const server = createServer(HTTP_LIMITS, (req, res) => {
+    unanswered.add(res)
+    res.once('close', () => unanswered.delete(res))
+    handler(req, res)
+  })
   await listen(server, config)
   const { port } = server.address() as AddressInfo
   const url = `http://${isIPv6(config.host) ? `[${config.host}]` : config.host}:${port}`
   try {
     const composed = await compose(config, { ...parts, address: url })
     handler = composed.handler
-    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, composed, graceMs) }
+    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, unanswered, composed, graceMs) }
   } catch (error) {
     server.close()
     server.closeAllConnections()
@@ -50,12 +60,27 @@ function listen(server: Server, { host, port }: Config): Promise<void> {
   })
 }
 
-async function stop(server: Server, composed: Composed, graceMs: number): Promise<void> {
+async function stop(
+  server: Server,
+  unanswered: ReadonlySet<ServerResponse>,
+  composed: Composed,
+  graceMs: number,
+): Promise<void> {
   composed.drain()
+  // Their connections would stay open after the answer, and keep the server from closing.
+  for (const res of unanswered) res.shouldKeepAlive = false
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed
   clearTimeout(timer)
-  await composed.close()
+  await inTime(composed.close(), CLOSE_DEADLINE_MS)
+}
+
+async function inTime(closing: Promise<void>, deadlineMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The store did not close within ${deadlineMs} ms.`)), deadlineMs)
+  })
+  await Promise.race([closing, late]).finally(() => clearTimeout(timer))
 }

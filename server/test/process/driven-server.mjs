@@ -31,6 +31,9 @@ const log = jsonLog(config.logLevel)
 const { url, stop } = await start(config, { clock: { now: () => new Date(now) }, log, openStore })
 log.info({ url }, 'ready')
 process.once('SIGTERM', async () => {
-  await stop()
-  process.exit(0)
+  const code = await stop().then(
+    () => 0,
+    () => 1,
+  )
+  process.exit(code)
 })

@@ -56,7 +56,10 @@ describe('a commit that never ends', () => {
     }
     await Promise.all([...decisions, ...others])
 
-    await server.kill()
+    const signalled = performance.now()
+    server.signal('SIGTERM')
+    expect(await server.end(3 * PROMISED_MS)).toEqual({ code: 1, signal: null })
+    console.log(`ended ${Math.round(performance.now() - signalled)} ms after SIGTERM`)
     const next = await startDriven({ dataDir })
     const { body: list } = await next.call('GET', '/v1/decisions')
     expect(list.data.map(({ id }: { id: string }) => id)).toEqual([before.id])
