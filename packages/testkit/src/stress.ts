@@ -9,7 +9,7 @@ const SIZES = {
   /** Pairs of policies and request on which the engine and a naive evaluator have to agree. */
   engine_pairs: { ci: 20_000, full: 500_000 },
   /** Times that a process is killed while it commits. */
-  store_kills: { ci: 5, full: 200 },
+  store_kills: { ci: 5, full: 50 },
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
 } as const satisfies Record<string, Size>
