@@ -34,6 +34,8 @@ export interface RunningServer {
    * document: one that differs from it fails the test.
    */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  /** Stops, and starts another server on the same data. That one is to be stopped in the end. */
+  restart(changes?: Pick<RunningServerOptions, 'settings' | 'parts'>): Promise<RunningServer>
   stop(): Promise<void>
 }
 
@@ -91,6 +93,11 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
       if (faults.length > 0)
         throw new Error(`${method} ${path} answers ${answer.status}: ${faults.join('; ')}\n${text}`)
       return answer
+    },
+    async restart(changes) {
+      await started.stop(0)
+      const next = await runServer({ ...options, ...changes, dataDir, clock })
+      return { ...next, stop: () => next.stop().then(() => rm(dataDir, { recursive: true, force: true })) }
     },
     async stop() {
       await started.stop(0)

@@ -1,4 +1,4 @@
-import { AgentIdSchema, AUDIT_TYPES, AuditEntrySchema, pageOf, TimestampSchema } from '@countersign/contract'
+import { AgentIdSchema, AUDIT_TYPES, AuditEntrySchema, IdSchema, pageOf, TimestampSchema } from '@countersign/contract'
 import { z } from 'zod'
 import type { Store } from '../../ports/store.js'
 import type { Cursors } from '../cursor.js'
@@ -18,7 +18,7 @@ export function auditRoutes(deps: { readonly store: Store; readonly cursors: Cur
         ...pageQuery,
         type: z.enum(AUDIT_TYPES).optional(),
         agent_id: AgentIdSchema.optional(),
-        decision_id: z.string().min(1).max(64).optional(),
+        decision_id: IdSchema('dec').optional(),
         from: TimestampSchema.optional().meta({ description: 'Inclusive, on `at`.' }),
         to: TimestampSchema.optional().meta({ description: 'Exclusive.' }),
       }),

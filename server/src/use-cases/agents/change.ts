@@ -39,12 +39,19 @@ export function changeAgent(
     const present = found?.agent ?? unknownAgent(id, now)
     const sightings = found?.sightings ?? { first_seen: null, last_seen: null }
     const { type, next, data } = changeOf(present, now)
-    if (next === null) return viewAgent({ agent: present, sightings })
+    const entry = { at: now, type, actor: caller.key.id, subject: id, agent_id: id }
+    const record = idempotency?.draft(id, idempotency.status, now) ?? null
+    if (next === null) {
+      // What changes nothing is recorded only so that the same call, sent again late, does nothing then either.
+      const unchanged = { entry: { ...entry, data: { ...data, unchanged: true } }, idempotency: record }
+      if (record !== null) await deps.writer.write({ ...unchanged, change: () => ({ kind: 'entry.only' }) })
+      return viewAgent({ agent: present, sightings })
+    }
     const agent = { ...next, version: present.version + 1 }
     await deps.writer.write({
-      entry: { at: now, type, actor: caller.key.id, subject: id, agent_id: id, data },
+      entry: { ...entry, data },
       change: () => ({ kind: 'agent.write', agent, expected_version: present.version }),
-      idempotency: idempotency?.draft(id, idempotency.status, now) ?? null,
+      idempotency: record,
     })
     deps.agents.apply(agent)
     return viewAgent({ agent, sightings })
