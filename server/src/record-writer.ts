@@ -174,7 +174,11 @@ export class RecordWriter {
     }
     if (result.conflict !== null) {
       const refused = (sealed[result.written] as Sealed).waiting
-      refused.reject(new ConflictError(result.conflict))
+      refused.reject(
+        result.conflict === 'log_index'
+          ? new StoreUnavailableError('Another process writes to this audit log.')
+          : new ConflictError(result.conflict),
+      )
       refused.settle()
       this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
     }

@@ -67,7 +67,7 @@ export class Api {
   }
 
   /** Answers a request that has no route: 401 first, as everywhere under /v1. */
-  async refuse(headers: IncomingHttpHeaders, error: DomainError): Promise<Reply> {
+  async refuse(headers: IncomingHttpHeaders, error: unknown): Promise<Reply> {
     return this.guarded(headers, async () => {
       authenticate(this.deps, headers)
       throw error

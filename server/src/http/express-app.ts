@@ -64,10 +64,11 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
   const notFound = new DomainError('not_found')
   app.use('/v1', async (req, res) => send(req, res, await api.refuse(req.headers, notFound)))
   app.use((req, res) => send(req, res, api.problem(req.headers, notFound)))
-  // Express itself fails only on a path that cannot be decoded: there is nothing at such a path.
-  app.use(async (_error: unknown, req: Request, res: Response, _next: unknown) => {
+  app.use(async (error: unknown, req: Request, res: Response, _next: unknown) => {
+    // There is nothing at a path that cannot be decoded. Everything else that comes here is a fault of ours.
+    const told = error instanceof URIError ? notFound : error
     const isApi = req.originalUrl.startsWith('/v1/')
-    send(req, res, isApi ? await api.refuse(req.headers, notFound) : api.problem(req.headers, notFound))
+    send(req, res, isApi ? await api.refuse(req.headers, told) : api.problem(req.headers, told))
   })
   return app
 }
@@ -106,10 +107,14 @@ function bodyOf(req: Request): BodySource {
   return async (maxBytes) => {
     const chunks: Buffer[] = []
     let length = 0
-    for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      length += chunk.length
-      if (length <= maxBytes) chunks.push(chunk)
-      else if (length > DISCARDED_BYTES) break
+    try {
+      for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        length += chunk.length
+        if (length <= maxBytes) chunks.push(chunk)
+        else if (length > DISCARDED_BYTES) break
+      }
+    } catch (cause) {
+      throw new DomainError('malformed_json', { detail: 'The body ended before all of it had come.', cause })
     }
     return length > maxBytes ? null : Buffer.concat(chunks, length)
   }

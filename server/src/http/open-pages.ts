@@ -29,14 +29,16 @@ export interface OpenPage {
 }
 
 const PING_DEADLINE_MS = 1000
+const LOOK_AGE_MS = 1000
 
 export function openPages(deps: OpenPagesDeps): OpenPage[] {
   const openApi = { status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(deps.openApi) }
   const reference = referencePage(deps.openApi)
   const errors = errorsPage()
+  const lookAtStore = sharedLook(() => storeProblem(deps))
   return [
     { path: '/livez', answer: () => ({ status: 200, body: { status: 'ok' } }) },
-    { path: '/readyz', answer: () => readiness(deps) },
+    { path: '/readyz', answer: () => readiness(deps.isServing, lookAtStore) },
     {
       path: '/.well-known/jwks.json',
       answer: () => ({
@@ -52,8 +54,18 @@ export function openPages(deps: OpenPagesDeps): OpenPage[] {
   ]
 }
 
-async function readiness(deps: OpenPagesDeps): Promise<Reply> {
-  const problem = deps.isServing() ? await storeProblem(deps) : 'shutting down'
+/** One look at the store serves all who ask within a second: this door has no key and no limit. */
+function sharedLook(look: () => Promise<string | null>): () => Promise<string | null> {
+  let last: { readonly at: number; readonly answer: Promise<string | null> } | null = null
+  return () => {
+    const now = performance.now()
+    if (last === null || now - last.at >= LOOK_AGE_MS) last = { at: now, answer: look() }
+    return last.answer
+  }
+}
+
+async function readiness(isServing: () => boolean, lookAtStore: () => Promise<string | null>): Promise<Reply> {
+  const problem = isServing() ? await lookAtStore() : 'shutting down'
   if (problem === null) return { status: 200, body: { status: 'ready' } }
   return { status: 503, body: { status: 'not ready', detail: problem } }
 }

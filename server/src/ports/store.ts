@@ -163,8 +163,8 @@ export interface Store {
     name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>,
     now: string,
   ): Promise<IdempotencyRecord | null>
-  /** Removes idempotency records that no longer count; at most a bounded number a call. */
-  purgeIdempotency(now: string): Promise<void>
+  /** Removes idempotency records that no longer count, a bounded number a call, and says how many: none are left at 0. */
+  purgeIdempotency(now: string): Promise<number>
 
   listAuditEntries(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>>
 

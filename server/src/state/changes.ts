@@ -1,3 +1,4 @@
+import { DomainError } from '../domain-error.js'
 import { ConflictError, StoreUnavailableError } from '../ports/store.js'
 
 /**
@@ -22,7 +23,8 @@ export class Changes {
       try {
         return await change()
       } catch (error) {
-        if (error instanceof StoreUnavailableError || error instanceof ConflictError) this.recover(error)
+        const cause = error instanceof DomainError ? error.cause : error
+        if (cause instanceof StoreUnavailableError || cause instanceof ConflictError) this.recover(cause)
         throw error
       }
     })

@@ -33,8 +33,15 @@ export class OpenReviews {
     remove(this.byKey, review.key_id, review.id)
   }
 
+  /** Forgets what is over, also of those who never ask again. */
+  forgetExpired(now: string): void {
+    for (const index of [this.byAgent, this.byKey]) for (const owner of [...index.keys()]) this.count(index, owner, now)
+  }
+
   private add(review: OpenReview): void {
-    place(this.byAgent, review.agent_id).set(review.id, review.expires_at)
+    // A copy of its own: a text cut from a request's body would keep all of that body in memory.
+    const agentId = Buffer.from(review.agent_id).toString()
+    place(this.byAgent, agentId).set(review.id, review.expires_at)
     place(this.byKey, review.key_id).set(review.id, review.expires_at)
   }
 

@@ -144,7 +144,8 @@ export const IDEMPOTENCY_CASES: readonly StoreCase[] = [
       const open = attempt(2, 0, 3 * DAY, { key: 'open' })
       const young = attempt(3, DAY, 300, { key: 'young' })
       await pen.commit(over.draft, open.draft, young.draft)
-      await store.purgeIdempotency(instant(1.5 * DAY))
+      expect(await store.purgeIdempotency(instant(1.5 * DAY))).toBeGreaterThan(0)
+      expect(await store.purgeIdempotency(instant(1.5 * DAY))).toBe(0)
       // Asked as of a time when it still counted, so that only its removal can hide it.
       expect(await store.findIdempotency(over.record, instant(1))).toBeNull()
       expect(await store.findIdempotency(open.record, instant(1))).toStrictEqual(open.record)

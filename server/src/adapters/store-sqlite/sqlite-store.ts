@@ -101,8 +101,8 @@ export class SqliteStore implements Store {
   findIdempotency(name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>, now: string) {
     return this.#read((db) => findIdempotency(db, name, now))
   }
-  async purgeIdempotency(now: string): Promise<void> {
-    await (await this.#usableWriter()).ask('purgeIdempotency', now)
+  async purgeIdempotency(now: string): Promise<number> {
+    return (await this.#usableWriter()).ask('purgeIdempotency', now)
   }
 
   listAuditEntries(filter: AuditFilter, page: PageRequest) {

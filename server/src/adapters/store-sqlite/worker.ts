@@ -27,10 +27,7 @@ const performers: Performers = {
     saveKeyUses(db, uses)
     return null
   },
-  purgeIdempotency: (now) => {
-    purgeIdempotency(db, now)
-    return null
-  },
+  purgeIdempotency: (now) => purgeIdempotency(db, now),
   makeSecret: (name) => makeSecret(db, name),
   touch: () => {
     touch(db)

@@ -6,7 +6,7 @@ export interface WriterTasks {
   commit: { argument: string; result: CommitResult }
   openLog: { argument: null; result: { readonly log: string; readonly next_index: number } }
   saveKeyUses: { argument: ReadonlyMap<string, string>; result: null }
-  purgeIdempotency: { argument: string; result: null }
+  purgeIdempotency: { argument: string; result: number }
   makeSecret: { argument: string; result: string }
   touch: { argument: null; result: null }
   /** The last one: the thread ends. */

@@ -20,7 +20,7 @@ import { assertMaySpeakFor } from '../../caller.js'
 import type { Store } from '../../ports/store.js'
 import { type DecideDeps, decide } from '../../use-cases/decisions/decide.js'
 import { explainDecision } from '../../use-cases/decisions/explain.js'
-import { getDecision } from '../../use-cases/decisions/get.js'
+import { type GetDecisionDeps, getDecision } from '../../use-cases/decisions/get.js'
 import { listDecisions } from '../../use-cases/decisions/list.js'
 import { replayDecision } from '../../use-cases/decisions/replay.js'
 import type { Cursors } from '../cursor.js'
@@ -28,7 +28,13 @@ import { givenFilters } from '../filter.js'
 import { pageQuery, replyPage } from '../pages.js'
 import { type Route, route } from '../route.js'
 
-export type DecisionRouteDeps = DecideDeps & { readonly store: Store; readonly cursors: Cursors }
+const WaitSchema = z
+  .string()
+  .regex(/^([0-9]|[12][0-9]|30)$/, { error: 'must be a whole number of seconds from 0 to 30' })
+  .transform(Number)
+  .meta({ description: 'Seconds to wait for the decision to leave `awaiting_review`, at most 30.' })
+
+export type DecisionRouteDeps = DecideDeps & GetDecisionDeps & { readonly store: Store; readonly cursors: Cursors }
 
 export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
   return [
@@ -104,15 +110,16 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       name: 'decisions.get',
       summary: 'Read a decision in its present state.',
       scopes: { any: ['decisions:read', 'decisions:write'] },
+      query: z.strictObject({ wait: WaitSchema.optional() }),
       answer: {
         status: 200,
         description: 'The decision; with its permit for the key that asked, while it may proceed.',
         schema: DecisionDetailSchema,
       },
       problems: ['not_found', 'store_unavailable'],
-      handle: async ({ caller, params }) => ({
+      handle: async ({ caller, params, query }) => ({
         status: 200,
-        body: await getDecision(deps, caller, params.id as string),
+        body: await getDecision(deps, caller, params.id as string, query.wait ?? 0),
       }),
     }),
     route({

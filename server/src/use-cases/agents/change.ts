@@ -20,7 +20,7 @@ export interface ChangeAgentDeps {
 
 interface Change {
   readonly type: 'agent.created' | 'agent.updated' | 'agent.deleted' | 'agent.suspended' | 'agent.resumed'
-  /** The agent as it should be from now on; null when it is so already. */
+  /** The agent as it should be from now on; null when it is so already: then the operator's act alone is recorded. */
   readonly next: Omit<StoredAgent, 'version'> | null
   readonly data: JsonObject
 }
@@ -39,21 +39,14 @@ export function changeAgent(
     const present = found?.agent ?? unknownAgent(id, now)
     const sightings = found?.sightings ?? { first_seen: null, last_seen: null }
     const { type, next, data } = changeOf(present, now)
-    const entry = { at: now, type, actor: caller.key.id, subject: id, agent_id: id }
-    const record = idempotency?.draft(id, idempotency.status, now) ?? null
-    if (next === null) {
-      // What changes nothing is recorded only so that the same call, sent again late, does nothing then either.
-      const unchanged = { entry: { ...entry, data: { ...data, unchanged: true } }, idempotency: record }
-      if (record !== null) await deps.writer.write({ ...unchanged, change: () => ({ kind: 'entry.only' }) })
-      return viewAgent({ agent: present, sightings })
-    }
-    const agent = { ...next, version: present.version + 1 }
+    const agent = next === null ? present : { ...next, version: present.version + 1 }
     await deps.writer.write({
-      entry: { ...entry, data },
-      change: () => ({ kind: 'agent.write', agent, expected_version: present.version }),
-      idempotency: record,
+      entry: { at: now, type, actor: caller.key.id, subject: id, agent_id: id, data },
+      change: () =>
+        next === null ? { kind: 'entry.only' } : { kind: 'agent.write', agent, expected_version: present.version },
+      idempotency: idempotency?.draft(id, idempotency.status, now) ?? null,
     })
-    deps.agents.apply(agent)
+    if (next !== null) deps.agents.apply(agent)
     return viewAgent({ agent, sightings })
   })
 }

@@ -7,7 +7,7 @@ import type { HeldRequest, StoredDecision } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { Log } from '../../ports/log.js'
 import type { Metrics } from '../../ports/metrics.js'
-import { ConflictError } from '../../ports/store.js'
+import { type OpenReview, type Store, StoreUnavailableError } from '../../ports/store.js'
 import type { EntryDraft, RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
 import type { Policies } from '../../state/policies.js'
@@ -23,6 +23,7 @@ export interface DecideDeps extends PermitDeps {
   readonly metrics: Pick<Metrics, 'decided'>
   readonly policies: Policies
   readonly openReviews: OpenReviews
+  readonly store: Pick<Store, 'findDecision'>
   readonly writer: RecordWriter
   readonly evaluate: typeof evaluate
   readonly lifetimes: { readonly decisionSeconds: number; readonly reviewSeconds: number }
@@ -113,8 +114,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
     return token
   }
   const written = await deps.writer.write(draft, sign).catch((error: unknown) => {
-    // After any other failure it may have become durable: then its place stays taken until its time is over.
-    if (hasPlace && error instanceof ConflictError) deps.openReviews.release(place)
+    if (hasPlace) void releaseUnlessWritten(deps, place, error)
     throw error
   })
   deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
@@ -123,6 +123,17 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
     decision: written.beside === undefined ? decision : { ...decision, permit_token: written.beside },
     timings: { eval: latencyMs, sign: signMs, store: written.storeMs },
   }
+}
+
+/** After a failure the review may have become durable all the same: then its place stays taken until its time is over. */
+async function releaseUnlessWritten(deps: DecideDeps, place: OpenReview, failure: unknown): Promise<void> {
+  if (failure instanceof StoreUnavailableError) {
+    await failure.settled
+    // When the store cannot tell, the place stays taken: too few reviews are better than too many.
+    const found = await deps.store.findDecision(place.id).catch(() => 'unknown')
+    if (found !== null) return
+  }
+  deps.openReviews.release(place)
 }
 
 const FIRST_STATUS: Readonly<Record<Effect, DecisionStatus>> = {

@@ -42,12 +42,15 @@ export async function writePolicy(
     idempotency,
   }
   await deps.writer.write(draft).catch((error: unknown) => {
-    if (error instanceof ConflictError && error.conflict === 'policy_name') throw nameTaken(policy.document.name)
+    if (error instanceof ConflictError && error.conflict === 'policy_name') throw nameTaken(policy.document.name, error)
     throw error
   })
   deps.policies.apply(policy)
 }
 
-export function nameTaken(name: string): DomainError {
-  return new DomainError('policy_name_taken', { detail: `A policy named ${JSON.stringify(name)} exists already.` })
+export function nameTaken(name: string, cause?: ConflictError): DomainError {
+  return new DomainError('policy_name_taken', {
+    detail: `A policy named ${JSON.stringify(name)} exists already.`,
+    cause,
+  })
 }

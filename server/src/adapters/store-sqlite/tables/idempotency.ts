@@ -42,8 +42,8 @@ export function findIdempotency(
 
 const LARGEST_PURGE = 1000
 
-export function purgeIdempotency(db: Connection, now: string): void {
-  db.run(
+export function purgeIdempotency(db: Connection, now: string): number {
+  return db.run(
     `DELETE FROM idempotency WHERE seq IN (
        SELECT seq FROM idempotency WHERE expires_ms <= ?1 AND NOT ${countsAt('?1')} ORDER BY expires_ms LIMIT ${LARGEST_PURGE})`,
     Date.parse(now),
