@@ -111,7 +111,9 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
 
   const issuer = config.issuer ?? parts.address
   const permits = { issuer, audience: config.permitAudience ?? issuer }
+  let isServing = true
   const deps = {
+    isServing: () => isServing,
     clock,
     ids,
     log,
@@ -145,14 +147,12 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     rateLimit: new RateLimit(config.rateLimitPerSecond),
     idempotency: new Idempotency(store, clock),
   })
-  let isServing = true
   const handler = expressApp(api, routes, {
-    isServing: () => isServing,
+    isServing: deps.isServing,
     metrics,
     openPages: openPages({
       ...deps,
       metricsToken: config.metricsToken,
-      isServing: () => isServing,
       openApi: openApiDocument(routes),
     }),
   })
@@ -170,7 +170,11 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
     every(
       PURGE_EVERY_MS,
-      () => store.purgeIdempotency(clock.now().toISOString()),
+      async () => {
+        const now = clock.now().toISOString()
+        openReviews.forgetExpired(now)
+        while ((await store.purgeIdempotency(now)) > 0);
+      },
       failed('idempotency records could not be purged'),
     ),
   ]
@@ -185,7 +189,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     async close() {
       for (const stop of stops) stop()
       await writer.flushed()
-      await store.saveKeyUses(keys.takeUnsavedUses())
+      await store.saveKeyUses(keys.takeUnsavedUses()).catch(failed('key uses could not be saved'))
       await store.close()
     },
   }
