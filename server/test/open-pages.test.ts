@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ERRORS } from '@countersign/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import type { Store } from '#server/ports/store'
 import { type RunningServer, type RunningServerOptions, runServer } from './running-server.js'
+import { openStoreWith } from './store-with.js'
 
 const PAGES = ['/livez', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/errors', '/.well-known/jwks.json']
 
@@ -22,17 +21,6 @@ async function withServer(options: RunningServerOptions, work: (server: RunningS
   } finally {
     await other.stop()
   }
-}
-
-/** A real store of which one method is another. */
-async function openStoreWith(dataDir: string, changed: Partial<Store>): Promise<Store> {
-  const store = await openSqliteStore({ dataDir })
-  return new Proxy(store, {
-    get(target, name: keyof Store) {
-      const own = changed[name] ?? target[name]
-      return typeof own === 'function' ? own.bind(target) : own
-    },
-  })
 }
 
 describe.each(PAGES)('%s', (path) => {
@@ -90,7 +78,7 @@ describe('/livez and /readyz', () => {
 
   it('are alive and not ready while the store fails', async () => {
     const ping = () => Promise.reject(new Error('the disk is gone'))
-    await withServer({ parts: { openStore: (dataDir) => openStoreWith(dataDir, { ping }) } }, async (other) => {
+    await withServer({ parts: { openStore: (dataDir) => openStoreWith(dataDir, () => ({ ping })) } }, async (other) => {
       expect(await other.call('GET', '/readyz')).toMatchObject({
         status: 503,
         body: { status: 'not ready', detail: 'the store does not answer' },
@@ -102,7 +90,7 @@ describe('/livez and /readyz', () => {
 
   it('are alive and not ready while the store does not answer in time', async () => {
     const ping = () => new Promise<void>(() => {})
-    await withServer({ parts: { openStore: (dataDir) => openStoreWith(dataDir, { ping }) } }, async (other) => {
+    await withServer({ parts: { openStore: (dataDir) => openStoreWith(dataDir, () => ({ ping })) } }, async (other) => {
       expect((await other.call('GET', '/readyz')).status).toBe(503)
     })
   })
@@ -228,19 +216,13 @@ describe('/metrics', () => {
       release = resolve
     })
     let isHeld = false
-    const openStore = async (dataDir: string) => {
-      const store = await openSqliteStore({ dataDir })
-      const commit: Store['commit'] = async (records) => {
-        if (isHeld) await held
-        return store.commit(records)
-      }
-      return new Proxy(store, {
-        get(target, name: keyof Store) {
-          const own = name === 'commit' ? commit : target[name]
-          return typeof own === 'function' ? own.bind(target) : own
+    const openStore = (dataDir: string) =>
+      openStoreWith(dataDir, (store) => ({
+        commit: async (records) => {
+          if (isHeld) await held
+          return store.commit(records)
         },
-      })
-    }
+      }))
     await withServer({ parts: { openStore } }, async (other) => {
       isHeld = true
       const asked = { agent_id: 'agent:a', action: 'payment.refund' }

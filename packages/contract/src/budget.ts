@@ -12,7 +12,7 @@ export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 const isContextReference = (value: unknown): value is string => typeof value === 'string' && isContextPath(value)
 const contextPathJsonSchema = { type: 'string', pattern: '^context\\..+$' }
 
-/** How much may be spent in a period. Source: docs/budgets.md. */
+/** How much may be spent in a period. Source: docs/concepts/policies.md "Members". */
 export const BudgetSchema = z
   .strictObject({
     limit: AmountSchema.meta({ description: 'What may be spent in a period.' }),
