@@ -103,6 +103,9 @@ describe('the SDK', () => {
   it('reads, lists and explains decisions', async () => {
     const { id } = await client.authorize(reviewed)
     expect(await client.decisions.get(id)).toMatchObject({ id, ...reviewed, status: 'awaiting_review' })
+    // The wait is longer than the time limit, which counts from its end.
+    const waited = await client.decisions.get(id, { waitSeconds: 1, timeoutMs: 900 })
+    expect(waited).toMatchObject({ id, status: 'awaiting_review' })
     const { data } = await client.decisions
       .list({ agent_id: AGENT, effect: 'review', status: 'awaiting_review', limit: 1 })
       .page()

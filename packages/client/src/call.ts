@@ -14,6 +14,8 @@ export interface Call {
   readonly idempotencyKey?: string | true | undefined
   /** False for endpoints that ask for no API key: what is not needed is not sent. */
   readonly isAuthenticated?: boolean
+  /** What the server may take on top of the time limit, because it was asked to wait. */
+  readonly extraTimeMs?: number | undefined
   readonly options: CallOptions | undefined
 }
 

@@ -12,8 +12,8 @@ import { Policies } from './resources/policies.js'
 import type { OpenTransport } from './transport.js'
 import type { Decision, DecisionRequest, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
 
-/** The largest answer that is read; a page of 200 decisions with full contexts is below it. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+/** The largest answer that is read: 200 decisions with the largest contexts, or 50 of the largest policies, are below it. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 /** The question, with what steers the call beside it: members in snake_case go on the wire, those in camelCase do not. */
 export interface AuthorizeRequest extends Omit<DecisionRequest, 'agent_id'>, IdempotentCallOptions {

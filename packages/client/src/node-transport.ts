@@ -41,7 +41,7 @@ export const openNodeTransport: OpenTransport = (options) => {
  * One request on one socket.
  *
  * `stale`: the kept connection was closed before an answer began, most likely while it was idle. Sending again is safe:
- * whatever creates or moves state carries an idempotency key.
+ * what creates or moves state by POST carries an idempotency key, and PUT and DELETE leave the same state when done twice.
  */
 function exchange(
   outgoing: ClientRequest,

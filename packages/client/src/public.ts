@@ -8,7 +8,7 @@ export type { CallOptions, CallSignal, CountersignOptions, IdempotentCallOptions
 export type { PageQuery, Pages } from './pages.js'
 export type { SuspendOptions } from './resources/agents.js'
 export type { AuditQuery } from './resources/audit.js'
-export type { DecisionQuery } from './resources/decisions.js'
+export type { DecisionGetOptions, DecisionQuery } from './resources/decisions.js'
 export type { KeyRotateOptions } from './resources/keys.js'
 export type { PolicyUpdateOptions } from './resources/policies.js'
 export type * from './wire.js'

@@ -63,7 +63,8 @@ export class Requester {
     run: (request: TransportRequest, deadline: number) => Promise<TransportAnswer>,
   ): Promise<TransportAnswer> {
     if (this.#isClosed) throw new TypeError('the client is closed')
-    const timeoutMs = checkTimeout('timeoutMs', call.options?.timeoutMs ?? this.#settings.timeoutMs)
+    const ownMs = checkTimeout('timeoutMs', call.options?.timeoutMs ?? this.#settings.timeoutMs)
+    const timeoutMs = ownMs + (call.extraTimeMs ?? 0)
     const request = this.#request(call)
     const controller = new AbortController()
     const timer = setTimeout(() => {

@@ -223,9 +223,9 @@ describeTransports('faults', (rig) => {
   it('reads an answer of 8 MiB', async () => {
     const { stub, open } = rig()
     const shell = JSON.stringify({ data: [''], next_cursor: null })
-    stub.answer(answerText(200, shell.replace('""', `"${'x'.repeat(8 * 1024 * 1024 - shell.length)}"`)))
+    stub.answer(answerText(200, shell.replace('""', `"${'x'.repeat(16 * 1024 * 1024 - shell.length)}"`)))
     const page = await open().policies.list().page()
-    expect(JSON.stringify(page)).toHaveLength(8 * 1024 * 1024)
+    expect(JSON.stringify(page)).toHaveLength(16 * 1024 * 1024)
   })
 
   it('follows no redirect', async () => {

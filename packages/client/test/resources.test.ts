@@ -151,6 +151,12 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     url: '/v1/decisions/dec_1',
     answer: decision,
   },
+  'decisions.get (waiting)': {
+    call: (client) => client.decisions.get('dec_1', { waitSeconds: 30 }),
+    method: 'GET',
+    url: '/v1/decisions/dec_1?wait=30',
+    answer: decision,
+  },
   'decisions.list': {
     call: (client) =>
       client.decisions

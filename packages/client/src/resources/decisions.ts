@@ -20,6 +20,11 @@ export interface DecisionQuery extends PageQuery {
   readonly to?: string | undefined
 }
 
+export interface DecisionGetOptions extends CallOptions {
+  /** How long to wait for the decision to leave `awaiting_review`, in whole seconds. */
+  readonly waitSeconds?: number | undefined
+}
+
 /** Decisions that were made; `client.authorize` makes one. Source: docs/sdk.md "Methods". */
 export class Decisions {
   readonly #requester: Requester
@@ -29,10 +34,16 @@ export class Decisions {
     this.#requester = requester
   }
 
-  /** A decision as it stands now, without a permit. @throws ApiError not_found */
-  async get(id: string, options?: CallOptions): Promise<DecisionDetail> {
+  /**
+   * A decision as it stands now; with its permit for the key that asked, while the action may run. With `waitSeconds` (at
+   * most 30) the answer comes as soon as the decision awaits no review any more; the time limit counts from then on.
+   *
+   * @throws ApiError not_found
+   */
+  async get(id: string, { waitSeconds, ...options }: DecisionGetOptions = {}): Promise<DecisionDetail> {
     const to = path`/v1/decisions/${id}`
-    const answer = await this.#requester.send({ method: 'GET', path: to, options })
+    const waiting = waitSeconds === undefined ? {} : { query: { wait: waitSeconds }, extraTimeMs: waitSeconds * 1000 }
+    const answer = await this.#requester.send({ method: 'GET', path: to, ...waiting, options })
     return readDecision(`GET ${to}`, answer) as DecisionDetail
   }
 
