@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyCreateSchema, validate } from '@countersign/contract'
-import { isCarriedOut, type KeyOrder, leaveKeyOrder } from '../adapters/operator-inbox.js'
+import { type KeyOrder, leaveKeyOrder, stateOfOrder, withdrawOrder } from '../adapters/operator-inbox.js'
+import { systemClock } from '../adapters/system-clock.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
-import { readConfig } from '../config.js'
 import { Changes } from '../state/changes.js'
 import { Keys } from '../state/keys.js'
 import { createKey } from '../use-cases/keys/create.js'
 import { EXIT, fail } from './exit.js'
+import { serverDataDir } from './server-data.js'
 import { withStore } from './with-store.js'
 
 export interface KeysCreateOptions {
@@ -16,8 +17,10 @@ export interface KeysCreateOptions {
   readonly expires?: string
 }
 
-const ORDER_DEADLINE_MS = 10_000
-const ORDER_POLL_MS = 100
+const DEADLINE_MS = 15_000
+/** A server that runs has taken an order long before. */
+const ORDER_MS = 1_000
+const POLL_MS = 50
 
 /** Makes an API key on the server's own machine, beside a running server too, and prints its text alone. */
 export async function keysCreate(options: KeysCreateOptions): Promise<number> {
@@ -27,18 +30,27 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
     agents: options.agent ?? null,
     expires_at: options.expires ?? null,
   })
-  if (!checked.ok) {
-    const faults = checked.errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
+  const faults = checked.ok ? [] : checked.errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
+  if (checked.ok && !isAhead(checked.value.expires_at)) faults.push('expires_at has to be ahead')
+  if (!checked.ok || faults.length > 0)
     return fail(new Error(`The key is not valid: ${faults.join('; ')}.`), EXIT.usage)
-  }
-  const { dataDir } = readConfig(process.env)
+  const dataDir = serverDataDir()
   const text = generateKeyText()
   const order = { key: checked.value, secret: secretOf(text) }
-  const isMade = (await makeInStore(dataDir, order)) || (await orderFromServer(dataDir, order))
-  if (!isMade)
+  if (!(await make(dataDir, order)))
     return fail(new Error('The running server did not make the key in time. Its log says why.'), EXIT.failure)
   process.stdout.write(`${text}\n`)
   return EXIT.ok
+}
+
+/** Who holds the data directory is a server, which takes orders, or another command, which soon lets go. */
+async function make(dataDir: string, order: KeyOrder): Promise<boolean> {
+  const end = performance.now() + DEADLINE_MS
+  while (performance.now() < end) {
+    if (await makeInStore(dataDir, order)) return true
+    if (await orderFromServer(dataDir, order, end)) return true
+  }
+  return false
 }
 
 function makeInStore(dataDir: string, { key, secret }: KeyOrder): Promise<boolean> {
@@ -48,11 +60,20 @@ function makeInStore(dataDir: string, { key, secret }: KeyOrder): Promise<boolea
   })
 }
 
-async function orderFromServer(dataDir: string, order: KeyOrder): Promise<boolean> {
-  const path = await leaveKeyOrder(dataDir, order)
-  for (let waited = 0; waited < ORDER_DEADLINE_MS; waited += ORDER_POLL_MS) {
-    if (await isCarriedOut(path)) return true
-    await sleep(ORDER_POLL_MS)
+/** False when nobody took the order: it is withdrawn. */
+async function orderFromServer(dataDir: string, order: KeyOrder, end: number): Promise<boolean> {
+  const name = await leaveKeyOrder(dataDir, order)
+  const withdrawAt = performance.now() + ORDER_MS
+  while (performance.now() < end) {
+    const state = await stateOfOrder(name)
+    if (state.is === 'carried out') return true
+    if (state.is === 'refused') throw new Error(`The running server refused to make the key: ${state.reason}`)
+    if (performance.now() > withdrawAt && (await withdrawOrder(name))) return false
+    await sleep(POLL_MS)
   }
   return false
+}
+
+function isAhead(time: string | null | undefined): boolean {
+  return time === null || time === undefined || time > systemClock().now().toISOString()
 }

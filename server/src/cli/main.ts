@@ -28,7 +28,13 @@ keys
 const signingKeys = program.command('signing-keys').description('the keys that sign permits')
 signingKeys.command('list').description('print the signing keys').action(run(signingKeysList))
 signingKeys.command('rotate').description('let the next key sign').action(run(signingKeysRotate))
-signingKeys.command('revoke <kid>').description('take a key out of the key set').action(run(signingKeysRevoke))
+signingKeys
+  .command('revoke <kid>')
+  .description('take a key out of the key set')
+  // One kid in 64 begins with a hyphen: it is no option.
+  .allowUnknownOption()
+  .helpOption('--help', 'display help for command')
+  .action(run(signingKeysRevoke))
 
 await program.parseAsync()
 

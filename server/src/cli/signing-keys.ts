@@ -1,9 +1,9 @@
 import { type Keyring, openKeyring } from '../adapters/keyring/keyring.js'
 import { systemClock } from '../adapters/system-clock.js'
-import { readConfig } from '../config.js'
 import { type SigningKeyChange, UnknownSigningKeyError } from '../ports/signer.js'
 import { recordSigningKeyChanges } from '../use-cases/signing-keys/record.js'
 import { EXIT, fail } from './exit.js'
+import { serverDataDir } from './server-data.js'
 import { withStore } from './with-store.js'
 
 export function signingKeysList(): Promise<number> {
@@ -25,13 +25,23 @@ export async function signingKeysRevoke(kid: string): Promise<number> {
   }
 }
 
-/** Changes the keys, records what changed (beside a running server, that server does), and prints all keys. */
+/**
+ * Changes the keys and prints all of them. The change is recorded here, or by the server that runs: it sees the file. The
+ * store is held over the whole of it, so that no server starts in between and takes the change for its first state.
+ */
 async function change(step: (keyring: Keyring) => Promise<SigningKeyChange[]>): Promise<number> {
-  const { dataDir } = readConfig(process.env)
-  const { keyring, changes: made } = await openKeyring({ dataDir, clock: systemClock() })
-  const changes = [...made, ...(await step(keyring))]
-  if (changes.length > 0) await withStore(dataDir, ({ writer }) => recordSigningKeyChanges({ writer }, changes))
-  for (const { kid, state, created_at } of keyring.list())
+  const dataDir = serverDataDir()
+  const changeFile = async () => {
+    const { keyring, changes } = await openKeyring({ dataDir, clock: systemClock() })
+    return { keyring, changes: [...changes, ...(await step(keyring))] }
+  }
+  let changed: Awaited<ReturnType<typeof changeFile>> | undefined
+  await withStore(dataDir, async ({ writer }) => {
+    changed = await changeFile()
+    await recordSigningKeyChanges({ writer }, changed.changes)
+  })
+  changed ??= await changeFile()
+  for (const { kid, state, created_at } of changed.keyring.list())
     process.stdout.write(`${kid}  ${state.padEnd(8)}  ${created_at}\n`)
   return EXIT.ok
 }

@@ -83,11 +83,12 @@ export function changesBetween(
     public_jwk: publicHalf(key.jwk),
   })
   const revokedNow = after.filter((key) => key.state === 'revoked' && earlier.get(key.kid)?.state !== 'revoked')
-  const activeNow = after.filter((key) => key.state === 'active' && earlier.get(key.kid)?.state !== 'active')
+  // Of several rotations seen at once, each key that became active is told of, also one that retired again.
+  const activatedNow = after.filter((key) => key.activated_at !== null && !earlier.get(key.kid)?.activated_at)
   const createdNow = after.filter((key) => !earlier.has(key.kid))
   return [
     ...revokedNow.map((key) => change('signing_key.revoked', key, key.revoked_at)),
-    ...(before.length === 0 ? [] : activeNow.map((key) => change('signing_key.rotated', key, key.activated_at))),
+    ...(before.length === 0 ? [] : activatedNow.map((key) => change('signing_key.rotated', key, key.activated_at))),
     ...createdNow.map((key) => change('signing_key.created', key, key.created_at)),
   ]
 }
