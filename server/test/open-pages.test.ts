@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { ERRORS } from '@countersign/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, type RunningServerOptions, runServer } from './running-server.js'
@@ -228,7 +227,7 @@ describe('/metrics', () => {
       const asked = { agent_id: 'agent:a', action: 'payment.refund' }
       const answers = [1, 2, 3, 4].map(() => other.call('POST', '/v1/decisions', { body: asked }))
       const waiting = async () => valueIn(await scrape(other), 'countersign_store_waiting_records')
-      while ((await waiting()) < 3) await pause(5)
+      await expect.poll(waiting, { timeout: 10_000 }).toBe(3)
       release()
       for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200)
       expect(await waiting()).toBe(0)
