@@ -46,12 +46,14 @@ export type Change =
   /** Nothing but the entry: what changed is not in the store (a signing key). */
   | { readonly kind: 'entry.only' }
 
-/** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name` is named. */
+/** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name` or `key_secret` is named. */
 export type Conflict =
   /** The document is not at the expected version. */
   | 'version'
   /** Another live policy has the name. */
   | 'policy_name'
+  /** Another key, revoked or not, has a secret of the same hash. */
+  | 'key_secret'
   /** The idempotency record's name is taken by a call that still counts at the new record's `created_at`. */
   | 'idempotency_key'
   /** The log holds an entry at this index: another process writes to it. */

@@ -74,6 +74,11 @@ const CLASHES: readonly Clash[] = [
     draft: { change: writePolicyOf(policyOf(2, 2, { document: POLICY.document })) },
   },
   {
+    of: 'a new key with the secret of another',
+    conflict: 'key_secret',
+    draft: { change: writeKeyOf(keyOf(8, { secrets: keyOf(1).secrets })) },
+  },
+  {
     of: 'an idempotency key that is taken',
     conflict: 'idempotency_key',
     draft: { change: createOf(decisionOf(98)), idempotency: idempotencyOf(idOf('dec', 98)) },
@@ -203,7 +208,7 @@ export const COMMIT_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'names the first of several conflicts: index, idempotency key, version, name',
+    title: 'names the first of several conflicts: index, idempotency key, version, name or secret',
     async run({ store }) {
       const pen = await LogPen.of(store)
       await pen.commit(...PRESENT)
@@ -216,6 +221,9 @@ export const COMMIT_CASES: readonly StoreCase[] = [
       expect(await clashing({ change: nameless, idempotency })).toBe('idempotency_key')
       expect(await clashing({ change: { ...nameless, expected_version: 1 } })).toBe('version')
       expect(await clashing({ change: nameless })).toBe('policy_name')
+      const twin = writeKeyOf(keyOf(8, { version: 2, secrets: keyOf(1).secrets }))
+      expect(await clashing({ change: twin })).toBe('version')
+      expect(await clashing({ change: { ...twin, expected_version: 0 } })).toBe('key_secret')
     },
   },
   {

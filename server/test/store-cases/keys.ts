@@ -26,6 +26,28 @@ export const KEY_CASES: readonly StoreCase[] = [
     },
   },
   {
+    title: 'gives no secret to two keys, be it new or old, of a revoked key or in one group',
+    async run({ store, reopen }) {
+      const pen = await LogPen.of(store)
+      const secret = (hash: string) => ({ hash, hint: 'cs_sk_…', expires_at: null })
+      const first = keyOf(1, { secrets: [secret('new'), secret('old')] })
+      const revoked = { ...first, version: 2, revoked_at: instant(60) }
+      const second = keyOf(2, { secrets: [secret('other')] })
+      await pen.commit(writeKeyOf(first), writeKeyOf(revoked), writeKeyOf(second))
+      for (const hash of ['new', 'old', 'other']) {
+        const thief = keyOf(3, { secrets: [secret('own'), secret(hash)] })
+        expect(await pen.commit(writeKeyOf(thief))).toEqual({ written: 0, conflict: 'key_secret' })
+      }
+      const rotated = { ...second, version: 2, secrets: [secret('old'), ...second.secrets] }
+      expect(await pen.commit(writeKeyOf(rotated))).toEqual({ written: 0, conflict: 'key_secret' })
+      const twins = [3, 4].map((number) => writeKeyOf(keyOf(number, { secrets: [secret('twin')] })))
+      expect(await pen.commit(...twins)).toEqual({ written: 1, conflict: 'key_secret' })
+      const kept = { ...second, version: 2, secrets: [secret('fresh'), ...second.secrets] }
+      expect(await pen.commit(writeKeyOf(kept))).toEqual({ written: 1, conflict: null })
+      expect((await (await reopen()).loadKeys()).map(({ id }) => id)).toEqual([1, 2, 3].map((n) => idOf('key', n)))
+    },
+  },
+  {
     title: 'keeps the latest use of each key',
     async run({ store, reopen }) {
       expect(await store.loadKeyUses()).toEqual(new Map())

@@ -40,7 +40,7 @@ function applyChange(db: Connection, change: Change): Conflict | null {
     case 'agent.write':
       return writeAgent(db, change.agent, change.expected_version) ? null : 'version'
     case 'key.write':
-      return writeKey(db, change.key, change.expected_version) ? null : 'version'
+      return writeKey(db, change.key, change.expected_version)
     case 'entry.only':
       return null
   }

@@ -1,8 +1,8 @@
 import type { StoredKey } from '../../../ports/documents.js'
+import type { Conflict } from '../../../ports/store.js'
 import type { Connection } from '../driver.js'
 
-/** False when the key is not at the expected version. */
-export function writeKey(db: Connection, key: StoredKey, expectedVersion: number): boolean {
+export function writeKey(db: Connection, key: StoredKey, expectedVersion: number): Conflict | null {
   const document = JSON.stringify(key)
   const written =
     expectedVersion === 0
@@ -19,7 +19,19 @@ export function writeKey(db: Connection, key: StoredKey, expectedVersion: number
           key.id,
           expectedVersion,
         )
-  return written === 1
+  if (written === 0) return 'version'
+  return key.secrets.some(({ hash }) => isOfAnother(db, key.id, hash)) ? 'key_secret' : null
+}
+
+/** Reads every key: they are few, and rarely written. */
+function isOfAnother(db: Connection, id: string, hash: string): boolean {
+  const found = db.get(
+    `SELECT 1 FROM keys, json_each(keys.document, '$.secrets') AS secret
+     WHERE keys.id <> ? AND secret.value ->> 'hash' = ? LIMIT 1`,
+    id,
+    hash,
+  )
+  return found !== undefined
 }
 
 export function loadKeys(db: Connection): readonly StoredKey[] {
