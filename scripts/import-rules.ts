@@ -57,6 +57,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/permit',
       'node:crypto',
       'node:perf_hooks',
+      'node:timers',
     ],
   },
   {

@@ -15,8 +15,10 @@ const LimitSchema = z
 
 /** `limit` and `cursor`, as every list takes them. */
 export const pageQuery = {
-  limit: LimitSchema.optional(),
-  cursor: z.string().min(1).max(1024).optional(),
+  limit: LimitSchema.optional().meta({
+    description: `A whole number from 1 to ${LIMITS.pageSize}; ${LIMITS.pageSizeDefault} when absent.`,
+  }),
+  cursor: z.string().min(1).max(1024).optional().meta({ description: 'The `next_cursor` of the page before.' }),
 }
 
 interface PageParameters {
