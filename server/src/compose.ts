@@ -149,6 +149,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
   })
   const handler = expressApp(api, routes, {
     isServing: deps.isServing,
+    log,
     metrics,
     openPages: openPages({
       ...deps,

@@ -40,14 +40,20 @@ export interface ApiDeps {
   readonly idempotency: Idempotency
 }
 
+/** What is known of a request, however it ends. */
+interface Seen {
+  readonly requestId: string
+  keyId: string | undefined
+}
+
 export class Api {
   constructor(private readonly deps: ApiDeps) {}
 
   /** Answers a request to a route. Never throws. */
   async answer(route: Route, request: ApiRequest): Promise<Reply> {
-    return this.guarded(request.headers, async (requestId) => {
+    return this.guarded(request.headers, async (seen) => {
       const started = performance.now()
-      const caller = authenticate(this.deps, request.headers)
+      const caller = this.identify(request.headers, seen)
       const authMs = performance.now() - started
       this.admit(route, caller)
       const call: Call = {
@@ -56,7 +62,7 @@ export class Api {
         body: route.body && (await readBody(route.body, request.headers, request.body)),
         query: readQuery(route, request.query),
         ifMatch: request.headers['if-match'],
-        requestId,
+        requestId: seen.requestId,
         idempotency: null,
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
@@ -68,8 +74,8 @@ export class Api {
 
   /** Answers a request that has no route: 401 first, as everywhere under /v1. */
   async refuse(headers: IncomingHttpHeaders, error: unknown): Promise<Reply> {
-    return this.guarded(headers, async () => {
-      authenticate(this.deps, headers)
+    return this.guarded(headers, async (seen) => {
+      this.identify(headers, seen)
       throw error
     })
   }
@@ -85,10 +91,17 @@ export class Api {
     return withRequestId(problemReply(error, requestId, this.deps.log), requestId)
   }
 
-  private async guarded(headers: IncomingHttpHeaders, run: (requestId: string) => Promise<Reply>): Promise<Reply> {
-    const requestId = requestIdOf(headers['x-request-id'], this.deps.ids)
-    const reply = await run(requestId).catch((error: unknown) => problemReply(error, requestId, this.deps.log))
-    return withRequestId(reply, requestId)
+  private async guarded(headers: IncomingHttpHeaders, run: (seen: Seen) => Promise<Reply>): Promise<Reply> {
+    const seen: Seen = { requestId: requestIdOf(headers['x-request-id'], this.deps.ids), keyId: undefined }
+    const reply = await run(seen).catch((error: unknown) => problemReply(error, seen.requestId, this.deps.log))
+    return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
+  }
+
+  /** @throws DomainError unauthorized */
+  private identify(headers: IncomingHttpHeaders, seen: Seen): Caller {
+    const caller = authenticate(this.deps, headers)
+    seen.keyId = caller.key.id
+    return caller
   }
 
   /** @throws DomainError rate_limited, insufficient_scope */

@@ -2,7 +2,9 @@
 import express, { type Express, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import { DomainError } from '../domain-error.js'
+import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
+import { logAnswer } from './access-log.js'
 import type { Api } from './api.js'
 import type { BodySource } from './body.js'
 import type { OpenPage } from './open-pages.js'
@@ -12,6 +14,7 @@ import type { Route } from './route.js'
 export interface ExpressAppOptions {
   /** What needs no key, on paths outside /v1. */
   readonly openPages: readonly OpenPage[]
+  readonly log: Log
   readonly metrics: Pick<Metrics, 'answered'>
   /** False from the first moment of a shutdown on: connections are not kept any more. */
   readonly isServing: () => boolean
@@ -25,9 +28,11 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
   app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: NOTHING_MAY_LOAD } }))
   app.use((req, res, next) => {
     const started = performance.now()
-    res.once('finish', () => {
+    res.once('close', () => {
+      const milliseconds = performance.now() - started
       const template = templates.get(req.route?.path) ?? null
-      options.metrics.answered(template, req.method, res.statusCode, performance.now() - started)
+      if (res.writableFinished) options.metrics.answered(template, req.method, res.statusCode, milliseconds)
+      logAnswer(options.log, res, { method: req.method, url: req.originalUrl, milliseconds, keyId: res.locals.keyId })
     })
     if (!options.isServing()) res.setHeader('Connection', 'close')
     next()
@@ -123,6 +128,7 @@ function bodyOf(req: Request): BodySource {
 function send(req: Request, res: Response, reply: Reply): void {
   const isLarge = !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
   if (!req.complete && isLarge && reply.status >= 400) res.setHeader('Connection', 'close')
+  res.locals.keyId = reply.keyId
   res.statusCode = reply.status
   for (const [name, value] of Object.entries(reply.headers ?? {})) res.setHeader(name, value)
   const text = reply.text ?? (reply.body === undefined ? undefined : JSON.stringify(reply.body))

@@ -4,4 +4,6 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly text?: string
+  /** The API key that asked. For the log: it is no part of the answer. */
+  readonly keyId?: string | undefined
 }

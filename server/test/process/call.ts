@@ -26,7 +26,8 @@ export async function call(url: string, method: string, path: string, options: C
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const text = await res.text()
-  return { status: res.status, headers: res.headers, body: text === '' ? undefined : JSON.parse(text) }
+  const isJson = /[/+]json/.test(res.headers.get('Content-Type') ?? '')
+  return { status: res.status, headers: res.headers, body: isJson ? JSON.parse(text) : text }
 }
 
 /** Every item of a list, from its first page to its last. */

@@ -34,6 +34,10 @@ export class RawConnection {
     return new Promise((resolve, reject) => this.socket.write(text, (error) => (error ? reject(error) : resolve())))
   }
 
+  close(): void {
+    this.socket.destroy()
+  }
+
   /** The whole answer, once the server has closed the connection after it. */
   async answer(): Promise<string> {
     await until(`the end of a connection that got ${JSON.stringify(this.received)}`, () => this.isClosed || undefined)
