@@ -12,6 +12,7 @@ const program = new Command('countersign')
   .description('The authorization decision point for AI agents.')
   .version(version)
   .showHelpAfterError()
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
 
 program.command('serve').description('run the server').action(run(serve))
 

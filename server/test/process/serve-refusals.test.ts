@@ -100,7 +100,7 @@ describe('serve refuses to start', () => {
 })
 
 describe('the command line', () => {
-  it('ends with its usage, and not with 0, what it does not understand', async () => {
+  it('ends with its usage and 64 what it does not understand', async () => {
     const lines = [
       'decide',
       'keys destroy',
@@ -120,7 +120,7 @@ describe('the command line', () => {
       const { stdout, stderr } = child
       expect({ line, code, stdout, stderr }).toEqual({
         line,
-        code: 1,
+        code: 64,
         stdout: '',
         stderr: expect.stringContaining('Usage: countersign'),
       })
