@@ -1,5 +1,4 @@
-import type { Scope } from '@countersign/contract'
-import { compilePattern, matchesPattern, type Pattern } from '@countersign/engine'
+import { patternTest, type Scope } from '@countersign/contract'
 import { DomainError } from './domain-error.js'
 import type { StoredKey } from './ports/documents.js'
 
@@ -15,15 +14,18 @@ export function hasScope(caller: Caller, scope: Scope): boolean {
 /** Whether decisions of the agent exist for the caller at all. */
 export function maySpeakFor(caller: Caller, agentId: string): boolean {
   const { agents } = caller.key
-  return agents === null || patternsOf(agents).some((pattern) => matchesPattern(pattern, agentId))
+  return agents === null || testOf(agents)(agentId)
 }
 
-const compiled = new WeakMap<readonly string[], readonly Pattern[]>()
+type AgentTest = (agentId: string) => boolean
 
-function patternsOf(agents: readonly string[]): readonly Pattern[] {
+/** Forgotten with the keys that hold the lists. */
+const compiled = new WeakMap<readonly string[], AgentTest>()
+
+function testOf(agents: readonly string[]): AgentTest {
   const known = compiled.get(agents)
   if (known !== undefined) return known
-  const made = agents.map(compilePattern)
+  const made = patternTest(agents)
   compiled.set(agents, made)
   return made
 }

@@ -28,7 +28,6 @@ export const LIMITS = {
   amount: 1e12,
   amountDecimals: 6,
 
-  permitTokenLength: 8 * 1024,
   idempotencyKeyLength: 255,
   rotateGraceSeconds: 604_800,
   rotateGraceSecondsDefault: 86_400,

@@ -34,7 +34,8 @@ interface Operand {
   readonly jsonSchema: object
 }
 
-function isScalar(value: unknown): value is Scalar {
+/** Whether a JSON value is a string, a number or a boolean: what can be compared. */
+export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
 }
 

@@ -1,7 +1,7 @@
 import { isContextKey } from './context.js'
 
 /** Paths that every request has, other than `context.` and `agent.` ones. */
-export const FIXED_PATHS: ReadonlySet<string> = new Set([
+export const FIXED_PATHS = [
   'agent_id',
   'action',
   'resource',
@@ -9,7 +9,14 @@ export const FIXED_PATHS: ReadonlySet<string> = new Set([
   'resource.id',
   'now.hour',
   'now.weekday',
-])
+] as const
+/** A path that names one fact by itself. */
+export type FixedPath = (typeof FIXED_PATHS)[number]
+
+/** Whether the text is one of {@link FIXED_PATHS}. */
+export function isFixedPath(text: string): text is FixedPath {
+  return (FIXED_PATHS as readonly string[]).includes(text)
+}
 
 function isFieldPath(root: 'context' | 'agent', text: string): boolean {
   return (
@@ -33,5 +40,5 @@ export function isAgentPath(text: string): boolean {
 
 /** Whether a condition or a `$ref` may name this path. */
 export function isPath(text: string): boolean {
-  return FIXED_PATHS.has(text) || isContextPath(text) || isAgentPath(text)
+  return isFixedPath(text) || isContextPath(text) || isAgentPath(text)
 }

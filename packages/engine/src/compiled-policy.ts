@@ -1,5 +1,13 @@
-import type { Effect, PolicyDocument, Rule } from '@countersign/contract'
-import { compilePattern, matchesEverything, matchesPattern, type Pattern } from './pattern.js'
+import {
+  compilePattern,
+  type Effect,
+  matchesPattern,
+  type Pattern,
+  type PolicyDocument,
+  type Rule,
+} from '@countersign/contract'
+import type { PathParser } from './path.js'
+import { matchesEverything } from './pattern.js'
 import { compileConditions, type Program, runProgram } from './program.js'
 import type { EngineRequest, Facts } from './request.js'
 import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.js'
@@ -37,7 +45,8 @@ export interface CompiledPolicy {
   readonly rules: readonly CompiledRule[]
 }
 
-export function compilePolicy(source: EnginePolicy): CompiledPolicy {
+/** Of policies that are compiled with one parser the paths are shared. */
+export function compilePolicy(source: EnginePolicy, parsePath: PathParser): CompiledPolicy {
   const rules: CompiledRule[] = []
   const policy: CompiledPolicy = {
     id: source.id,
@@ -49,7 +58,7 @@ export function compilePolicy(source: EnginePolicy): CompiledPolicy {
     agents: [...new Set(source.agents ?? ['*'])].map(compilePattern),
     rules,
   }
-  for (const [index, rule] of source.rules.entries()) rules.push(compileRule(policy, index, rule))
+  for (const [index, rule] of source.rules.entries()) rules.push(compileRule(policy, index, rule, parsePath))
   return policy
 }
 
@@ -85,7 +94,7 @@ export function isUnknownDenied(rule: Rule): boolean {
   return (rule.effect === 'deny' || rule.effect === 'review') && rule.on_unknown !== 'skip'
 }
 
-function compileRule(policy: CompiledPolicy, index: number, rule: Rule): CompiledRule {
+function compileRule(policy: CompiledPolicy, index: number, rule: Rule, parsePath: PathParser): CompiledRule {
   const isAnyResource = rule.resource === undefined || matchesEverything(rule.resource)
   return {
     policy,
@@ -94,7 +103,7 @@ function compileRule(policy: CompiledPolicy, index: number, rule: Rule): Compile
     reason: rule.reason ?? null,
     action: compilePattern(rule.action),
     resource: isAnyResource ? null : compilePattern(rule.resource as string),
-    program: compileConditions(rule.conditions),
+    program: compileConditions(rule.conditions, parsePath),
     deniesUnknown: isUnknownDenied(rule),
   }
 }

@@ -1,15 +1,17 @@
 import {
   type Conditions,
+  compilePattern,
   isInNetwork,
+  isScalar,
   type Json,
+  matchesPattern,
   type Network,
   type Operator,
+  type Pattern,
   parseAddress,
   parseNetwork,
-  type Scalar,
 } from '@countersign/contract'
-import { type Path, parsePath, readPath } from './path.js'
-import { compilePattern, matchesPattern, type Pattern } from './pattern.js'
+import { type Path, type PathParser, readPath } from './path.js'
 import type { EngineRequest, Facts } from './request.js'
 import { FALSE, not, TRUE, type Truth, truthOf, UNKNOWN } from './truth.js'
 
@@ -29,7 +31,7 @@ export interface ConditionTest {
   readonly networks: readonly Network[]
 }
 
-export function compileTest(path: string, operator: Operator, written: Json): ConditionTest {
+export function compileTest(path: string, operator: Operator, written: Json, parsePath: PathParser): ConditionTest {
   const isList = (operator === '$in' || operator === '$nin') && Array.isArray(written)
   return {
     path: parsePath(path),
@@ -78,11 +80,6 @@ export function compareSides(test: ConditionTest, value: Json | undefined, opera
     case '$cidr':
       return isInAnyNetwork(value, test.networks)
   }
-}
-
-/** Whether the value is a string, a number or a boolean: what can be compared. */
-export function isScalar(value: Json | undefined): value is Scalar {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
 function networkOf(written: string): Network {

@@ -1,42 +1,34 @@
-import type { Json, JsonObject } from '@countersign/contract'
+import { type FixedPath, isFixedPath, type Json, type JsonObject } from '@countersign/contract'
 import type { EngineRequest, Facts } from './request.js'
-
-const FIXED_ROOTS = [
-  'agent_id',
-  'action',
-  'resource',
-  'resource.type',
-  'resource.id',
-  'now.hour',
-  'now.weekday',
-] as const
 
 /** A parsed path of a condition or of a `$ref`. */
 export interface Path {
   readonly source: string
-  readonly root: (typeof FIXED_ROOTS)[number] | 'context' | 'agent'
+  readonly root: FixedPath | 'context' | 'agent'
   /** The fields to descend by, for the roots `context` and `agent`. */
   readonly fields: readonly string[]
 }
 
-/**
- * Policies name the same few paths again and again: one object for all of them stays in the processor's cache. Beyond this
- * many different ones each has its own.
- */
-const SHARED_PATHS = 10_000
-const sharedPaths = new Map<string, Path>()
+const NO_FIELDS: readonly string[] = []
 
-export function parsePath(source: string): Path {
-  const known = sharedPaths.get(source)
-  if (known !== undefined) return known
-  const path = parse(source)
-  if (sharedPaths.size < SHARED_PATHS) sharedPaths.set(source, path)
-  return path
+/** Parses a path. */
+export type PathParser = (source: string) => Path
+
+/**
+ * A parser that gives one object for one path. Policies name the same few paths again and again, and what is shared stays
+ * in the processor's cache. To be dropped when what is compiled together is compiled: it keeps all that it has seen.
+ */
+export function sharingPaths(): PathParser {
+  const known = new Map<string, Path>()
+  return (source) => {
+    const path = known.get(source) ?? parsePath(source)
+    known.set(source, path)
+    return path
+  }
 }
 
-function parse(source: string): Path {
-  const fixed = FIXED_ROOTS.find((root) => root === source)
-  if (fixed !== undefined) return { source, root: fixed, fields: [] }
+export function parsePath(source: string): Path {
+  if (isFixedPath(source)) return { source, root: source, fields: NO_FIELDS }
   const [root, ...fields] = source.split('.')
   if ((root !== 'context' && root !== 'agent') || fields.length === 0) throw new TypeError(`${source} is not a path`)
   return { source, root, fields }

@@ -1,4 +1,4 @@
-import { compilePattern, matchesPattern, type Pattern } from './pattern.js'
+import { compilePattern, matchesPattern, type Pattern } from '@countersign/contract'
 import { PersistentMap } from './persistent-map.js'
 
 interface Entry<V> {

@@ -7,6 +7,7 @@ import {
   type EnginePolicy,
 } from './compiled-policy.js'
 import { Memo } from './memo.js'
+import { sharingPaths } from './path.js'
 import { PersistentMap } from './persistent-map.js'
 
 interface CandidateRules {
@@ -64,7 +65,8 @@ export class PolicySet {
  */
 export function compilePolicies(policies: Iterable<EnginePolicy>): PolicySet {
   const compiled = new Map<string, CompiledPolicy>()
-  for (const policy of policies) compiled.set(policy.id, compilePolicy(policy))
+  const parsePath = sharingPaths()
+  for (const policy of policies) compiled.set(policy.id, compilePolicy(policy, parsePath))
   const all = [...compiled.values()]
   return new PolicySet(
     PersistentMap.of(compiled),
@@ -78,7 +80,7 @@ export function compilePolicies(policies: Iterable<EnginePolicy>): PolicySet {
  * own agents and rules, and the number of rules that share their patterns, not the size of the set.
  */
 export function withPolicy(set: PolicySet, policy: EnginePolicy): PolicySet {
-  return set.replace(policy.id, compilePolicy(policy))
+  return set.replace(policy.id, compilePolicy(policy, sharingPaths()))
 }
 
 /** A set without the policy of this id; an id that is not in the set changes nothing. Costs as {@link withPolicy}. */

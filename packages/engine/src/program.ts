@@ -1,5 +1,6 @@
 import type { Conditions } from '@countersign/contract'
 import { type ConditionTest, compileTest, holds, operatorsOf } from './condition-test.js'
+import type { PathParser } from './path.js'
 import type { EngineRequest, Facts } from './request.js'
 import { FALSE, not, TRUE, type Truth, UNKNOWN } from './truth.js'
 
@@ -31,11 +32,11 @@ export type Program = readonly Step[]
 const registers: Truth[] = []
 
 /** Compiles validated conditions; no conditions make an empty program, which is true. */
-export function compileConditions(conditions: Conditions | undefined): Program {
-  const steps: Step[] = []
-  if (conditions !== undefined) addMembers(steps, conditions, { level: 0, settling: FALSE })
-  closeGroup(steps, 0, 0)
-  return steps
+export function compileConditions(conditions: Conditions | undefined, parsePath: PathParser): Program {
+  const build: Build = { steps: [], parsePath }
+  if (conditions !== undefined) addMembers(build, conditions, { level: 0, settling: FALSE })
+  closeGroup(build.steps, 0, 0)
+  return build.steps
 }
 
 /**
@@ -75,33 +76,45 @@ function closedValue(step: Step): Truth {
   return step.negated ? not(value) : value
 }
 
+interface Build {
+  readonly steps: Step[]
+  readonly parsePath: PathParser
+}
+
 interface Group {
   readonly level: number
   readonly settling: Truth
 }
 
-function addMembers(steps: Step[], conditions: Conditions, group: Group): void {
+function addMembers(build: Build, conditions: Conditions, group: Group): void {
   for (const [key, member] of Object.entries(conditions)) {
-    if (key === '$not') addGroup(steps, group, FALSE, true, (inner) => addMembers(steps, member as Conditions, inner))
-    else if (key === '$and') for (const item of member as Conditions[]) addMembers(steps, item, group)
+    if (key === '$not') addGroup(build, group, FALSE, true, (inner) => addMembers(build, member as Conditions, inner))
+    else if (key === '$and') for (const item of member as Conditions[]) addMembers(build, item, group)
     else if (key === '$or')
-      addGroup(steps, group, TRUE, false, (inner) => addAlternatives(steps, member as Conditions[], inner))
+      addGroup(build, group, TRUE, false, (inner) => addAlternatives(build, member as Conditions[], inner))
     else
-      for (const [operator, operand] of operatorsOf(member)) addTest(steps, group, compileTest(key, operator, operand))
+      for (const [operator, operand] of operatorsOf(member))
+        addTest(build, group, compileTest(key, operator, operand, build.parsePath))
   }
 }
 
-function addAlternatives(steps: Step[], alternatives: readonly Conditions[], group: Group): void {
+function addAlternatives(build: Build, alternatives: readonly Conditions[], group: Group): void {
   for (const alternative of alternatives) {
-    addGroup(steps, group, FALSE, false, (inner) => addMembers(steps, alternative, inner))
+    addGroup(build, group, FALSE, false, (inner) => addMembers(build, alternative, inner))
   }
 }
 
-function addTest(steps: Step[], group: Group, test: ConditionTest): void {
+function addTest({ steps }: Build, group: Group, test: ConditionTest): void {
   steps.push(makeStep('test', group, TRUE, false, test))
 }
 
-function addGroup(steps: Step[], around: Group, settling: Truth, negated: boolean, add: (inner: Group) => void): void {
+function addGroup(
+  { steps }: Build,
+  around: Group,
+  settling: Truth,
+  negated: boolean,
+  add: (inner: Group) => void,
+): void {
   const start = steps.length
   const open = makeStep('open', around, not(settling), negated, null)
   steps.push(open)

@@ -1,5 +1,5 @@
+import { matchesPattern } from '@countersign/contract'
 import { type CompiledPolicy, type CompiledRule, comparePolicies } from './compiled-policy.js'
-import { matchesPattern } from './pattern.js'
 import { PatternIndex } from './pattern-index.js'
 
 /** Up to this many rules a walk through them is as fast as an index, which would take ten times their memory. */

@@ -119,13 +119,20 @@ export const MUTANTS: readonly Mutant[] = [
   engine('path.js', 'arrays are entered', ' || Array.isArray(value)', ''),
   engine('path.js', 'a resource is split at the last colon', "resource?.indexOf(':')", "resource?.lastIndexOf(':')"),
   engine('path.js', 'Sunday is day 0', 'facts.now.getUTCDay() || 7', 'facts.now.getUTCDay()'),
-  engine('pattern.js', 'the end of a pattern is not looked at', ' || !text.endsWith(suffix)', ''),
-  engine(
-    'pattern.js',
-    'a piece is not looked for again inside a mismatch',
-    'unit !== wanted.charCodeAt(matched))\n            matched = fallback[matched - 1];',
-    'unit !== wanted.charCodeAt(matched))\n            matched = 0;',
-  ),
+  {
+    name: 'the end of a pattern is not looked at',
+    package: 'contract',
+    file: 'pattern-match.js',
+    find: ' || !text.endsWith(suffix)',
+    replace: '',
+  },
+  {
+    name: 'a piece is not looked for again inside a mismatch',
+    package: 'contract',
+    file: 'pattern-match.js',
+    find: 'unit !== units[matched])\n            matched = fallback[matched - 1];',
+    replace: 'unit !== units[matched])\n            matched = 0;',
+  },
   engine('pattern-index.js', 'a final star stands for at least one character', 'length <= longest', 'length < longest'),
   {
     name: '$cidr is off by one bit',

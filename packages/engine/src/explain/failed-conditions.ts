@@ -1,9 +1,8 @@
-import type { FailedCondition, RuleResult } from '@countersign/contract'
+import type { FailedCondition, Pattern, RuleResult } from '@countersign/contract'
 import { type BlamedTest, unknownTests, unmetTests } from '../blame.js'
 import { type CompiledRule, judgeResource } from '../compiled-policy.js'
 import { describeUnknown } from '../indeterminate.js'
 import { readPath } from '../path.js'
-import type { Pattern } from '../pattern.js'
 import type { EngineRequest, Facts } from '../request.js'
 import { UNKNOWN } from '../truth.js'
 

@@ -1,6 +1,5 @@
-import type { Effect, FailedCondition, RuleResult } from '@countersign/contract'
+import { type Effect, type FailedCondition, matchesPattern, type RuleResult } from '@countersign/contract'
 import { type CompiledPolicy, type CompiledRule, effectOf, judgeResource } from '../compiled-policy.js'
-import { matchesPattern } from '../pattern.js'
 import { runProgram } from '../program.js'
 import type { EngineRequest, Facts } from '../request.js'
 import { FALSE, TRUE, type Truth, UNKNOWN } from '../truth.js'

@@ -1,5 +1,5 @@
-import type { Budget, PolicyDocument, Warning } from '@countersign/contract'
-import { compilePattern, type Pattern, patternsOverlap } from '../pattern.js'
+import { type Budget, compilePattern, type Pattern, type PolicyDocument, type Warning } from '@countersign/contract'
+import { patternsOverlap } from '../pattern.js'
 import { type RuleScope, scopesOf, scopesOverlap } from './linted-rule.js'
 
 /** A budget is spent by an allow rule, or by a review rule once approved, on an action that it counts. */

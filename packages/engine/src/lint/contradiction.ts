@@ -1,7 +1,5 @@
-import type { Json, Operator, Scalar, Warning } from '@countersign/contract'
-import { compareSides, isScalar } from '../condition-test.js'
-import { TRUE } from '../truth.js'
-import type { Conjunction, Leaf } from './leaf.js'
+import { isScalar, type Operator, type Scalar, type Warning } from '@countersign/contract'
+import { type Conjunction, isTrueFor, type Leaf, namedValues } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
 /** Operators on one path that can never hold together. References are left out: what they stand for is not known. */
@@ -32,20 +30,10 @@ function canHoldTogether(leaves: readonly Leaf[]): boolean {
   if (leaves.length === 1) return true
   if (leaves.some(({ operator, operand }) => operator === '$exists' && operand === false)) return false
   const comparing = leaves.filter(({ operator }) => operator !== '$exists')
-  const values = comparing.map(valuesOf).find((named) => named !== null)
+  const values = comparing.map(namedValues).find((named) => named !== null)
   if (values !== undefined && values !== null)
     return values.some((value) => comparing.every((leaf) => isTrueFor(leaf, value)))
   return haveCommonType(comparing) && boundsLeaveRoom(comparing)
-}
-
-/** The only values for which the leaf holds, when it names them. */
-function valuesOf({ operator, operand }: Leaf): readonly Json[] | null {
-  if (operator === '$eq') return [operand]
-  return operator === '$in' ? (operand as Json[]) : null
-}
-
-function isTrueFor(leaf: Leaf, value: Json): boolean {
-  return compareSides(leaf.test, value, leaf.operand) === TRUE
 }
 
 function haveCommonType(leaves: readonly Leaf[]): boolean {

@@ -1,8 +1,6 @@
-import type { Json, Scalar } from '@countersign/contract'
-import { compareSides, isScalar } from '../condition-test.js'
+import { isScalar, type Json, type Scalar } from '@countersign/contract'
 import { coversPattern } from '../pattern.js'
-import { TRUE } from '../truth.js'
-import type { Conjunction, Leaf } from './leaf.js'
+import { type Conjunction, isTrueFor, type Leaf, namedValues } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
 /**
@@ -33,25 +31,15 @@ function isImplied(wide: Conjunction, narrow: Conjunction): boolean {
 function follows(wide: Leaf, narrow: Leaf): boolean {
   if (wide.path !== narrow.path) return false
   if (wide.essence === narrow.essence) return true
-  const values = valuesOf(narrow)
+  const values = namedValues(narrow)
   if (values !== null) return isOfOneType(wide, values) && values.every((value) => isTrueFor(wide, value))
   return isWiderBound(wide, narrow)
 }
 
-/** The only values for which the leaf holds, when it names them. */
-function valuesOf({ operator, operand }: Leaf): readonly Scalar[] | null {
-  if (operator === '$eq' && isScalar(operand)) return [operand]
-  return operator === '$in' && Array.isArray(operand) ? (operand as Scalar[]) : null
-}
-
 /** Both sides are unknown for the same values only when all that they name has one type. */
 function isOfOneType(wide: Leaf, values: readonly Scalar[]): boolean {
-  const named: readonly Json[] | null = isBound(wide) ? [wide.operand] : valuesOf(wide)
+  const named: readonly Json[] | null = isBound(wide) ? [wide.operand] : namedValues(wide)
   return named !== null && new Set([...named, ...values].map((value) => typeof value)).size === 1
-}
-
-function isTrueFor(leaf: Leaf, value: Scalar): boolean {
-  return compareSides(leaf.test, value, leaf.operand) === TRUE
 }
 
 function isBound({ operator, operand }: Leaf): boolean {

@@ -1,5 +1,15 @@
-import { type Conditions, type Json, type Operator, type Rule, toPointer } from '@countersign/contract'
-import { type ConditionTest, compileTest, operatorsOf } from '../condition-test.js'
+import {
+  type Conditions,
+  isScalar,
+  type Json,
+  type Operator,
+  type Rule,
+  type Scalar,
+  toPointer,
+} from '@countersign/contract'
+import { type ConditionTest, compareSides, compileTest, operatorsOf } from '../condition-test.js'
+import { parsePath } from '../path.js'
+import { TRUE } from '../truth.js'
 import { canonical } from './canonical.js'
 
 /** One operator of a rule's conditions, and where it is written. */
@@ -14,6 +24,17 @@ export interface Leaf {
   readonly pointer: string
   /** Whether it stands under an odd number of `$not`. */
   readonly isNegated: boolean
+}
+
+/** The only values for which the leaf holds, when it names them. */
+export function namedValues({ operator, operand }: Leaf): readonly Scalar[] | null {
+  if (operator === '$eq' && isScalar(operand)) return [operand]
+  return operator === '$in' && Array.isArray(operand) ? (operand as Scalar[]) : null
+}
+
+/** Whether the leaf holds for this value at its path; its right-hand side is no reference. */
+export function isTrueFor(leaf: Leaf, value: Json): boolean {
+  return compareSides(leaf.test, value, leaf.operand) === TRUE
 }
 
 /** Conditions that have to hold together: the operators of one object and of the `$and` groups in it. */
@@ -63,7 +84,7 @@ function addLeaf(walk: Walk, path: string, operator: Operator, operand: Json, pl
     operator,
     operand,
     essence: canonical([path, operator, operand]),
-    test: compileTest(path, operator, operand),
+    test: compileTest(path, operator, operand, parsePath),
     pointer: toPointer([...place, operator]),
     isNegated: walk.isNegated,
   })

@@ -1,6 +1,6 @@
-import type { PolicyDocument, Rule } from '@countersign/contract'
+import { compilePattern, type Pattern, type PolicyDocument, type Rule } from '@countersign/contract'
 import { isUnknownDenied } from '../compiled-policy.js'
-import { compilePattern, matchesEverything, type Pattern, patternsOverlap } from '../pattern.js'
+import { matchesEverything, patternsOverlap } from '../pattern.js'
 import { type Conjunction, conjunctionsOf } from './leaf.js'
 
 /** What a rule is about, conditions aside. */

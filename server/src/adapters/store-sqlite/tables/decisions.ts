@@ -1,6 +1,6 @@
+import { patternTest } from '@countersign/contract'
 import type { HeldRequest, StoredDecision } from '../../../ports/documents.js'
 import type { DecisionFilter, DecisionWithRequest, OpenReview, Page, PageRequest } from '../../../ports/store.js'
-import { patternTest } from '../agent-patterns.js'
 import type { Connection, Row } from '../driver.js'
 import { type Condition, equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
 

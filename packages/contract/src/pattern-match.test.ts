@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { compilePattern, matchesPattern, patternTest } from './pattern-match.js'
+
+const textOver = (alphabet: string, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom(...alphabet), maxLength, minLength: 0 })
+
+function matches(source: string, text: string): boolean {
+  return matchesPattern(compilePattern(source), text)
+}
+
+/** The definition itself: slow, but plain. */
+function matchesByDefinition(pattern: string, text: string): boolean {
+  if (pattern === '') return text === ''
+  if (pattern[0] !== '*') return text[0] === pattern[0] && matchesByDefinition(pattern.slice(1), text.slice(1))
+  return matchesByDefinition(pattern.slice(1), text) || (text !== '' && matchesByDefinition(pattern, text.slice(1)))
+}
+
+describe('a pattern', () => {
+  it('agrees with the definition of *', () => {
+    fc.assert(
+      fc.property(textOver('ab*', 8), textOver('ab', 8), (source, text) => {
+        expect(matches(source, text)).toBe(matchesByDefinition(source, text))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('matches what the regular expression with .* for each star matches', () => {
+    fc.assert(
+      fc.property(textOver('ab*', 7), textOver('ab', 30), (source, text) => {
+        expect(matches(source, text)).toBe(new RegExp(`^${source.replaceAll('*', '.*')}$`).test(text))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('takes every other character for itself', () => {
+    expect(matches('a.c', 'abc')).toBe(false)
+    expect(matches('[a-z]?', '[a-z]?')).toBe(true)
+    expect(matches('*\n*', 'a\nb')).toBe(true)
+    expect(matches('*ab', 'ab')).toBe(true)
+    expect(matches('ab*ba', 'aba')).toBe(false)
+    expect(matches('*é*', 'caf\u00e9s')).toBe(true)
+    expect(matches('*\u0100*', '\u0000')).toBe(false)
+  })
+
+  it.each(['agent[7]', 'agent?', 'agent.7', 'AGENT-7', 'agent\\-7', '%', '_______'])(
+    'takes %s for nothing special',
+    (source) => {
+      expect(matches(source, 'agent-7')).toBe(false)
+      expect(matches(source, source)).toBe(true)
+    },
+  )
+
+  it('matches in linear time where going back would take the square', () => {
+    const half = 'a'.repeat(256)
+    const long = 'a'.repeat(2_000_000)
+    expect(matches(`*${half}b*${half}`, long)).toBe(false)
+    expect(matches(`*${'a*'.repeat(200)}b*`, long)).toBe(false)
+    expect(matches(`*${'a'.repeat(60_000)}b*a`, long)).toBe(false)
+  }, 2_000)
+})
+
+describe('patternTest', () => {
+  it('takes one of several patterns', () => {
+    const test = patternTest(['billing-*', 'agent:7'])
+    expect(['billing-1', 'agent:7', 'agent:77'].map(test)).toEqual([true, true, false])
+    expect(patternTest([])('agent:7')).toBe(false)
+  })
+})
