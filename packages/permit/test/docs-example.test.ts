@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mintPermitSync, PERMIT_ERROR_CODES, type PermitClaims } from '@countersign/permit'
+import { mintPermitSync, PERMIT_ERROR_CODES, type PermitClaims, requestHash } from '@countersign/permit'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { claims, key, keySet } from './permit-fixture.js'
 
@@ -44,10 +44,14 @@ test('docs/permits.md explains every code of PermitError, and no other', () => {
 
 test('our verifier, as in the docs', async () => {
   const { refund } = await import('./docs/verify-offline.js')
-  expect(await refund('8812', 42.5, mintNow())).toBe(`refunded 42.5 for agent:support-7, decision ${claims.jti}`)
-  expect(await refund('8812', 42.5, mintNow())).toBe('refused: already_seen')
-  expect(await refund('8813', 42.5, mintNow({ jti: 'dec_2' }))).toBe('refused: resource_mismatch')
-  expect(await refund('8812', 4250, mintNow({ jti: 'dec_2' }))).toBe('refused: amount_mismatch')
+  const asked = { agent_id: 'agent:support-7', action: 'payment.refund', resource: 'order:8812' }
+  const mint = (jti: string) => mintNow({ jti, request_hash: requestHash({ ...asked, context: { amount: 42.5 } }) })
+  const first = mint('dec_1')
+  expect(await refund('agent:support-7', '8812', 42.5, first)).toBe('refunded 42.5 for agent:support-7, decision dec_1')
+  expect(await refund('agent:support-7', '8812', 42.5, first)).toBe('refused: already_seen')
+  expect(await refund('agent:support-7', '8813', 42.5, mint('dec_2'))).toBe('refused: resource_mismatch')
+  expect(await refund('agent:support-8', '8812', 42.5, mint('dec_2'))).toBe('refused: agent_mismatch')
+  expect(await refund('agent:support-7', '8812', 4250, mint('dec_2'))).toBe('refused: request_hash_mismatch')
 })
 
 test('plain jose, as in the docs', async () => {
@@ -59,7 +63,6 @@ test('plain jose, as in the docs', async () => {
 })
 
 test('the request hash of the docs is the one that we compute', async () => {
-  const { requestHash } = await import('@countersign/permit')
   const [, canonical = '', hash] = docs.match(/printf '%s' '(.*)' \\\n.*\n# (\S{43})\n/) ?? []
   expect(requestHash(JSON.parse(canonical))).toBe(hash)
 })
