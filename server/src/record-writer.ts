@@ -4,7 +4,7 @@
  * the log has no gaps whatever fails.
  */
 import { leafHash } from '@countersign/audit-log'
-import type { JsonObject } from '@countersign/contract'
+import type { AuditEntry } from '@countersign/contract'
 import type { AuditPosition, IdempotencyRecord } from './ports/documents.js'
 import type { Ids } from './ports/ids.js'
 import {
@@ -16,14 +16,8 @@ import {
   StoreUnavailableError,
 } from './ports/store.js'
 
-export interface EntryDraft {
-  readonly at: string
-  readonly type: string
-  readonly actor: string | null
-  readonly subject: string
-  readonly agent_id: string | null
-  readonly data: JsonObject
-}
+/** An audit entry before it has its place in the log. */
+export type EntryDraft = Omit<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>
 
 export interface RecordDraft {
   readonly entry: EntryDraft

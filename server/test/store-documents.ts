@@ -1,7 +1,6 @@
 /** Documents and records as the store suite needs them: whole, valid, and numbered so that a higher number is newer. */
-import type { JsonObject } from '@countersign/contract'
+import type { AuditEntry, JsonObject } from '@countersign/contract'
 import type {
-  AuditEntry,
   HeldRequest,
   IdempotencyRecord,
   StoredAgent,
@@ -217,7 +216,7 @@ export class LogPen {
       log: this.log,
       index,
       at: instant(index),
-      type: change.kind,
+      type: 'decision.created',
       actor: idOf('key', 1),
       subject,
       agent_id: 'decision' in change ? change.decision.agent_id : null,

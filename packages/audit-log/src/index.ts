@@ -1,2 +1,1 @@
-export type { AuditEntry } from './entry.js'
-export { canonicalEntry, leafHash } from './leaf.js'
+export { canonicalEntry, type HashableEntry, leafHash } from './leaf.js'

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { AuditEntry } from './entry.js'
-import { canonicalEntry, leafHash } from './leaf.js'
+import { canonicalEntry, type HashableEntry, leafHash } from './leaf.js'
 
-const entry: AuditEntry = {
+const entry: HashableEntry = {
   id: 'aud_01kagx5v5ne8sr6w1y6gqk4t2h',
   log: 'a1',
   index: 12,
@@ -24,7 +23,7 @@ const CANONICAL =
 describe('an entry', () => {
   test('has one form, in UTF-8, whatever the order of its members', () => {
     expect(canonicalEntry(entry).toString('utf8')).toBe(CANONICAL)
-    const reversed = Object.fromEntries(Object.entries(entry).reverse()) as unknown as AuditEntry
+    const reversed = Object.fromEntries(Object.entries(entry).reverse()) as unknown as HashableEntry
     expect(canonicalEntry(reversed)).toEqual(canonicalEntry(entry))
   })
 
@@ -58,7 +57,7 @@ describe('a leaf hash', () => {
     ['log', { log: 'a2' }],
     ['index', { index: 13 }],
     ['at', { at: '2026-11-21T10:00:05.121Z' }],
-    ['type', { type: 'decision.redeemed' }],
+    ['type', { type: 'decision.redeemed' as const }],
     ['actor', { actor: null }],
     ['subject', { subject: 'dec_2' }],
     ['agent_id', { agent_id: null }],

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { AuditEntry } from '@countersign/contract'
 import canonicalize from 'canonicalize'
-import type { AuditEntry } from './entry.js'
+
+/** An entry of the audit log, before or after its leaf hash was taken. */
+export type HashableEntry = Omit<AuditEntry, 'leaf'> & Partial<Pick<AuditEntry, 'leaf'>>
 
 /** Hash input of a leaf begins with 0x00, that of a node with 0x01, so that neither can pass for the other. */
 const LEAF_PREFIX = Buffer.of(0)
@@ -12,7 +15,7 @@ const LEAF_PREFIX = Buffer.of(0)
  *
  * Source: RFC 8785.
  */
-export function canonicalEntry(entry: AuditEntry): Buffer {
+export function canonicalEntry(entry: HashableEntry): Buffer {
   const canonical = canonicalize(entry)
   if (canonical === undefined) throw new TypeError('The entry is not JSON.')
   return Buffer.from(canonical)
@@ -27,7 +30,7 @@ export function canonicalEntry(entry: AuditEntry): Buffer {
  *
  * Source: RFC 6962 section 2.1.
  */
-export function leafHash(entry: AuditEntry): string {
+export function leafHash(entry: HashableEntry): string {
   const { leaf: _, ...hashed } = entry
   return createHash('sha256').update(LEAF_PREFIX).update(canonicalEntry(hashed)).digest('base64url')
 }

@@ -132,21 +132,6 @@ export interface StoredKey {
   readonly secrets: readonly KeySecret[]
 }
 
-export interface AuditEntry {
-  readonly id: string
-  readonly log: string
-  readonly index: number
-  readonly at: string
-  readonly type: string
-  /** The key that did it, null for what the clock or the operator's own machine did. */
-  readonly actor: string | null
-  /** The id of what it was done to. */
-  readonly subject: string
-  readonly agent_id: string | null
-  readonly data: JsonObject
-  readonly leaf: string
-}
-
 /** One call that must not happen twice. `key_id`, `operation` and `key` together are its name. */
 export interface IdempotencyRecord {
   readonly key_id: string

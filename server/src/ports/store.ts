@@ -11,10 +11,9 @@
  * - No text of a user is ever a part of a query.
  * - The one who opened the store closes it; every later call rejects with `StoreUnavailableError`.
  */
-import type { DecisionStatus, Effect } from '@countersign/contract'
+import type { AuditEntry, DecisionStatus, Effect } from '@countersign/contract'
 import type {
   AgentSightings,
-  AuditEntry,
   HeldRequest,
   IdempotencyRecord,
   StoredAgent,

@@ -195,7 +195,7 @@ describe('409', () => {
       log,
       index,
       at: outcome.at,
-      type: 'decision.confirmed',
+      type: 'decision.confirmed' as const,
       actor: null,
       subject: id,
       agent_id: decision.agent_id,

@@ -1,5 +1,5 @@
+import type { AuditEntry } from '@countersign/contract'
 import { expect } from 'vitest'
-import type { AuditEntry } from '#server/ports/documents'
 import type { AuditFilter, Store } from '#server/ports/store'
 import { createOf, decisionOf, idOf, instant, LogPen } from '../store-documents.js'
 import { type StoreCase, WHOLE, walk } from './store-case.js'
@@ -14,7 +14,7 @@ async function indexesOf(store: Store, filter: AuditFilter, limit = WHOLE.limit)
 async function withThirty(store: Store): Promise<readonly number[]> {
   const numbers = [...Array(30).keys()]
   const overs = numbers.map((number) => ({
-    type: number % 2 === 0 ? 'policy.created' : 'decision.created',
+    type: number % 2 === 0 ? ('policy.created' as const) : ('decision.created' as const),
     subject: `subject-${number % 5}`,
     agent_id: number % 3 === 0 ? null : `agent:${number % 3}`,
   }))

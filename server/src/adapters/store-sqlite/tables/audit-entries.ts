@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../../ports/documents.js'
+import type { AuditEntry } from '@countersign/contract'
 import type { AuditFilter, Page, PageRequest } from '../../../ports/store.js'
 import type { Connection } from '../driver.js'
 import { equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
