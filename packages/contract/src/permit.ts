@@ -3,9 +3,7 @@ import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 
 /** Uses a permit up. */
-export const RedeemSchema = z
-  .strictObject({ permit_token: z.string().min(1) })
-  .meta({ id: 'Redeem', title: 'Redemption' })
+export const RedeemSchema = z.strictObject({ permit_token: z.string() }).meta({ id: 'Redeem', title: 'Redemption' })
 export type Redeem = Immutable<z.infer<typeof RedeemSchema>>
 
 /** The claims of a permit. `iat` and `exp` are seconds since 1970. */

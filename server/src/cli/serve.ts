@@ -27,7 +27,7 @@ export async function serve(): Promise<number> {
   try {
     started = await start(config, { clock: systemClock(), log })
   } catch (error) {
-    return fail(explain(error, config), EXIT.failure)
+    return refuse(error, config)
   }
   await announce(started, config, isTerminal, log)
   await asked
@@ -79,12 +79,18 @@ async function announce({ url, composed }: Started, config: Config, isTerminal: 
     )
 }
 
-/** What to do about the errors that an operator meets. */
-function explain(error: unknown, { host, port }: Config): Error {
+/** Tells what to do about the errors that an operator meets. A setting that cannot be used is a fault of the configuration. */
+function refuse(error: unknown, { host, port, dataDir }: Config): number {
   const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE')
-    return new Error(`Port ${port} on ${host} is in use. Is Countersign running already? Else set PORT to another one.`)
-  if (code === 'EACCES' && syscall === 'listen') return new Error(`This user may not use port ${port} on ${host}.`)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new Error(`HOST ${host} is no address of this machine.`)
-  return error instanceof Error ? error : new Error(String(error))
+  if (code === 'EADDRINUSE') {
+    const message = `Port ${port} on ${host} is in use. Is Countersign running already? Else set PORT to another one.`
+    return fail(new Error(message), EXIT.failure)
+  }
+  if (code === 'EACCES' && syscall === 'listen')
+    return fail(new Error(`This user may not use port ${port} on ${host}.`), EXIT.failure)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return fail(new Error(`HOST ${host} is no address of this machine.`), EXIT.failure)
+  if (syscall === 'mkdir')
+    return fail(new Error(`DATA_DIR ${dataDir} cannot be made a directory (${code}).`), EXIT.config)
+  return fail(error instanceof Error ? error : new Error(String(error)), EXIT.failure)
 }

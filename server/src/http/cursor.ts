@@ -19,7 +19,9 @@ export class Cursors {
     const position = Buffer.from(encoded, 'base64url').toString()
     const expected = Buffer.from(this.mac(list, position))
     const given = Buffer.from(mac)
-    const isOurs = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected)
+    const isCanonical = Buffer.from(position).toString('base64url') === encoded
+    const isOurs =
+      rest.length === 0 && isCanonical && given.length === expected.length && timingSafeEqual(given, expected)
     if (!isOurs) throw new DomainError('invalid_cursor')
     return position
   }

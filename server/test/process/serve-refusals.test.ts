@@ -64,6 +64,12 @@ describe('serve refuses to start', () => {
     expect(message).toContain(`Port ${port} on 127.0.0.1 is in use`)
   })
 
+  it.each(['/dev/null', '/dev/null/below'])('on %s, which can be no data directory', async (dataDir) => {
+    const { code, message } = await refused({ DATA_DIR: dataDir })
+    expect(code).toBe(78)
+    expect(message).toContain(`DATA_DIR ${dataDir}`)
+  })
+
   it('on a data directory in use, while its owner goes on', async () => {
     const dataDir = newDirectory()
     const server = await ShippedServer.start({ dataDir })
