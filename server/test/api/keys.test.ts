@@ -308,6 +308,15 @@ describe('POST /v1/keys/{id}/rotate 200', () => {
   })
 })
 
+describe('POST /v1/keys/{id}/rotate 404', () => {
+  it('gives no new text to a key that has expired', async () => {
+    const expires_at = new Date(server.clock.now().getTime() + 1000).toISOString()
+    const { id } = await makeKey(server, ['keys:read'], { expires_at })
+    server.clock.advance(1000)
+    expect(await rotate(id)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  })
+})
+
 describe('DELETE /v1/keys/{id} 204', () => {
   it('revokes at once, with every text the key has; again changes nothing', async () => {
     const { id, key: old } = await makeKey(server, ['keys:read'])

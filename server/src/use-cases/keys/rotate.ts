@@ -2,6 +2,7 @@ import type { ApiKey } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { KeySecret, StoredKey } from '../../ports/documents.js'
+import { isLive } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { findKey } from './get.js'
 import { viewKey } from './view.js'
@@ -11,7 +12,7 @@ import { type WriteKeyDeps, writeKey } from './write.js'
 /**
  * Gives a key a new secret; the old one lives on for the grace, so that its users can change over.
  *
- * @throws DomainError not_found (unknown, or revoked: it cannot be brought back), key_too_wide
+ * @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide
  */
 export function rotateKey(
   deps: WriteKeyDeps,
@@ -45,10 +46,11 @@ export function rotateKey(
   })
 }
 
-/** @throws DomainError not_found (unknown, or revoked: it cannot be brought back), key_too_wide */
-export function assertRotatable(deps: Pick<WriteKeyDeps, 'keys'>, caller: Caller, id: string): StoredKey {
+/** @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide */
+export function assertRotatable(deps: Pick<WriteKeyDeps, 'keys' | 'clock'>, caller: Caller, id: string): StoredKey {
   const key = findKey(deps.keys, id)
-  if (key.revoked_at !== null) throw new DomainError('not_found', { detail: 'The key is revoked.' })
+  if (!isLive(key, deps.clock.now().toISOString()))
+    throw new DomainError('not_found', { detail: 'The key is revoked or expired; a new text would be dead too.' })
   assertNoWider(caller, key)
   return key
 }
