@@ -18,6 +18,15 @@ export const FailedConditionSchema = z
   .meta({ id: 'FailedCondition' })
 export type FailedCondition = Immutable<z.infer<typeof FailedConditionSchema>>
 
+const failedShape = {
+  failed: z.array(FailedConditionSchema).meta({
+    description: 'Values of more than 1,000 characters are cut and become texts: `abc… (61440 characters)`.',
+  }),
+  failed_omitted: z.int().min(1).optional().meta({
+    description: 'How many more failed: at most 20 of a rule, and a million characters in all, are listed.',
+  }),
+}
+
 /** How far a rule came: see `RuleExplanationSchema`. */
 export const RULE_RESULTS = ['matched', 'action', 'resource', 'condition', 'unknown', 'not_reached'] as const
 export type RuleResult = (typeof RULE_RESULTS)[number]
@@ -28,7 +37,7 @@ export const RuleExplanationSchema = z
     rule: z.int(),
     effect: z.enum(EFFECTS),
     result: z.enum(RULE_RESULTS),
-    failed: z.array(FailedConditionSchema),
+    ...failedShape,
   })
   .meta({ id: 'RuleExplanation' })
 export type RuleExplanation = Immutable<z.infer<typeof RuleExplanationSchema>>
@@ -55,7 +64,7 @@ const explanationShape = {
   effect: z.enum(EFFECTS),
   summary: z.string().meta({ description: 'One sentence.' }),
   nearest_miss: z
-    .strictObject({ policy_id: PolicyIdSchema, rule: z.int(), failed: z.array(FailedConditionSchema) })
+    .strictObject({ policy_id: PolicyIdSchema, rule: z.int(), ...failedShape })
     .nullable()
     .meta({ description: 'The rule that came nearest to a less restrictive effect.' }),
   policies: z.array(PolicyExplanationSchema),

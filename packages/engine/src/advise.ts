@@ -3,6 +3,7 @@ import type { Evaluation } from './evaluation.js'
 import type { Indeterminate } from './indeterminate.js'
 import { holderOf, withArticle } from './reason.js'
 import type { EngineRequest } from './request.js'
+import { shortenText } from './shorten.js'
 
 const GIVE_UP = 'Do not try again; tell the person you work for.'
 
@@ -24,7 +25,7 @@ export function adviseOn(evaluation: Evaluation, request: EngineRequest, decisio
 }
 
 function howToMend({ path, expected }: Indeterminate): string {
-  const fact = `${path} as ${withArticle(expected)}`
+  const fact = `${shortenText(path)} as ${withArticle(expected)}`
   if (holderOf(path) === 'the agent') return `Have ${fact} put into the agent's metadata and ask again.`
   return `Give ${fact} and ask again.`
 }

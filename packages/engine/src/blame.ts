@@ -1,6 +1,5 @@
 import type { ConditionTest } from './condition-test.js'
-import { type Program, runProgram, type Step } from './program.js'
-import type { EngineRequest, Facts } from './request.js'
+import type { Program, Step } from './program.js'
 import { FALSE, not, TRUE, type Truth, UNKNOWN } from './truth.js'
 
 /** A test that kept conditions from being true. */
@@ -15,18 +14,17 @@ export interface BlamedTest {
 type Blame = (truth: Truth, wanted: Truth) => boolean
 
 /** The tests that would have to come out otherwise (of an `$or`: one of them) for the conditions to hold. */
-export function unmetTests(program: Program, request: EngineRequest, facts: Facts): BlamedTest[] {
-  return blamedTests(program, request, facts, (truth, wanted) => truth !== wanted)
+export function unmetTests(program: Program, trace: readonly Truth[]): BlamedTest[] {
+  return blamedTests(program, trace, (truth, wanted) => truth !== wanted)
 }
 
 /** The tests through which conditions that are neither true nor false came out unknown. */
-export function unknownTests(program: Program, request: EngineRequest, facts: Facts): BlamedTest[] {
-  return blamedTests(program, request, facts, (truth) => truth === UNKNOWN)
+export function unknownTests(program: Program, trace: readonly Truth[]): BlamedTest[] {
+  return blamedTests(program, trace, (truth) => truth === UNKNOWN)
 }
 
-function blamedTests(program: Program, request: EngineRequest, facts: Facts, blame: Blame): BlamedTest[] {
-  const trace: Truth[] = []
-  runProgram(program, request, facts, trace)
+/** `trace` is what `runProgram` has written. */
+function blamedTests(program: Program, trace: readonly Truth[], blame: Blame): BlamedTest[] {
   const found: BlamedTest[] = []
   collect({ program, trace, blame, found }, 0, program.length, TRUE)
   return found

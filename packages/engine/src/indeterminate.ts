@@ -3,8 +3,9 @@ import { unknownTests } from './blame.js'
 import { type CompiledRule, judgeResource } from './compiled-policy.js'
 import type { ConditionTest } from './condition-test.js'
 import { readPath } from './path.js'
+import { runProgram } from './program.js'
 import type { EngineRequest, Facts } from './request.js'
-import { UNKNOWN } from './truth.js'
+import { type Truth, UNKNOWN } from './truth.js'
 
 /** The type of a value; `missing` when there is none. */
 export type Found = 'missing' | 'null' | 'string' | 'number' | 'boolean' | 'array' | 'object'
@@ -21,7 +22,9 @@ export interface Indeterminate {
 /** The first fact through which this rule came out unknown. To be called for such a rule only. */
 export function findIndeterminate(rule: CompiledRule, request: EngineRequest, facts: Facts): Indeterminate {
   if (judgeResource(rule, request) === UNKNOWN) return { path: 'resource', expected: 'string', found: 'missing' }
-  const [first] = unknownTests(rule.program, request, facts)
+  const trace: Truth[] = []
+  runProgram(rule.program, request, facts, trace)
+  const [first] = unknownTests(rule.program, trace)
   if (first === undefined) throw new Error('no condition of this rule is unknown')
   return describeUnknown(first.test, request, facts)
 }

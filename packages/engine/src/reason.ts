@@ -1,5 +1,6 @@
 import type { Effect } from '@countersign/contract'
 import type { Found, Indeterminate } from './indeterminate.js'
+import { shortenText } from './shorten.js'
 
 /** The sentences of a decision's `reason`. They are for a person and are kept with the decision. */
 export const NO_POLICY_REASON = 'No policy matches this request.'
@@ -27,7 +28,7 @@ export function reasonOfUnknown(indeterminate: Indeterminate): string {
 
 /** `context.amount as a number, and the request has none`. */
 export function describeNeed({ path, expected, found }: Indeterminate): string {
-  return `${path} as ${withArticle(expected)}, and ${holderOf(path)} has ${describeFound(expected, found)}`
+  return `${shortenText(path)} as ${withArticle(expected)}, and ${holderOf(path)} has ${describeFound(expected, found)}`
 }
 
 /** `number` -> `a number`, `IP address` -> `an IP address`. */

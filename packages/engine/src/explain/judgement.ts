@@ -1,15 +1,19 @@
-import { type Effect, type FailedCondition, matchesPattern, type RuleResult } from '@countersign/contract'
+import { type Effect, matchesPattern, type RuleResult } from '@countersign/contract'
+import { unknownTests, unmetTests } from '../blame.js'
 import { type CompiledPolicy, type CompiledRule, effectOf, judgeResource } from '../compiled-policy.js'
 import { runProgram } from '../program.js'
 import type { EngineRequest, Facts } from '../request.js'
 import { FALSE, TRUE, type Truth, UNKNOWN } from '../truth.js'
-import { failedConditions } from './failed-conditions.js'
+import type { Failure } from './failure.js'
+
+const NO_FAILURES: readonly Failure[] = []
 
 /** What came of one rule when its policy was asked by itself. */
 export interface RuleJudgement {
   readonly rule: CompiledRule
   readonly result: RuleResult
-  readonly failed: FailedCondition[]
+  /** What kept the rule from matching. */
+  readonly failures: readonly Failure[]
   /** What the rule decided for its policy; null when it was no match. */
   readonly effect: Effect | null
 }
@@ -39,21 +43,19 @@ export function judgePolicy(policy: CompiledPolicy, request: EngineRequest, fact
 }
 
 export function notReached(rule: CompiledRule): RuleJudgement {
-  return { rule, result: 'not_reached', failed: [], effect: null }
+  return { rule, result: 'not_reached', failures: NO_FAILURES, effect: null }
 }
 
 function judge(rule: CompiledRule, request: EngineRequest, facts: Facts): RuleJudgement {
-  const action = matchesPattern(rule.action, request.action) ? TRUE : FALSE
+  if (!matchesPattern(rule.action, request.action))
+    return { rule, result: 'action', failures: ['action'], effect: null }
   const resource = judgeResource(rule, request)
-  const conditions = runProgram(rule.program, request, facts)
-  const truth = Math.min(action, resource, conditions) as Truth
-  const result = resultOf(action, resource, truth)
-  return { rule, result, failed: failedConditions(rule, result, request, facts), effect: effectOf(rule, truth) }
-}
-
-function resultOf(action: Truth, resource: Truth, truth: Truth): RuleResult {
-  if (action === FALSE) return 'action'
-  if (resource === FALSE) return 'resource'
-  if (truth === FALSE) return 'condition'
-  return truth === UNKNOWN ? 'unknown' : 'matched'
+  if (resource === FALSE) return { rule, result: 'resource', failures: ['resource'], effect: null }
+  const trace: Truth[] = []
+  const truth = Math.min(resource, runProgram(rule.program, request, facts, trace)) as Truth
+  const effect = effectOf(rule, truth)
+  if (truth === TRUE) return { rule, result: 'matched', failures: NO_FAILURES, effect }
+  const tests = truth === FALSE ? unmetTests(rule.program, trace) : unknownTests(rule.program, trace)
+  const failures = resource === UNKNOWN ? (['resource', ...tests] as const) : tests
+  return { rule, result: truth === FALSE ? 'condition' : 'unknown', failures, effect }
 }

@@ -35,7 +35,7 @@ function isMiss({ result }: RuleJudgement): boolean {
 
 function isNearer(miss: NearestMiss, nearest: NearestMiss | null): boolean {
   if (nearest === null) return true
-  const difference = miss.missed.failed.length - nearest.missed.failed.length
+  const difference = miss.missed.failures.length - nearest.missed.failures.length
   return difference < 0 || (difference === 0 && compareRestriction(miss.effect, nearest.effect) > 0)
 }
 

@@ -1,7 +1,9 @@
 import type { Effect, FailedCondition, Json } from '@countersign/contract'
 import type { Evaluation } from '../evaluation.js'
 import { describeNeed, withArticle } from '../reason.js'
-import type { EngineRequest } from '../request.js'
+import type { EngineRequest, Facts } from '../request.js'
+import { firstCharacters, shortenText } from '../shorten.js'
+import { describeFailure } from './failure.js'
 import type { PolicyJudgement, RuleJudgement } from './judgement.js'
 import type { NearestMiss } from './nearest-miss.js'
 
@@ -39,10 +41,11 @@ const SHOWN_CONDITIONS = 3
 export function summarize(
   evaluation: Evaluation,
   request: EngineRequest,
+  facts: Facts,
   decided: PolicyJudgement | null,
   miss: NearestMiss | null,
 ): string {
-  const missed = miss === null ? '' : `; ${describeMiss(miss, decided)}`
+  const missed = miss === null ? '' : `; ${describeMiss(miss, decided, request, facts)}`
   return `${ANSWER[evaluation.effect]}: ${describeCause(evaluation, request, decided)}${missed}.`
 }
 
@@ -69,19 +72,23 @@ function describeCause(
   }
 }
 
-function describeMiss({ missed, effect }: NearestMiss, decided: PolicyJudgement | null): string {
+function describeMiss(
+  { missed, effect }: NearestMiss,
+  decided: PolicyJudgement | null,
+  request: EngineRequest,
+  facts: Facts,
+): string {
   const isSamePolicy = decided !== null && missed.rule.policy === decided.policy
   const name = isSamePolicy ? `rule ${missed.rule.index + 1}` : nameRule(missed)
-  const [first] = missed.failed
-  if (missed.failed.length === 1 && first !== undefined) {
-    return `${name} would have ${MISSED[effect]}, had ${describeFailure(first)}`
-  }
-  const shown = missed.failed
+  const shown = missed.failures
     .slice(0, SHOWN_CONDITIONS)
-    .map((failure) => describeFailure(failure).replace(' been ', ' '))
-  const rest = missed.failed.length - shown.length
-  const list = rest > 0 ? [...shown, `${rest} more`] : shown
-  return `${name} would have ${MISSED[effect]} but for ${missed.failed.length} conditions: ${list.join(', ')}`
+    .map((failure) => phrase(describeFailure(failure, missed.rule, request, facts)))
+  const count = missed.failures.length
+  if (count === 1) return `${name} would have ${MISSED[effect]}, had ${shown[0]}`
+  const conditions = shown.map((condition) => condition.replace(' been ', ' '))
+  const rest = count - shown.length
+  const list = rest > 0 ? [...conditions, `${rest} more`] : conditions
+  return `${name} would have ${MISSED[effect]} but for ${count} conditions: ${list.join(', ')}`
 }
 
 function nameRule({ rule }: RuleJudgement): string {
@@ -89,12 +96,12 @@ function nameRule({ rule }: RuleJudgement): string {
 }
 
 /** `context.amount been at most 100 (it was 150)`, after `had`. */
-function describeFailure({ path, operator, expected, actual, found }: FailedCondition): string {
+function phrase({ path, operator, expected, actual, found }: FailedCondition): string {
   const isNegated = operator.startsWith('$not ')
   const plain = isNegated ? operator.slice('$not '.length) : operator
   const presence = expected ? 'been given' : 'been absent'
   const comparison = plain === '$exists' ? presence : `${COMPARISON[plain]} ${show(expected)}`
-  return `${path}${isNegated ? ' not' : ''} ${comparison} (it was ${describeActual(actual, found)})`
+  return `${shortenText(path)}${isNegated ? ' not' : ''} ${comparison} (it was ${describeActual(actual, found)})`
 }
 
 function describeActual(actual: Json, found: string | undefined): string {
@@ -103,10 +110,12 @@ function describeActual(actual: Json, found: string | undefined): string {
 }
 
 function show(value: Json): string {
-  if (Array.isArray(value)) {
-    const items = value.slice(0, SHOWN_ITEMS).map(show)
-    return value.length > items.length ? `${items.join(', ')} or ${value.length - items.length} more` : items.join(', ')
-  }
+  if (!Array.isArray(value)) return showOne(value)
+  const items = value.slice(0, SHOWN_ITEMS).map(showOne)
+  return value.length > items.length ? `${items.join(', ')} or ${value.length - items.length} more` : items.join(', ')
+}
+
+function showOne(value: Json): string {
   const text = JSON.stringify(value)
-  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text
+  return text.length > SHOWN_CHARACTERS ? `${firstCharacters(text, SHOWN_CHARACTERS)}…` : text
 }

@@ -1,0 +1,38 @@
+import type { FailedCondition, Json, Pattern } from '@countersign/contract'
+import type { BlamedTest } from '../blame.js'
+import type { CompiledRule } from '../compiled-policy.js'
+import { describeUnknown } from '../indeterminate.js'
+import { readPath } from '../path.js'
+import type { EngineRequest, Facts } from '../request.js'
+import { UNKNOWN } from '../truth.js'
+
+/** One thing that kept a rule from matching: one of its patterns, or a test in its conditions. */
+export type Failure = 'action' | 'resource' | BlamedTest
+
+/**
+ * A failure as it is shown, its values whole. A pattern reads as `$like`; an operator under a `$not` is written with
+ * `$not` before it.
+ */
+export function describeFailure(
+  failure: Failure,
+  rule: CompiledRule,
+  request: EngineRequest,
+  facts: Facts,
+): FailedCondition {
+  if (failure === 'action')
+    return { path: 'action', operator: '$like', expected: rule.action.source, actual: request.action }
+  if (failure === 'resource') return describeResource((rule.resource as Pattern).source, request.resource)
+  const { test, isNegated, truth } = failure
+  const operator = isNegated ? `$not ${test.operator}` : test.operator
+  const expected: Json = (test.ref === null ? undefined : readPath(test.ref, request, facts)) ?? test.written
+  if (truth !== UNKNOWN) {
+    return { path: test.path.source, operator, expected, actual: readPath(test.path, request, facts) ?? null }
+  }
+  const { path, found } = describeUnknown(test, request, facts)
+  return { path, operator, expected, actual: null, found }
+}
+
+function describeResource(expected: string, actual: string | null): FailedCondition {
+  const failed = { path: 'resource', operator: '$like', expected, actual }
+  return actual === null ? { ...failed, found: 'missing' } : failed
+}
