@@ -62,7 +62,11 @@ const GOOD: readonly {
     path: () => '/v1/agents',
     members: { id: '"agent:hostile"', name: '"x"', description: '"x"', metadata: '{"level":1}' },
   },
-  { path: () => '/v1/agents/agent:known', method: 'PUT', members: { name: '"x"', metadata: '{"level":1}' } },
+  {
+    path: () => '/v1/agents/agent:known',
+    method: 'PUT',
+    members: { name: '"x"', description: '"x"', metadata: '{"level":1}' },
+  },
   { path: () => '/v1/agents/agent:known/suspend', members: { reason: '"x"' } },
   {
     path: () => '/v1/keys',

@@ -141,9 +141,9 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: { schema: SimulateRequestSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.policyBodyDepth },
       answer: { status: 200, description: 'What would be decided.', schema: SimulateResponseSchema },
       problems: ['agent_not_allowed'],
-      handle: async ({ caller, body }) => ({
+      handle: async ({ caller, body, requestId }) => ({
         status: 200,
-        body: simulate(deps, caller, body.request, body.policies ?? undefined),
+        body: simulate(deps, caller, body.request, body.policies ?? undefined, requestId),
       }),
     }),
   ]

@@ -1,31 +1,29 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Decision, DecisionRequest, DecisionStatus, Effect, Review } from '@countersign/contract'
-import { adviseOn, type Evaluation, type evaluate, evaluationError } from '@countersign/engine'
+import { adviseOn, type Evaluation } from '@countersign/engine'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { HeldRequest, StoredDecision } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
-import type { Log } from '../../ports/log.js'
 import type { Metrics } from '../../ports/metrics.js'
 import { type OpenReview, type Store, StoreUnavailableError } from '../../ports/store.js'
 import type { EntryDraft, RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
 import type { Policies } from '../../state/policies.js'
 import type { IdempotencyDraft } from '../idempotency.js'
+import { type EvaluateDeps, evaluateSafely } from './evaluate-safely.js'
 import { factsOf, toEngineRequest } from './facts.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { viewDecision } from './view.js'
 
-export interface DecideDeps extends PermitDeps {
+export interface DecideDeps extends PermitDeps, EvaluateDeps {
   readonly clock: Clock
   readonly ids: Ids
-  readonly log: Log
   readonly metrics: Pick<Metrics, 'decided'>
   readonly policies: Policies
   readonly openReviews: OpenReviews
   readonly store: Pick<Store, 'findDecision'>
   readonly writer: RecordWriter
-  readonly evaluate: typeof evaluate
   readonly lifetimes: { readonly decisionSeconds: number; readonly reviewSeconds: number }
 }
 
@@ -61,7 +59,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const policySet = deps.policies.policySet
 
   const started = performance.now()
-  const evaluated = evaluateSafely(deps, () => deps.evaluate(deps.policies.set, request, factsOf(agent, evaluatedAt)))
+  const evaluated = evaluateSafely(deps, input.requestId, deps.policies.set, request, factsOf(agent, evaluatedAt))
   const latencyMs = Math.max(0.001, Math.round((performance.now() - started) * 1000) / 1000)
 
   const reviewUntil = after(evaluatedAt, deps.lifetimes.reviewSeconds)
@@ -141,16 +139,6 @@ const FIRST_STATUS: Readonly<Record<Effect, DecisionStatus>> = {
   log: 'authorized',
   deny: 'denied',
   review: 'awaiting_review',
-}
-
-/** A fault of ours never turns into an allow: it denies, and is recorded like every other decision. */
-function evaluateSafely(deps: DecideDeps, run: () => Evaluation): Evaluation {
-  try {
-    return run()
-  } catch (err) {
-    deps.log.error({ err }, 'evaluation failed; the request is denied')
-    return evaluationError()
-  }
 }
 
 function tooManyReviews(evaluation: Evaluation): Evaluation {

@@ -45,7 +45,7 @@ async function metadataThen(deps: ExplainDecisionDeps, decision: StoredDecision)
 }
 
 /** What no policy decided: the decision's own reason is the explanation. */
-function overruled(decision: StoredDecision): Partial<Explanation> {
+export function overruled(decision: Pick<StoredDecision, 'effect' | 'reason' | 'reason_code'>): Partial<Explanation> {
   if (decision.reason_code !== 'too_many_reviews' && decision.reason_code !== 'evaluation_error') return {}
   return { effect: decision.effect, summary: `Denied: ${decision.reason}`, nearest_miss: null }
 }

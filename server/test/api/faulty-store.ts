@@ -1,0 +1,27 @@
+import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import type { CommitResult, Store, StoreRecord } from '#server/ports/store'
+
+export type Commit = (records: readonly StoreRecord[]) => Promise<CommitResult>
+
+/** The real store with faults that the test switches on and off. */
+export class FaultyStore {
+  /** What a commit does instead; null for what it should. */
+  commit: ((records: readonly StoreRecord[], commit: Commit) => Promise<CommitResult>) | null = null
+  /** What calls of other members reject with. */
+  readonly faults = new Map<keyof Store, Error>()
+
+  readonly open = async (dataDir: string): Promise<Store> => {
+    const real = await openSqliteStore({ dataDir })
+    return new Proxy(real, {
+      get: (store, name: keyof Store) => {
+        const fault = this.faults.get(name)
+        if (fault !== undefined) return () => Promise.reject(fault)
+        const { commit } = this
+        if (name === 'commit' && commit !== null)
+          return (records: readonly StoreRecord[]) => commit(records, real.commit.bind(real))
+        const member: unknown = store[name]
+        return typeof member === 'function' ? member.bind(store) : member
+      },
+    })
+  }
+}

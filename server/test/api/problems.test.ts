@@ -1,0 +1,118 @@
+/** Every code of the catalogue, as it comes over HTTP: a code that nothing here makes happen fails the suite. */
+import { ERRORS, type ErrorCode } from '@countersign/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '#server/ports/store'
+import { type Answer, type RunningServer, runServer } from '../running-server.js'
+import { FaultyStore } from './faulty-store.js'
+import { ALLOWED, allowing, createPolicy, decide, makeKey, REFUNDS, succeed } from './refunds.js'
+
+let server: RunningServer
+const faulty = new FaultyStore()
+beforeAll(async () => {
+  server = await runServer({ settings: { rateLimitPerSecond: 0 }, parts: { openStore: faulty.open } })
+  await createPolicy(server, REFUNDS)
+})
+afterAll(() => server.stop())
+
+const post = (path: string, body?: unknown, options: object = {}) => server.call('POST', path, { body, ...options })
+const permit = async (agent_id = ALLOWED.agent_id) => ({
+  permit_token: (await decide(server, { ...ALLOWED, agent_id })).permit_token,
+})
+
+async function failing(error: Error): Promise<Answer> {
+  faulty.faults.set('listAuditEntries', error)
+  try {
+    return await server.call('GET', '/v1/audit')
+  } finally {
+    faulty.faults.clear()
+  }
+}
+
+/** Makes each code happen; of one that takes a store of another release, the suite that shows it. */
+const MAKE: { readonly [code in ErrorCode]: (() => Promise<Answer>) | { readonly shownIn: string } } = {
+  malformed_json: () => post('/v1/decisions', '{'),
+  validation_failed: () => post('/v1/decisions', {}),
+  invalid_cursor: () => server.call('GET', '/v1/keys?cursor=x.y'),
+  permit_invalid: () => post('/v1/permits/redeem', { permit_token: 'a.b.c' }),
+  unauthorized: () => server.call('GET', '/v1/keys/self', { key: null }),
+  insufficient_scope: async () => post('/v1/decisions', ALLOWED, { key: (await makeKey(server, ['audit:read'])).key }),
+  agent_not_allowed: async () =>
+    post('/v1/decisions', ALLOWED, { key: (await makeKey(server, ['decisions:write'], { agents: ['x'] })).key }),
+  key_too_wide: async () =>
+    post('/v1/keys', { name: 'wide', scopes: ['*'] }, { key: (await makeKey(server, ['keys:write'])).key }),
+  not_found: () => server.call('GET', '/v1/policies/x'),
+  method_not_allowed: () => server.call('PATCH', '/v1/policies'),
+  policy_name_taken: () => post('/v1/policies', REFUNDS),
+  agent_exists: async () => {
+    await succeed(post('/v1/agents', { id: 'agent:there' }))
+    return post('/v1/agents', { id: 'agent:there' })
+  },
+  agent_suspended: async () => {
+    const body = await permit('agent:support-stopped')
+    await succeed(post('/v1/agents/agent:support-stopped/suspend'))
+    return post('/v1/permits/redeem', body)
+  },
+  invalid_transition: { shownIn: 'permits.test.ts' },
+  already_claimed: async () => {
+    const headers = { 'Idempotency-Key': 'problems' }
+    await succeed(post('/v1/decisions', { ...ALLOWED, holder: 'one' }, { headers }))
+    return post('/v1/decisions', { ...ALLOWED, holder: 'two' }, { headers })
+  },
+  permit_already_used: async () => {
+    const body = await permit()
+    await succeed(post('/v1/permits/redeem', body))
+    return post('/v1/permits/redeem', body)
+  },
+  last_admin_key: async () =>
+    server.call('DELETE', `/v1/keys/${(await succeed(server.call('GET', '/v1/keys/self'))).id}`),
+  revision_mismatch: async () => {
+    const policy = await createPolicy(server, allowing('a.b'))
+    return server.call('PUT', `/v1/policies/${policy.id}`, { body: policy, headers: { 'If-Match': '"9"' } })
+  },
+  body_too_large: () => post('/v1/decisions', ' '.repeat(64 * 1024 + 1)),
+  unsupported_media_type: () => post('/v1/decisions', '{}', { headers: { 'Content-Type': 'text/plain' } }),
+  idempotency_key_reused: async () => {
+    const headers = { 'Idempotency-Key': 'reused' }
+    await succeed(post('/v1/decisions', ALLOWED, { headers }))
+    return post('/v1/decisions', { ...ALLOWED, action: 'payment.other' }, { headers })
+  },
+  rate_limited: async () => {
+    const limited = await runServer({ settings: { rateLimitPerSecond: 1 } })
+    try {
+      const answers = await Promise.all([1, 2, 3].map(() => limited.call('GET', '/v1/keys/self')))
+      return answers.find(({ status }) => status === 429) as Answer
+    } finally {
+      await limited.stop()
+    }
+  },
+  internal_error: () => failing(new Error('a fault of ours')),
+  store_unavailable: () => failing(new StoreUnavailableError('The disk is away.')),
+}
+
+describe('every code of the catalogue', () => {
+  it('is made to happen here', () => {
+    expect(Object.keys(MAKE).sort()).toEqual(Object.keys(ERRORS).sort())
+  })
+
+  it.each(Object.keys(ERRORS) as ErrorCode[])('%s comes as a problem of its status, whole', async (code) => {
+    const make = MAKE[code]
+    if (typeof make !== 'function') return
+    const { status, headers, body } = await make()
+    const { status: wanted, title } = ERRORS[code]
+    expect(status).toBe(wanted)
+    expect(headers.get('content-type')).toBe('application/problem+json')
+    expect(headers.get('x-request-id')).toBe(body.request_id)
+    expect(body).toEqual({
+      type: `/docs/errors#${code}`,
+      title,
+      status: wanted,
+      detail: expect.stringMatching(/^\S.*[.!?]$/s),
+      code,
+      request_id: expect.stringMatching(/^req_/),
+      ...(code === 'validation_failed' && { errors: expect.any(Array) }),
+      ...(code === 'invalid_transition' && { current_status: expect.any(String) }),
+    })
+    expect(headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null)
+    expect(headers.get('retry-after') !== null).toBe(status === 429 || status === 503)
+  })
+})
