@@ -78,6 +78,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'server/src/adapters/*',
     mayImport: [
       'server/src/ports',
+      'server/src/adapters/files',
       '@countersign/contract',
       '@countersign/permit',
       '@countersign/audit-log',

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
 import { bootstrapKeyPath, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
 import { openKeyring } from './adapters/keyring/keyring.js'
-import { type KeyOrder, watchInbox } from './adapters/operator-inbox.js'
+import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
 import { openSqliteStore } from './adapters/store-sqlite/open.js'
 import { typeidIds } from './adapters/typeid-ids.js'
@@ -26,7 +26,6 @@ import type { Clock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Log } from './ports/log.js'
 import type { Metrics } from './ports/metrics.js'
-import type { SigningKeyChange } from './ports/signer.js'
 import type { Store } from './ports/store.js'
 import { RecordWriter } from './record-writer.js'
 import { Agents } from './state/agents.js'
@@ -35,9 +34,9 @@ import { Keys } from './state/keys.js'
 import { OpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
 import { bootstrapKey } from './use-cases/keys/bootstrap.js'
-import { createKey } from './use-cases/keys/create.js'
+import { makeOrderedKey } from './use-cases/keys/order.js'
 import { permitCheck } from './use-cases/permits/verify.js'
-import { recordSigningKeyChanges } from './use-cases/signing-keys/record.js'
+import { recordSigningKeys } from './use-cases/signing-keys/record.js'
 
 /** How long a caller waits for durability before it is told that the store is unavailable. */
 const STORE_DEADLINE_MS = 5000
@@ -89,8 +88,9 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
   const metrics = prometheusMetrics()
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)
-  const { keyring: signer, changes: firstSigningKeys } = await openKeyring({ dataDir: config.dataDir, clock })
-  await recordSigningKeyChanges({ writer }, firstSigningKeys)
+  const signer = await openKeyring({ dataDir: config.dataDir, clock })
+  const recordKeys = () => recordSigningKeys({ signer, store, writer })
+  await recordKeys()
 
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
@@ -159,15 +159,14 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
   })
 
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
-  const carryOut = async ({ key, secret }: KeyOrder) => {
-    await createKey(deps, null, key, secret, null)
-  }
-  const record = (changes: readonly SigningKeyChange[]) =>
-    void recordSigningKeyChanges(deps, changes).catch(failed('a change of the signing keys could not be recorded'))
-  signer.watch(record, failed('the signing keys could not be read again'))
+  signer.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
   const stops = [
     () => signer.close(),
-    watchInbox(config.dataDir, carryOut, failed('an order of the operator could not be carried out')),
+    watchInbox({
+      dataDir: config.dataDir,
+      carryOut: (order) => makeOrderedKey(deps, order),
+      onError: failed('an order of the operator could not be carried out'),
+    }),
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
     every(
       PURGE_EVERY_MS,

@@ -10,6 +10,8 @@ const SIZES = {
   engine_pairs: { ci: 20_000, full: 500_000 },
   /** Times that a process is killed while it commits. */
   store_kills: { ci: 5, full: 50 },
+  /** Times that each of several processes changes the signing keys. */
+  signing_key_changes: { ci: 15, full: 200 },
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
 } as const satisfies Record<string, Size>

@@ -1,15 +1,14 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from './files/replace-file.js'
 
 export function bootstrapKeyPath(dataDir: string): string {
   return join(dataDir, 'bootstrap-key')
 }
 
-/** Leaves the first key where only the operator can read it. */
-export async function writeBootstrapKey(dataDir: string, text: string): Promise<void> {
-  const path = bootstrapKeyPath(dataDir)
-  await writeFile(`${path}.part`, `${text}\n`, { mode: 0o600, flush: true })
-  await rename(`${path}.part`, path)
+/** Leaves the first key where only the operator can read it, durably. */
+export function writeBootstrapKey(dataDir: string, text: string): Promise<void> {
+  return replaceFile(bootstrapKeyPath(dataDir), `${text}\n`)
 }
 
 /** Whether the file is still there. */

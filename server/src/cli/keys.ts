@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyCreateSchema, validate } from '@countersign/contract'
-import { type KeyOrder, leaveKeyOrder, stateOfOrder, withdrawOrder } from '../adapters/operator-inbox.js'
-import { systemClock } from '../adapters/system-clock.js'
+import { leaveOrder, readAnswer, withdrawOrder } from '../adapters/operator-inbox/orders.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
+import type { KeyOrder, KeyOrderAnswer } from '../ports/key-order.js'
 import { Changes } from '../state/changes.js'
 import { Keys } from '../state/keys.js'
-import { createKey } from '../use-cases/keys/create.js'
+import { makeOrderedKey } from '../use-cases/keys/order.js'
 import { EXIT, fail } from './exit.js'
 import { serverDataDir } from './server-data.js'
 import { withStore } from './with-store.js'
@@ -18,8 +18,8 @@ export interface KeysCreateOptions {
 }
 
 const DEADLINE_MS = 15_000
-/** A server that runs has taken an order long before. */
-const ORDER_MS = 1_000
+/** A server that runs looks for orders twice a second. */
+const ORDER_MS = 1_500
 const POLL_MS = 50
 
 /** Makes an API key on the server's own machine, beside a running server too, and prints its text alone. */
@@ -30,50 +30,42 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
     agents: options.agent ?? null,
     expires_at: options.expires ?? null,
   })
-  const faults = checked.ok ? [] : checked.errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
-  if (checked.ok && !isAhead(checked.value.expires_at)) faults.push('expires_at has to be ahead')
-  if (!checked.ok || faults.length > 0)
+  if (!checked.ok) {
+    const faults = checked.errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
     return fail(new Error(`The key is not valid: ${faults.join('; ')}.`), EXIT.usage)
-  const dataDir = serverDataDir()
+  }
   const text = generateKeyText()
-  const order = { key: checked.value, secret: secretOf(text) }
-  if (!(await make(dataDir, order)))
+  const answer = await make(serverDataDir(), { key: checked.value, secret: secretOf(text) })
+  if (answer === null)
     return fail(new Error('The running server did not make the key in time. Its log says why.'), EXIT.failure)
+  if ('refused' in answer) return fail(new Error(`The key was not made: ${answer.refused}`), EXIT.failure)
   process.stdout.write(`${text}\n`)
   return EXIT.ok
 }
 
-/** Who holds the data directory is a server, which takes orders, or another command, which soon lets go. */
-async function make(dataDir: string, order: KeyOrder): Promise<boolean> {
+/**
+ * Who holds the data directory is a server, which takes orders, or another command, which soon lets go. Whatever is tried
+ * more than once makes one key.
+ */
+async function make(dataDir: string, order: KeyOrder): Promise<KeyOrderAnswer | null> {
   const end = performance.now() + DEADLINE_MS
-  while (performance.now() < end) {
-    if (await makeInStore(dataDir, order)) return true
-    if (await orderFromServer(dataDir, order, end)) return true
+  for (;;) {
+    const answer = (await makeInStore(dataDir, order)) ?? (await orderFromServer(dataDir, order))
+    if (answer !== null || performance.now() > end) return answer
   }
-  return false
 }
 
-function makeInStore(dataDir: string, { key, secret }: KeyOrder): Promise<boolean> {
+function makeInStore(dataDir: string, order: KeyOrder): Promise<KeyOrderAnswer | null> {
   return withStore(dataDir, async ({ store, writer, clock, ids }) => {
     const keys = new Keys(await store.loadKeys(), new Map())
-    await createKey({ clock, ids, keys, writer, changes: new Changes(async () => {}) }, null, key, secret, null)
+    return makeOrderedKey({ clock, ids, keys, writer, changes: new Changes(async () => {}) }, order)
   })
 }
 
-/** False when nobody took the order: it is withdrawn. */
-async function orderFromServer(dataDir: string, order: KeyOrder, end: number): Promise<boolean> {
-  const name = await leaveKeyOrder(dataDir, order)
-  const withdrawAt = performance.now() + ORDER_MS
-  while (performance.now() < end) {
-    const state = await stateOfOrder(name)
-    if (state.is === 'carried out') return true
-    if (state.is === 'refused') throw new Error(`The running server refused to make the key: ${state.reason}`)
-    if (performance.now() > withdrawAt && (await withdrawOrder(name))) return false
-    await sleep(POLL_MS)
-  }
-  return false
-}
-
-function isAhead(time: string | null | undefined): boolean {
-  return time === null || time === undefined || time > systemClock().now().toISOString()
+/** Null when nobody answered in time: the order is taken back. */
+async function orderFromServer(dataDir: string, order: KeyOrder): Promise<KeyOrderAnswer | null> {
+  const path = await leaveOrder(dataDir, order)
+  const end = performance.now() + ORDER_MS
+  while ((await readAnswer(path)) === null && performance.now() < end) await sleep(POLL_MS)
+  return withdrawOrder(path)
 }

@@ -28,7 +28,11 @@ keys
 
 const signingKeys = program.command('signing-keys').description('the keys that sign permits')
 signingKeys.command('list').description('print the signing keys').action(run(signingKeysList))
-signingKeys.command('rotate').description('let the next key sign').action(run(signingKeysRotate))
+signingKeys
+  .command('rotate')
+  .description('let the next key sign')
+  .option('--force', 'even if verifiers may not know the next key yet')
+  .action(run((options: { readonly force?: boolean }) => signingKeysRotate(options)))
 signingKeys
   .command('revoke <kid>')
   .description('take a key out of the key set')

@@ -16,20 +16,19 @@ export interface OpenedStore {
 
 const DEADLINE_MS = 30_000
 
-/** Works on the store of a server that does not run. Resolves with false, having done nothing, beside one that does. */
-export async function withStore(dataDir: string, work: (opened: OpenedStore) => Promise<void>): Promise<boolean> {
+/** Works on the store of a server that does not run. Resolves with null, having done nothing, beside one that does. */
+export async function withStore<T>(dataDir: string, work: (opened: OpenedStore) => Promise<T>): Promise<T | null> {
   let store: Store
   try {
     store = await openSqliteStore({ dataDir })
   } catch (error) {
-    if (error instanceof DataDirectoryInUseError) return false
+    if (error instanceof DataDirectoryInUseError) return null
     throw error
   }
   try {
     const clock = systemClock()
     const ids = typeidIds(clock)
-    await work({ store, clock, ids, writer: new RecordWriter(store, ids, DEADLINE_MS) })
-    return true
+    return await work({ store, clock, ids, writer: new RecordWriter(store, ids, DEADLINE_MS) })
   } finally {
     await store.close()
   }

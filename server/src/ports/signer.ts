@@ -11,6 +11,7 @@ export interface SigningKeyInfo {
   readonly kid: string
   readonly state: SigningKeyState
   readonly created_at: string
+  /** When it took over from another key. */
   readonly activated_at: string | null
   /** When a retiring key leaves the key set. */
   readonly published_until: string | null
@@ -32,8 +33,8 @@ export interface SigningKeyChange {
  * The keys that sign permits.
  *
  * There is always exactly one active and one next key. What is changed is durable before the promise resolves, and
- * signing never waits for a change. Each change answers what happened, oldest first; writing the audit entries is the
- * caller's task. Changes are made one after the other.
+ * signing never waits for a change. Each change answers what happened, oldest first. Changes are made one after the other,
+ * those of other processes too.
  */
 export interface Signer {
   /** Signs with the active key. May sign before it returns: begin the durable write first. Rejects for claims that a verifier would refuse. */
@@ -42,8 +43,13 @@ export interface Signer {
   jwks(): PublicKeySet
   /** All keys that are kept, newest first. */
   list(): SigningKeyInfo[]
-  /** The next key becomes active, the active one retiring, and a new next key is made. */
-  rotate(): Promise<SigningKeyChange[]>
+  /** All that happened to the keys that are kept, oldest first; each type once for each key at most. */
+  history(): SigningKeyChange[]
+  /**
+   * The next key becomes active, the active one retiring, and a new next key is made. Rejects with `EarlyRotationError`
+   * while verifiers may not know the next key yet, unless it is forced.
+   */
+  rotate(options?: { readonly isForced: boolean }): Promise<SigningKeyChange[]>
   /**
    * Takes a key out of the key set at once. When it was active, the next key takes its place; a missing next key is made.
    * A key that is revoked already changes nothing (`[]`). Rejects with `UnknownSigningKeyError` for a kid that is not kept.
@@ -55,5 +61,14 @@ export class UnknownSigningKeyError extends Error {
   override readonly name = 'UnknownSigningKeyError'
   constructor(readonly kid: string) {
     super(`There is no signing key ${kid}.`)
+  }
+}
+
+export class EarlyRotationError extends Error {
+  override readonly name = 'EarlyRotationError'
+  constructor(knownFrom: Date) {
+    super(
+      `Verifiers may not know the next signing key yet, and would refuse what it signs. Rotate at ${knownFrom.toISOString()} or later.`,
+    )
   }
 }

@@ -26,6 +26,11 @@ export class Keys {
     return this.byId.get(id)
   }
 
+  /** Whether a key, revoked or not, has the secret. */
+  hasSecret(hash: string): boolean {
+    return this.byHash.has(hash)
+  }
+
   /** Newest first. */
   all(): StoredKey[] {
     return [...this.byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))

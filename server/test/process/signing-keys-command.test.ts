@@ -1,4 +1,6 @@
 /** `countersign signing-keys`, with the server at rest and beside it while it runs. */
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { any, createPermitVerifier } from '@countersign/permit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listAll } from './call.js'
@@ -75,6 +77,13 @@ async function told(server: ShippedServer): Promise<string[]> {
 
 const created = (keys: readonly Key[]) => keys.map(({ kid }) => `signing_key.created ${kid}`)
 
+async function refusal(dataDir: string, args: readonly string[], why: RegExp): Promise<void> {
+  const command = countersign(['signing-keys', ...args], { env: { DATA_DIR: dataDir } })
+  expect((await command.end()).code).not.toBe(0)
+  expect(command.stdout).toBe('')
+  expect(JSON.parse(command.stderr).msg).toMatch(why)
+}
+
 describe('signing-keys', () => {
   it('lists, rotates and revokes the keys of a server at rest', async () => {
     const dataDir = newDirectory()
@@ -132,7 +141,7 @@ describe('signing-keys', () => {
     const [next = ''] = stateOf(before, 'next')
     server.signal('SIGSTOP')
     await signingKeys(dataDir, 'rotate')
-    const last = await signingKeys(dataDir, 'rotate')
+    const last = await signingKeys(dataDir, 'rotate', '--force')
     server.signal('SIGCONT')
     await untilPublished(server, 'all keys are published', (kids) => last.every(({ kid }) => kids.includes(kid)))
     const [active = ''] = stateOf(last, 'active')
@@ -140,18 +149,34 @@ describe('signing-keys', () => {
     await expectTold(server, [...created(last), `signing_key.rotated ${next}`, `signing_key.rotated ${active}`])
   })
 
-  it('refuses a key that is not there, and a folder without a server, where it makes nothing', async () => {
+  it('refuses a key that is not there, and a folder without a server or its keys, where it makes nothing', async () => {
     const dataDir = newDirectory()
-    const refused = async (args: readonly string[], why: RegExp) => {
-      const command = countersign(['signing-keys', ...args], { env: { DATA_DIR: dataDir } })
-      expect((await command.end()).code).not.toBe(0)
-      expect(command.stdout).toBe('')
-      expect(JSON.parse(command.stderr).msg).toMatch(why)
-    }
-    for (const args of [['list'], ['rotate'], ['revoke', 'abc']])
-      await refused(args, /no data of a server in .*DATA_DIR/)
+    const refused = (args: readonly string[], why: RegExp) => refusal(dataDir, args, why)
+    const commands = [['list'], ['rotate'], ['revoke', 'abc']]
+    for (const args of commands) await refused(args, /no data of a server in .*DATA_DIR/)
+    expect(readdirSync(dataDir)).toEqual([])
     await (await start(dataDir)).stop()
     // One kid in 64 begins with a hyphen.
     await Promise.all(['abc', '-abc', '-habc'].map((kid) => refused(['revoke', kid], new RegExp(kid))))
+    rmSync(join(dataDir, 'signing-keys.json'))
+    const left = readdirSync(dataDir)
+    for (const args of commands) await refused(args, /There are no signing keys in .*The server makes them/)
+    expect(readdirSync(dataDir)).toEqual(left)
+  })
+
+  it('does not rotate again before verifiers know the next key, unless it is forced', async () => {
+    const dataDir = newDirectory()
+    const server = await start(dataDir)
+    const rotated = await signingKeys(dataDir, 'rotate')
+    await refusal(
+      dataDir,
+      ['rotate'],
+      /may not know the next signing key.* Rotate at 20\d\d-.*Z or later\. Or use --force\./,
+    )
+    expect(await signingKeys(dataDir, 'list')).toEqual(rotated)
+    const forced = await signingKeys(dataDir, 'rotate', '--force')
+    expect(stateOf(forced, 'active')).toEqual(stateOf(rotated, 'next'))
+    const [next = ''] = stateOf(forced, 'next')
+    await untilPublished(server, 'the next key is published', (kids) => kids.includes(next))
   })
 })

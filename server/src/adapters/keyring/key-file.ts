@@ -1,9 +1,8 @@
 /** `signing-keys.json`: read with suspicion, replaced as a whole so that a crash leaves the old file or the new one. */
-import { randomUUID } from 'node:crypto'
-import { open, readdir, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { open } from 'node:fs/promises'
 import { importSigningKey } from '@countersign/permit'
 import { z } from 'zod'
+import { replaceFile } from '../files/replace-file.js'
 import type { StoredSigningKey } from './key-states.js'
 
 /** The file of signing keys cannot be used. The message names it and says what to do; the server must not start. */
@@ -11,7 +10,7 @@ export class KeyFileError extends Error {
   override readonly name = 'KeyFileError'
 }
 
-/** Windows has neither these permission bits nor an fsync of folders. */
+/** Windows has no permission bits. */
 const IS_POSIX = process.platform !== 'win32'
 
 const PublicJwkSchema = z.strictObject({
@@ -36,7 +35,7 @@ const KeySchema = z.discriminatedUnion('state', [
   z.strictObject({
     ...life,
     state: z.literal('active'),
-    activated_at: TimeSchema,
+    activated_at: TimeSchema.nullable(),
     published_until: z.null(),
     revoked_at: z.null(),
     jwk: PublicJwkSchema.extend({ d: z.string() }),
@@ -44,7 +43,7 @@ const KeySchema = z.discriminatedUnion('state', [
   z.strictObject({
     ...life,
     state: z.literal('retiring'),
-    activated_at: TimeSchema,
+    activated_at: TimeSchema.nullable(),
     published_until: TimeSchema,
     revoked_at: z.null(),
     jwk: PublicJwkSchema,
@@ -86,25 +85,9 @@ export async function readKeyFile(path: string): Promise<StoredSigningKey[] | nu
   }
 }
 
-/** Replaces the file, mode 0600. Durable once the promise resolves. */
-export async function writeKeyFile(path: string, keys: readonly StoredSigningKey[]): Promise<void> {
-  const folder = dirname(path)
-  await removeLeftovers(folder, basename(path))
-  const temporary = `${path}.${randomUUID()}.tmp`
-  try {
-    const file = await open(temporary, 'wx', 0o600)
-    try {
-      await file.writeFile(`${JSON.stringify({ version: 1, keys }, null, 2)}\n`)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
-  if (IS_POSIX) await syncFolder(folder)
+/** Replaces the file, mode 0600. Durable once the promise resolves. The writer holds the lock of the keys. */
+export function writeKeyFile(path: string, keys: readonly StoredSigningKey[]): Promise<void> {
+  return replaceFile(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`)
 }
 
 async function readPrivately(path: string): Promise<string> {
@@ -121,21 +104,6 @@ async function readPrivately(path: string): Promise<string> {
     return await file.readFile('utf8')
   } finally {
     await file.close()
-  }
-}
-
-/** A crash between writing and renaming leaves a temporary file with secrets in it. It was never in use. */
-async function removeLeftovers(folder: string, name: string): Promise<void> {
-  const leftovers = (await readdir(folder)).filter((entry) => entry.startsWith(`${name}.`) && entry.endsWith('.tmp'))
-  await Promise.all(leftovers.map((entry) => rm(join(folder, entry), { force: true })))
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

@@ -22,12 +22,24 @@ export interface StoredSigningKey {
   readonly jwk: PublicJwk | PrivateJwk
 }
 
-/** Longest life of a permit (1 h), age at which a verifier reads the key set again (60 s), skew that it allows (5 s). */
-const RETIRING_MS = (3600 + 60 + 5) * 1000
+/** Age at which a verifier reads the key set again (60 s), and skew (5 s). */
+const KNOWN_AFTER_MS = (60 + 5) * 1000
+/** Longest life of a permit (1 h). */
+const RETIRING_MS = 3_600_000 + KNOWN_AFTER_MS
 
-/** What a first start makes. */
+/** What a first start makes. The active one took over from no other. */
 export function firstKeys(now: Date): StoredSigningKey[] {
-  return [newNextKey(now), activated(newNextKey(now), now)]
+  return [newNextKey(now), { ...newNextKey(now), state: 'active' }]
+}
+
+/**
+ * From when on every verifier that follows the key set knows the next key. One that was there from the start is known to
+ * all.
+ */
+export function nextKnownFrom(keys: readonly StoredSigningKey[]): Date {
+  const next = keys.find((key) => key.state === 'next') as StoredSigningKey
+  const isFirst = keys.every((key) => key.activated_at === null && key.revoked_at === null)
+  return new Date(Date.parse(next.created_at) + (isFirst ? 0 : KNOWN_AFTER_MS))
 }
 
 /** The next key becomes active, the active one retiring, and a new next key is made. */
@@ -70,27 +82,25 @@ export function publishedKeys(keys: readonly StoredSigningKey[], now: Date): Pub
   return { keys: published.map((key) => publicHalf(key.jwk)) }
 }
 
-/** What happened between two states of the file, in the order in which it took effect. */
+/** All that happened to the keys, in the order in which it took effect. */
+export function historyOf(keys: readonly StoredSigningKey[]): SigningKeyChange[] {
+  const happened = (type: SigningKeyChange['type'], when: 'revoked_at' | 'activated_at' | 'created_at') =>
+    keys.flatMap(({ kid, jwk, [when]: at }) => (at === null ? [] : [{ type, kid, at, public_jwk: publicHalf(jwk) }]))
+  return [
+    ...happened('signing_key.revoked', 'revoked_at'),
+    ...happened('signing_key.rotated', 'activated_at'),
+    ...happened('signing_key.created', 'created_at'),
+  ].sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
+}
+
+/** What happened to the keys after the state `before`. */
 export function changesBetween(
   before: readonly StoredSigningKey[],
   after: readonly StoredSigningKey[],
 ): SigningKeyChange[] {
-  const earlier = new Map(before.map((key) => [key.kid, key]))
-  const change = (type: SigningKeyChange['type'], key: StoredSigningKey, at: string | null): SigningKeyChange => ({
-    type,
-    kid: key.kid,
-    at: at ?? key.created_at,
-    public_jwk: publicHalf(key.jwk),
-  })
-  const revokedNow = after.filter((key) => key.state === 'revoked' && earlier.get(key.kid)?.state !== 'revoked')
-  // Of several rotations seen at once, each key that became active is told of, also one that retired again.
-  const activatedNow = after.filter((key) => key.activated_at !== null && !earlier.get(key.kid)?.activated_at)
-  const createdNow = after.filter((key) => !earlier.has(key.kid))
-  return [
-    ...revokedNow.map((key) => change('signing_key.revoked', key, key.revoked_at)),
-    ...(before.length === 0 ? [] : activatedNow.map((key) => change('signing_key.rotated', key, key.activated_at))),
-    ...createdNow.map((key) => change('signing_key.created', key, key.created_at)),
-  ]
+  const nameOf = ({ type, kid }: SigningKeyChange): string => `${type} ${kid}`
+  const known = new Set(historyOf(before).map(nameOf))
+  return historyOf(after).filter((change) => !known.has(nameOf(change)))
 }
 
 function newNextKey(now: Date): StoredSigningKey {

@@ -3,9 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPermitVerifier, type PermitClaims } from '@countersign/permit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type SigningKeyInfo, type SigningKeyState, UnknownSigningKeyError } from '../../ports/signer.js'
+import {
+  EarlyRotationError,
+  type SigningKeyInfo,
+  type SigningKeyState,
+  UnknownSigningKeyError,
+} from '../../ports/signer.js'
 import { KeyFileError } from './key-file.js'
-import { type Keyring, openKeyring } from './keyring.js'
+import { findKeyring, type Keyring, openKeyring } from './keyring.js'
 
 let dataDir: string
 let path: string
@@ -21,8 +26,9 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dataDir, { recursive: true }))
 
-const open = () => openKeyring({ dataDir, clock })
-const openKept = async () => (await open()).keyring
+const openKept = () => openKeyring({ dataDir, clock })
+/** Whether verifiers know the next key is a question of its own. */
+const FORCED = { isForced: true }
 
 function keyIn(keyring: Keyring, state: SigningKeyState): SigningKeyInfo {
   const [key, ...more] = keyring.list().filter((one) => one.state === state)
@@ -35,6 +41,8 @@ async function replaceFile(content: string): Promise<void> {
   await rename(`${path}.new`, path)
 }
 const publishedKids = (keyring: Keyring) => keyring.jwks().keys.map(({ kid }) => kid)
+
+const FILES = ['signing-keys.json', 'signing-keys.json.lock']
 
 let permits = 0
 /** A permit of the longest life, issued now. */
@@ -68,11 +76,11 @@ const kidOf = (token: string): string =>
 
 describe('the first start', () => {
   test('makes an active and a next key in a file of mode 0600', async () => {
-    const { keyring, changes } = await open()
+    const keyring = await openKept()
     expect((await stat(path)).mode & 0o777).toBe(0o600)
-    expect(await readdir(dataDir)).toEqual(['signing-keys.json'])
+    expect(await readdir(dataDir)).toEqual(FILES)
     expect(publishedKids(keyring)).toEqual([keyIn(keyring, 'next').kid, keyIn(keyring, 'active').kid])
-    expect(changes.map(({ type, kid, at }) => ({ type, kid, at }))).toEqual(
+    expect(keyring.history().map(({ type, kid, at }) => ({ type, kid, at }))).toEqual(
       publishedKids(keyring).map((kid) => ({ type: 'signing_key.created', kid, at: clock.now().toISOString() })),
     )
   })
@@ -84,21 +92,21 @@ describe('the first start', () => {
   })
 
   test('publishes and tells no secret', async () => {
-    const { keyring, changes } = await open()
+    const keyring = await openKept()
     const secrets = JSON.parse(await readFile(path, 'utf8')).keys.map((key: { jwk: { d: string } }) => key.jwk.d)
     expect(secrets).toHaveLength(2)
-    const told = JSON.stringify([keyring.jwks(), keyring.list(), changes])
+    const told = JSON.stringify([keyring.jwks(), keyring.list(), keyring.history()])
     for (const secret of secrets) expect(told).not.toContain(secret)
   })
 })
 
 describe('a later start', () => {
-  test('has the same keys, reports nothing and writes nothing', async () => {
+  test('has the same keys and the same history, and writes nothing', async () => {
     const first = await openKept()
     const token = await first.sign(claimsOfNow())
     const before = await stat(path)
-    const { keyring, changes } = await open()
-    expect(changes).toEqual([])
+    const keyring = await openKept()
+    expect(keyring.history()).toEqual(first.history())
     expect(keyring.list()).toEqual(first.list())
     expect((await stat(path)).ino).toBe(before.ino)
     await expect(verifyNow(keyring, token)).resolves.toMatchObject({ jti: `dec_${permits}` })
@@ -110,31 +118,30 @@ describe('a later start', () => {
     await writeFile(leftover, '{"version":1,"keys":[', { mode: 0o600 })
     const keyring = await openKept()
     expect(keyring.list()).toEqual(first.list())
-    await keyring.rotate()
-    expect(await readdir(dataDir)).toEqual(['signing-keys.json'])
+    await keyring.rotate(FORCED)
+    expect(await readdir(dataDir)).toEqual(FILES)
   })
 
   test('after a crash before the very first renaming makes keys of its own', async () => {
     await writeFile(`${path}.5e0f3c52.tmp`, '{"version":1', { mode: 0o600 })
-    const { changes } = await open()
-    expect(changes).toHaveLength(2)
-    expect(await readdir(dataDir)).toEqual(['signing-keys.json'])
+    expect((await openKept()).history()).toHaveLength(2)
+    expect(await readdir(dataDir)).toEqual(FILES)
   })
 
   test.each([0o604, 0o640, 0o644, 0o620, 0o666])('refuses a file of mode %o, and says what to do', async (mode) => {
-    await open()
+    await openKept()
     await chmod(path, mode)
-    const refusal = open()
+    const refusal = openKept()
     await expect(refusal).rejects.toThrow(KeyFileError)
     await expect(refusal).rejects.toThrow(`chmod 600 ${path}`)
     await expect(refusal).rejects.toThrow(mode.toString(8))
     await chmod(path, 0o600)
-    await expect(open()).resolves.toMatchObject({ changes: [] })
+    expect((await openKept()).list()).toHaveLength(2)
   })
 
   test('passes on that the file cannot be read, and makes no keys', async () => {
     await symlink('signing-keys.json', path)
-    await expect(open()).rejects.toThrow(/ELOOP/)
+    await expect(openKept()).rejects.toThrow(/ELOOP/)
   })
 })
 
@@ -170,12 +177,12 @@ describe('a damaged file', () => {
   ]
 
   test.each(damages)('(%s) refuses to start, is named and stays as it is', async (_, damage) => {
-    await open()
+    await openKept()
     const text = await readFile(path, 'utf8')
     const damaged = damage(JSON.parse(text), text)
     expect(damaged).not.toBe(text)
     await writeFile(path, damaged)
-    const refusal = open()
+    const refusal = openKept()
     await expect(refusal).rejects.toThrow(KeyFileError)
     await expect(refusal).rejects.toThrow(path)
     expect(await readFile(path, 'utf8')).toBe(damaged)
@@ -185,7 +192,7 @@ describe('a damaged file', () => {
     const keyring = await openKept()
     await writeFile(path, 'damaged')
     await expect(keyring.reload()).rejects.toThrow(KeyFileError)
-    await expect(keyring.rotate()).rejects.toThrow(KeyFileError)
+    await expect(keyring.rotate(FORCED)).rejects.toThrow(KeyFileError)
     expect(await readFile(path, 'utf8')).toBe('damaged')
     await expect(verifyNow(keyring, await keyring.sign(claimsOfNow()))).resolves.toBeTruthy()
   })
@@ -196,7 +203,7 @@ describe('rotate', () => {
     const keyring = await openKept()
     const [next, active] = publishedKids(keyring)
     nowMs += 1000
-    const changes = await keyring.rotate()
+    const changes = await keyring.rotate(FORCED)
     const made = keyIn(keyring, 'next').kid
     expect(keyIn(keyring, 'active')).toMatchObject({ kid: next, activated_at: '2026-11-21T10:00:01.000Z' })
     expect(keyIn(keyring, 'retiring')).toMatchObject({ kid: active, published_until: '2026-11-21T11:01:06.000Z' })
@@ -210,7 +217,7 @@ describe('rotate', () => {
 
   test('is durable: the next start has the same keys', async () => {
     const keyring = await openKept()
-    await keyring.rotate()
+    await keyring.rotate(FORCED)
     expect((await openKept()).list()).toEqual(keyring.list())
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
@@ -219,7 +226,7 @@ describe('rotate', () => {
     const keyring = await openKept()
     for (let turn = 0; turn < 3; turn += 1) {
       const published = publishedKids(keyring)
-      await keyring.rotate()
+      await keyring.rotate(FORCED)
       expect(published).toContain(kidOf(await keyring.sign(claimsOfNow())))
     }
   })
@@ -228,7 +235,7 @@ describe('rotate', () => {
     const keyring = await openKept()
     const kid = keyIn(keyring, 'active').kid
     const token = await keyring.sign(claimsOfNow())
-    await keyring.rotate()
+    await keyring.rotate(FORCED)
     await expect(verifyNow(keyring, token)).resolves.toBeTruthy()
     nowMs = START + HOUR_MS - 1
     await expect(verifyNow(keyring, token)).resolves.toBeTruthy()
@@ -239,24 +246,95 @@ describe('rotate', () => {
     nowMs += 1
     expect(publishedKids(keyring)).not.toContain(kid)
     expect(keyring.list().map((key) => key.state)).toEqual(['next', 'active'])
-    await keyring.rotate()
+    await keyring.rotate(FORCED)
     expect(await readFile(path, 'utf8')).not.toContain(kid)
   })
 
   test('throws the secret of the old key away', async () => {
     const keyring = await openKept()
     const { keys } = JSON.parse(await readFile(path, 'utf8'))
-    await keyring.rotate()
+    await keyring.rotate(FORCED)
     expect(await readFile(path, 'utf8')).not.toContain(keys[1].jwk.d)
   })
 
   test('many at once are made one after the other', async () => {
     const keyring = await openKept()
-    const changes = await Promise.all([keyring.rotate(), keyring.rotate(), keyring.rotate()])
+    const changes = await Promise.all([keyring.rotate(FORCED), keyring.rotate(FORCED), keyring.rotate(FORCED)])
     expect(changes.map((one) => one.map(({ type }) => type))).toEqual(
       Array(3).fill(['signing_key.rotated', 'signing_key.created']),
     )
     expect(keyring.list().map(({ state }) => state)).toEqual(['next', 'active', 'retiring', 'retiring', 'retiring'])
+  })
+})
+
+describe('an early rotation', () => {
+  const KNOWN_AFTER_MS = 65_000
+
+  test('is none when verifiers know the next key from the start', async () => {
+    const keyring = await openKept()
+    const next = keyIn(keyring, 'next').kid
+    await keyring.rotate()
+    expect(keyIn(keyring, 'active').kid).toBe(next)
+  })
+
+  test('is refused until every verifier has read the key set again, by whoever opens the keys, and says until when', async () => {
+    await (await openKept()).rotate()
+    const before = await readFile(path, 'utf8')
+    nowMs += KNOWN_AFTER_MS - 1
+    const keyring = await openKept()
+    const refusal = keyring.rotate()
+    await expect(refusal).rejects.toThrow(EarlyRotationError)
+    await expect(refusal).rejects.toThrow('Rotate at 2026-11-21T10:01:05.000Z or later.')
+    expect(await readFile(path, 'utf8')).toBe(before)
+    nowMs += 1
+    await expect(keyring.rotate()).resolves.toHaveLength(2)
+  })
+
+  test.each(['active', 'next'] as const)('is refused after the %s key was revoked', async (state) => {
+    const keyring = await openKept()
+    nowMs += HOUR_MS
+    await keyring.revoke(keyIn(keyring, state).kid)
+    await expect(keyring.rotate()).rejects.toThrow(EarlyRotationError)
+    nowMs += KNOWN_AFTER_MS
+    await expect(keyring.rotate()).resolves.toHaveLength(2)
+  })
+
+  test('can be forced', async () => {
+    const keyring = await openKept()
+    await keyring.rotate()
+    const next = keyIn(keyring, 'next').kid
+    await keyring.rotate({ isForced: true })
+    expect(keyIn(keyring, 'active').kid).toBe(next)
+  })
+})
+
+describe('the history', () => {
+  test('is what every change has told, oldest first, whoever made it', async () => {
+    const keyring = await openKept()
+    const told = keyring.history()
+    nowMs += 1
+    told.push(...(await keyring.rotate(FORCED)))
+    nowMs += 1
+    told.push(...(await keyring.rotate(FORCED)))
+    nowMs += 1
+    told.push(...(await keyring.revoke(keyIn(keyring, 'active').kid)))
+    expect(told.map(({ type }) => type.replace('signing_key.', ''))).toEqual(
+      ['created created', 'rotated created', 'rotated created', 'revoked rotated created'].join(' ').split(' '),
+    )
+    expect((await openKept()).history()).toEqual(told)
+  })
+})
+
+describe('findKeyring', () => {
+  test('gives the keys that are there', async () => {
+    const keyring = await openKept()
+    expect((await findKeyring({ dataDir, clock }))?.list()).toEqual(keyring.list())
+  })
+
+  test('makes nothing where there are none', async () => {
+    expect(await findKeyring({ dataDir: join(dataDir, 'none'), clock })).toBeNull()
+    expect(await findKeyring({ dataDir, clock })).toBeNull()
+    expect(await readdir(dataDir)).toEqual([])
   })
 })
 
@@ -293,7 +371,7 @@ describe('revoke', () => {
   test('of a retiring key only takes it out', async () => {
     const keyring = await openKept()
     const active = keyIn(keyring, 'active').kid
-    await keyring.rotate()
+    await keyring.rotate(FORCED)
     const changes = await keyring.revoke(active)
     expect(changes.map(({ type, kid }) => [type, kid])).toEqual([['signing_key.revoked', active]])
     expect(keyring.list().map(({ state }) => state)).toEqual(['next', 'active', 'revoked'])
@@ -321,11 +399,11 @@ describe('revoke', () => {
   test('of nobody, or of a key that is over, is refused', async () => {
     const keyring = await openKept()
     const retiring = keyIn(keyring, 'active').kid
-    await keyring.rotate()
+    await keyring.rotate(FORCED)
     nowMs += HOUR_MS + 65_000
     await expect(keyring.revoke('nobody')).rejects.toThrow(UnknownSigningKeyError)
     await expect(keyring.revoke(retiring)).rejects.toThrow(UnknownSigningKeyError)
-    await expect(keyring.rotate()).resolves.toHaveLength(2)
+    await expect(keyring.rotate(FORCED)).resolves.toHaveLength(2)
   })
 })
 
@@ -344,17 +422,19 @@ describe('a change by another process', () => {
     const serving = await openKept()
     const first = keyIn(serving, 'active').kid
     await (await openKept()).revoke(first)
-    const changes = await serving.rotate()
+    const changes = await serving.rotate(FORCED)
     expect(keyIn(serving, 'revoked').kid).toBe(first)
     expect(changes.map(({ type }) => type)).toContain('signing_key.revoked')
   })
 
   test('is noticed by watch', async () => {
     const serving = await openKept()
-    const noticed = new Promise((resolve, reject) => serving.watch(resolve, reject, 20))
+    const noticed = new Promise<void>((resolve, reject) => serving.watch(async () => resolve(), reject, 20))
     try {
-      const told = await (await openKept()).rotate()
-      expect(await noticed).toEqual(told)
+      const other = await openKept()
+      await other.rotate(FORCED)
+      await noticed
+      expect(serving.list()).toEqual(other.list())
     } finally {
       serving.close()
     }
@@ -366,9 +446,9 @@ describe('a change by another process', () => {
     const failures: unknown[] = []
     let onFailure: () => void = () => undefined
     const failure = () => new Promise<void>((resolve) => (onFailure = resolve))
-    const noticed = new Promise((resolve) =>
+    const noticed = new Promise<void>((resolve) =>
       serving.watch(
-        resolve,
+        async () => resolve(),
         (error) => {
           failures.push(error)
           onFailure()
@@ -383,9 +463,33 @@ describe('a change by another process', () => {
       await expect(serving.reload()).rejects.toThrow(KeyFileError)
       await expect(serving.reload()).rejects.toThrow(KeyFileError)
       await replaceFile(kept)
-      const told = await (await openKept()).rotate()
-      expect(await noticed).toEqual(told)
+      await (await openKept()).rotate(FORCED)
+      await noticed
       expect(failures).toEqual([expect.any(KeyFileError)])
+    } finally {
+      serving.close()
+    }
+  })
+
+  test('is told by watch again and again until it is recorded, its failure once', async () => {
+    const serving = await openKept()
+    const failures: unknown[] = []
+    let calls = 0
+    const recorded = new Promise<void>((resolve) =>
+      serving.watch(
+        async () => {
+          calls += 1
+          if (calls < 4) throw new Error(`failure ${calls}`)
+          resolve()
+        },
+        (error) => failures.push(error),
+        5,
+      ),
+    )
+    try {
+      await (await openKept()).rotate(FORCED)
+      await recorded
+      expect(failures).toEqual([new Error('failure 1')])
     } finally {
       serving.close()
     }
@@ -395,7 +499,7 @@ describe('a change by another process', () => {
     const serving = await openKept()
     await rm(path)
     expect(await serving.reload()).toEqual([])
-    await serving.rotate()
+    await serving.rotate(FORCED)
     expect((await openKept()).list()).toEqual(serving.list())
   })
 })
@@ -422,7 +526,7 @@ describe('sign', () => {
     const keyring = await openKept()
     const active = keyIn(keyring, 'active').kid
     const order: string[] = []
-    const rotation = keyring.rotate().then(() => order.push('rotated'))
+    const rotation = keyring.rotate(FORCED).then(() => order.push('rotated'))
     const token = await keyring.sign(claimsOfNow())
     order.push('signed')
     await rotation

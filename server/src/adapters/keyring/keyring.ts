@@ -9,11 +9,14 @@ import {
   type SigningKey,
 } from '@countersign/permit'
 import type { Clock } from '../../ports/clock.js'
-import type { Signer, SigningKeyChange, SigningKeyInfo } from '../../ports/signer.js'
+import { EarlyRotationError, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../../ports/signer.js'
+import { whileLocked } from '../files/file-lock.js'
 import { readKeyFile, writeKeyFile } from './key-file.js'
 import {
   changesBetween,
   firstKeys,
+  historyOf,
+  nextKnownFrom,
   publishedKeys,
   revokeKey,
   rotateKeys,
@@ -27,35 +30,43 @@ export interface KeyringOptions {
   readonly clock: Clock
 }
 
-export interface OpenedKeyring {
-  readonly keyring: Keyring
-  /** What opening did: the two keys of a first start, else nothing. */
-  readonly changes: SigningKeyChange[]
-}
-
 /**
  * Opens the signing keys in `DATA_DIR/signing-keys.json`, and makes an active and a next key when there is no file.
  *
  * @throws KeyFileError when the file is damaged or open to other users; it is left as it is
  */
-export async function openKeyring({ dataDir, clock }: KeyringOptions): Promise<OpenedKeyring> {
-  const path = join(dataDir, 'signing-keys.json')
-  const kept = await readKeyFile(path)
-  if (kept !== null) return { keyring: new Keyring(path, clock, kept), changes: [] }
-  const made = firstKeys(clock.now())
+export async function openKeyring({ dataDir, clock }: KeyringOptions): Promise<Keyring> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  await writeKeyFile(path, made)
-  return { keyring: new Keyring(path, clock, made), changes: changesBetween([], made) }
+  const path = pathIn(dataDir)
+  const make = async () => {
+    const kept = await readKeyFile(path)
+    if (kept !== null) return kept
+    const made = firstKeys(clock.now())
+    await writeKeyFile(path, made)
+    return made
+  }
+  return new Keyring(path, clock, (await readKeyFile(path)) ?? (await whileLocked(lockOf(path), make)))
+}
+
+/**
+ * Opens the signing keys that are there; null when there is no file. Makes nothing.
+ *
+ * @throws KeyFileError as `openKeyring`
+ */
+export async function findKeyring({ dataDir, clock }: KeyringOptions): Promise<Keyring | null> {
+  const path = pathIn(dataDir)
+  const kept = await readKeyFile(path)
+  return kept === null ? null : new Keyring(path, clock, kept)
 }
 
 /** The signing keys in one file. Another process may change the file: `watch` takes its changes over. */
 export class Keyring implements Signer {
   private active: SigningKey
-  private lastChange: Promise<unknown> = Promise.resolve()
+  private lastTask: Promise<unknown> = Promise.resolve()
   private signing = 0
   private watcher: NodeJS.Timeout | undefined
 
-  /** Use `openKeyring`. */
+  /** Use `openKeyring` or `findKeyring`. */
   constructor(
     private readonly path: string,
     private readonly clock: Clock,
@@ -92,8 +103,17 @@ export class Keyring implements Signer {
     return withoutOver(this.keys, this.clock.now()).map(({ jwk: _, ...info }) => info)
   }
 
-  rotate(): Promise<SigningKeyChange[]> {
-    return this.change((keys) => rotateKeys(keys, this.clock.now()))
+  history(): SigningKeyChange[] {
+    return historyOf(this.keys)
+  }
+
+  rotate({ isForced } = { isForced: false }): Promise<SigningKeyChange[]> {
+    return this.change((keys) => {
+      const now = this.clock.now()
+      const knownFrom = nextKnownFrom(keys)
+      if (!isForced && now < knownFrom) throw new EarlyRotationError(knownFrom)
+      return rotateKeys(keys, now)
+    })
   }
 
   revoke(kid: string): Promise<SigningKeyChange[]> {
@@ -107,24 +127,31 @@ export class Keyring implements Signer {
    * @throws KeyFileError when the file is damaged or open to other users; the keys stay as they were
    */
   reload(): Promise<SigningKeyChange[]> {
-    return this.change((keys) => keys)
+    return this.inTurn(async () => this.takeOver(await this.present()))
   }
 
   /**
-   * Reloads the file every `intervalMs` (default 1000). Does not keep the process alive. `onChanges` gets what changed,
-   * `onError` why the file cannot be taken over: once, until it can be again.
+   * Reloads the file every `intervalMs` (default 1000). Does not keep the process alive. `onChange` is called when the
+   * keys changed, and again with each later look until it resolves; `onError` gets why the file cannot be taken over, or
+   * what `onChange` rejected with: once, until all is well again.
    */
-  watch(onChanges: (changes: SigningKeyChange[]) => void, onError: (error: unknown) => void, intervalMs = 1000): void {
+  watch(onChange: () => Promise<void>, onError: (error: unknown) => void, intervalMs = 1000): void {
+    let isBusy = false
     let isFailing = false
+    let isUntold = false
     const look = async () => {
+      if (isBusy) return
+      isBusy = true
       try {
-        const changes = await this.reload()
+        isUntold = (await this.reload()).length > 0 || isUntold
+        if (isUntold) await onChange()
+        isUntold = false
         isFailing = false
-        if (changes.length > 0) onChanges(changes)
       } catch (error) {
         if (!isFailing) onError(error)
         isFailing = true
       }
+      isBusy = false
     }
     this.close()
     this.watcher = setInterval(look, intervalMs).unref()
@@ -135,22 +162,44 @@ export class Keyring implements Signer {
     clearInterval(this.watcher)
   }
 
-  /** One change after the other, each made from what the file holds at that moment. */
+  /** Made from what the file holds at that moment, which no other process changes meanwhile. */
   private change(
     step: (keys: readonly StoredSigningKey[]) => readonly StoredSigningKey[],
   ): Promise<SigningKeyChange[]> {
-    const change = this.lastChange.then(async () => {
-      const kept = (await readKeyFile(this.path)) ?? this.keys
-      const changed = step(kept)
-      if (changed !== kept) await writeKeyFile(this.path, changed)
-      const changes = changesBetween(this.keys, changed)
-      this.active = activeKey(changed)
-      this.keys = changed
-      return changes
-    })
-    this.lastChange = change.catch(() => undefined)
-    return change
+    return this.inTurn(() =>
+      whileLocked(lockOf(this.path), async () => {
+        const kept = await this.present()
+        const changed = step(kept)
+        if (changed !== kept) await writeKeyFile(this.path, changed)
+        return this.takeOver(changed)
+      }),
+    )
   }
+
+  private async present(): Promise<readonly StoredSigningKey[]> {
+    return (await readKeyFile(this.path)) ?? this.keys
+  }
+
+  private takeOver(keys: readonly StoredSigningKey[]): SigningKeyChange[] {
+    const changes = changesBetween(this.keys, keys)
+    this.active = activeKey(keys)
+    this.keys = keys
+    return changes
+  }
+
+  private inTurn(task: () => Promise<SigningKeyChange[]>): Promise<SigningKeyChange[]> {
+    const result = this.lastTask.then(task)
+    this.lastTask = result.catch(() => undefined)
+    return result
+  }
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'signing-keys.json')
+}
+
+function lockOf(path: string): string {
+  return `${path}.lock`
 }
 
 function activeKey(keys: readonly StoredSigningKey[]): SigningKey {

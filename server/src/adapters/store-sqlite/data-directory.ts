@@ -1,15 +1,15 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Connection, sqliteCode } from './driver.js'
+import { takeFileLock } from '../files/file-lock.js'
+import { makeFile } from '../files/make-file.js'
 
 /** Another process works in the data directory. */
 export class DataDirectoryInUseError extends Error {
   override readonly name = 'DataDirectoryInUseError'
-  constructor(directory: string, options: ErrorOptions) {
+  constructor(directory: string) {
     super(
       `The data directory ${directory} is in use by another process. ` +
         'Stop that process first, or choose another data directory.',
-      options,
     )
   }
 }
@@ -40,35 +40,15 @@ export interface DataDirectory {
 export function holdDataDirectory(dataDir: string): DataDirectory {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const directory = realpathSync(dataDir)
-  const lock = holdLock(directory)
+  const release = takeFileLock(join(directory, 'lock'))
+  if (release === null) throw new DataDirectoryInUseError(directory)
   try {
     const databasePath = join(directory, 'countersign.db')
     assertDatabaseIsThere(databasePath)
     if (makeFile(databasePath)) for (const changed of [directory, dirname(directory)]) syncDirectory(changed)
-    return {
-      databasePath,
-      release: () => {
-        lock.execute('ROLLBACK')
-        lock.close()
-      },
-    }
+    return { databasePath, release }
   } catch (error) {
-    lock.close()
-    throw error
-  }
-}
-
-/** The kernel lets go of the lock when the process ends, however it ends. */
-function holdLock(directory: string): Connection {
-  const path = join(directory, 'lock')
-  makeFile(path)
-  const lock = Connection.open(path)
-  try {
-    lock.execute('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
-    return lock
-  } catch (error) {
-    lock.close()
-    if (sqliteCode(error)?.startsWith('SQLITE_BUSY')) throw new DataDirectoryInUseError(directory, { cause: error })
+    release()
     throw error
   }
 }
@@ -77,17 +57,6 @@ function holdLock(directory: string): Connection {
 function assertDatabaseIsThere(path: string): void {
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
     throw new DamagedStoreError(path, 'empty or missing beside its -wal file')
-}
-
-/** True when it was missing. An existing file is not even opened: closing it again would drop SQLite's locks on it. */
-function makeFile(path: string): boolean {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-    return true
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
-    throw error
-  }
 }
 
 function sizeOf(path: string): number {

@@ -1,4 +1,4 @@
-/** The only file that touches the database library: plain SQL in, plain rows out. */
+/** The only file through which the store touches the database library: plain SQL in, plain rows out. */
 import { pathToFileURL } from 'node:url'
 import Database from 'libsql'
 

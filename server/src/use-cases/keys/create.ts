@@ -10,11 +10,17 @@ import { type WriteKeyDeps, writeKey } from './write.js'
 
 export type CreateKeyDeps = WriteKeyDeps & { readonly ids: Ids }
 
+/** There is a key of this secret already, revoked or not. */
+export class SecretTakenError extends Error {
+  override readonly name = 'SecretTakenError'
+}
+
 /**
  * Makes an API key of a secret that only its owner knows: we keep the hash.
  *
  * @param caller null for the operator on the server's own machine, who may make any key
  * @throws DomainError validation_failed (expires_at is not ahead), key_too_wide
+ * @throws SecretTakenError
  */
 export function createKey(
   deps: CreateKeyDeps,
@@ -25,6 +31,7 @@ export function createKey(
 ): Promise<ApiKey> {
   return deps.changes.run(async () => {
     const now = deps.clock.now().toISOString()
+    if (deps.keys.hasSecret(secret.hash)) throw new SecretTakenError('There is a key of this secret already.')
     assertCreatable(deps, caller, request)
     const reach = reachOf(request)
     const key = {

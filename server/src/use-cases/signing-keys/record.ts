@@ -1,13 +1,22 @@
-import type { SigningKeyChange } from '../../ports/signer.js'
+import type { Signer } from '../../ports/signer.js'
+import type { Store } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 
-/** Tells the audit log what happened to the signing keys, on the operator's machine or by the clock. */
-export async function recordSigningKeyChanges(
-  deps: { readonly writer: RecordWriter },
-  changes: readonly SigningKeyChange[],
-): Promise<void> {
-  for (const { type, kid, at, public_jwk } of changes) {
-    await deps.writer.write({
+export interface RecordSigningKeysDeps {
+  readonly signer: Pick<Signer, 'history'>
+  readonly store: Pick<Store, 'listAuditEntries'>
+  readonly writer: RecordWriter
+}
+
+/**
+ * Tells the audit log what happened to the signing keys and is not in it yet. The keys change first, so a crash can come
+ * between; run again until it succeeds, this makes up for it. One run at a time.
+ */
+export async function recordSigningKeys({ signer, store, writer }: RecordSigningKeysDeps): Promise<void> {
+  for (const { type, kid, at, public_jwk } of signer.history()) {
+    const { items } = await store.listAuditEntries({ type, subject: kid }, { limit: 1, after: null })
+    if (items.length > 0) continue
+    await writer.write({
       entry: { at, type, actor: null, subject: kid, agent_id: null, data: { public_jwk: { ...public_jwk } } },
       change: () => ({ kind: 'entry.only' }),
       idempotency: null,

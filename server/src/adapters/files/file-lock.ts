@@ -1,0 +1,50 @@
+/** Locks between processes. The kernel lets go of them when the holder ends, however it ends. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'libsql'
+import { makeFile } from './make-file.js'
+
+/** Others held the lock for too long. */
+export class FileLockError extends Error {
+  override readonly name = 'FileLockError'
+}
+
+const RETRY_MS = 10
+const DEADLINE_MS = 10_000
+
+/**
+ * Takes the lock of a file that serves nothing else, and makes the file (mode 0600) when it is missing.
+ *
+ * @returns lets go of the lock; null when another holder has it, be it in this process
+ */
+export function takeFileLock(path: string): (() => void) | null {
+  makeFile(path)
+  // Node has no locks of its own; those of SQLite work on every platform.
+  const lock = new Database(path)
+  try {
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')) return null
+    throw error
+  }
+  return () => {
+    lock.exec('ROLLBACK')
+    lock.close()
+  }
+}
+
+/** Works while it holds the lock of the file, for which it waits. @throws FileLockError when it waits for too long */
+export async function whileLocked<T>(path: string, work: () => Promise<T>, deadlineMs = DEADLINE_MS): Promise<T> {
+  const end = performance.now() + deadlineMs
+  let release = takeFileLock(path)
+  while (release === null) {
+    if (performance.now() > end) throw new FileLockError(`Another process has held ${path} for ${deadlineMs} ms.`)
+    await sleep(RETRY_MS)
+    release = takeFileLock(path)
+  }
+  try {
+    return await work()
+  } finally {
+    release()
+  }
+}

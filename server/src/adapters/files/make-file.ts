@@ -1,0 +1,15 @@
+import { closeSync, openSync } from 'node:fs'
+
+/**
+ * Makes an empty file of mode 0600 where there is none; true when it was missing. An existing file is not even opened:
+ * closing it again would drop SQLite's locks on it.
+ */
+export function makeFile(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  }
+}

@@ -1,0 +1,25 @@
+import { DomainError } from '../../domain-error.js'
+import type { KeyOrder, KeyOrderAnswer } from '../../ports/key-order.js'
+import { type CreateKeyDeps, createKey, SecretTakenError } from './create.js'
+
+/**
+ * Makes the key that the operator ordered. An order may come again after a crash: it makes one key, and none anew after
+ * that one was revoked.
+ *
+ * @throws StoreUnavailableError: the order may come again
+ */
+export async function makeOrderedKey(deps: CreateKeyDeps, { key, secret }: KeyOrder): Promise<KeyOrderAnswer> {
+  try {
+    await createKey(deps, null, key, secret, null)
+    return { made: true }
+  } catch (error) {
+    if (error instanceof SecretTakenError) return { made: true }
+    if (error instanceof DomainError) return { refused: sentenceOf(error) }
+    throw error
+  }
+}
+
+function sentenceOf({ detail, errors }: DomainError): string {
+  if (errors === undefined) return detail
+  return `${errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('; ')}.`
+}
