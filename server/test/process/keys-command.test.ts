@@ -1,6 +1,6 @@
 /** `countersign keys create`, with the server at rest and beside it while it runs. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, listAll } from './call.js'
@@ -8,6 +8,8 @@ import { endChildren } from './child.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 import { until } from './until.js'
 
+/** Only root can give a file to another user. */
+const isRoot = process.getuid?.() === 0
 const KEY = /^cs_sk_[0-9A-Za-z]{49}\n$/
 
 afterEach(async () => {
@@ -113,6 +115,15 @@ describe('keys create', () => {
     expect(await listAll(server.url, '/v1/keys', CHOSEN_KEY)).toHaveLength(1)
     await server.stop()
     await refusals(over, /expires_at has to be ahead/)
+  })
+
+  it.runIf(isRoot)('makes nothing for a server of another user, whose files it would own', async () => {
+    const dataDir = newDirectory()
+    await (await ShippedServer.start({ dataDir })).stop()
+    chownSync(join(dataDir, 'countersign.db'), 12345, 12345)
+    const command = keysCreate(dataDir)
+    expect({ ...(await command.end()), stdout: command.stdout }).toEqual({ code: 1, signal: null, stdout: '' })
+    expect(JSON.parse(command.stderr).msg).toContain('belongs to the user with number 12345')
   })
 
   it('works although others have left rubbish in its way, which harms nothing and is thrown away', async () => {
