@@ -3,7 +3,6 @@ import { isJsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { isOperator, OPERATORS, type OperatorObject } from './operators.js'
 import { FIXED_PATHS, isPath } from './path.js'
-import { didYouMean } from './suggestion.js'
 
 /** Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`; all members have to hold. */
 export type Conditions = { readonly [pathOrGroup: string]: OperatorObject | readonly Conditions[] | Conditions }
@@ -12,10 +11,15 @@ type Place = readonly PropertyKey[]
 interface Fault {
   readonly path: Place
   readonly message: string
+  /** What may have been meant instead of the last step of the path. */
+  readonly names?: readonly string[]
 }
 
 const GROUPS = ['$or', '$and', '$not'] as const
 type Group = (typeof GROUPS)[number]
+
+const OPERATOR_NAMES = Object.keys(OPERATORS)
+const PATH_AND_GROUP_NAMES = [...FIXED_PATHS, ...GROUPS]
 
 function isGroup(key: string): key is Group {
   return (GROUPS as readonly string[]).includes(key)
@@ -28,7 +32,7 @@ function* faultsOfOperators(value: unknown, at: Place): Generator<Fault> {
   else
     for (const key of keys) {
       const path = [...at, key]
-      if (!isOperator(key)) yield { path, message: `is not an operator${didYouMean(key, Object.keys(OPERATORS))}` }
+      if (!isOperator(key)) yield { path, message: 'is not an operator', names: OPERATOR_NAMES }
       else if (!OPERATORS[key].accepts(value[key])) yield { path, message: OPERATORS[key].expects }
     }
 }
@@ -51,7 +55,7 @@ function* faultsOfConditions(value: unknown, at: Place, depth: number): Generato
       const path = [...at, key]
       if (isGroup(key)) yield* faultsOfGroup(key, value[key], path, depth + 1)
       else if (isPath(key)) yield* faultsOfOperators(value[key], path)
-      else yield { path, message: `is neither a path nor a group${didYouMean(key, [...FIXED_PATHS, ...GROUPS])}` }
+      else yield { path, message: 'is neither a path nor a group', names: PATH_AND_GROUP_NAMES }
     }
 }
 
@@ -82,6 +86,6 @@ export const ConditionsSchema = z
     examples: [{ 'context.amount': { $lte: 100 } }],
   })
   .superRefine((value, ctx) => {
-    for (const { path, message } of faultsOfConditions(value, [], 0))
-      ctx.addIssue({ code: 'custom', path: [...path], message })
+    for (const { path, message, names } of faultsOfConditions(value, [], 0))
+      ctx.addIssue({ code: 'custom', path: [...path], message, ...(names && { params: { names } }) })
   })

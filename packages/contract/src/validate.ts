@@ -18,9 +18,29 @@ function nounOf(schema: z.core.$ZodType): string {
   return `${/^[aeiou]/.test(title) ? 'an' : 'a'} ${title}`
 }
 
-function unknownMember(key: string, schema: unknown): string {
+/** So many places of a request are told what may have been meant; finding that out for each of thousands would take long. */
+const SUGGESTIONS = 20
+
+type Suggest = (text: string, names: readonly string[]) => string
+
+/** {@link didYouMean}, the first times that it is asked. */
+function fewSuggestions(): Suggest {
+  let left = SUGGESTIONS
+  return (text, names) => {
+    left -= 1
+    return left < 0 ? '' : didYouMean(text, names)
+  }
+}
+
+function unknownMember(key: string, schema: unknown, suggest: Suggest): string {
   if (!(schema instanceof z.ZodObject)) return 'is not known here'
-  return `is not a member of ${nounOf(schema)}${didYouMean(key, Object.keys(schema.shape))}`
+  return `is not a member of ${nounOf(schema)}${suggest(key, Object.keys(schema.shape))}`
+}
+
+/** What may have been meant, for the issues that a check of ours has found. */
+function suggestionFor({ path, ...issue }: z.core.$ZodIssue, suggest: Suggest): string {
+  const names = issue.code === 'custom' ? issue.params?.names : undefined
+  return names === undefined ? '' : suggest(String(path.at(-1)), names as string[])
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -38,14 +58,14 @@ function count(amount: number | bigint, origin: string): string {
 }
 
 /** What is wrong with a place, for the issues whose schema has no words of its own. */
-function describe(issue: Issue): string {
+function describe(issue: Issue, suggest: Suggest): string {
   if (issue.input === undefined) return 'is missing'
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${TYPES[issue.expected] ?? issue.expected}`
     case 'invalid_value': {
       const wanted = issue.values.map(String)
-      const near = typeof issue.input === 'string' ? didYouMean(issue.input, wanted) : ''
+      const near = typeof issue.input === 'string' ? suggest(issue.input, wanted) : ''
       return `must be ${wanted.length === 1 ? wanted[0] : `one of ${wanted.join(', ')}`}${near}`
     }
     case 'too_small':
@@ -72,7 +92,8 @@ function sorted(details: ReadonlyMap<string, string>): FieldError[] {
  * Checks a JSON value against a schema of this package. Never throws.
  *
  * `errors` name every faulty place by JSON pointer: an unknown member, the place that a missing one would have, `""` for a
- * body that is no object; nothing below a faulty member is looked at. Sorted, each place once. Details hold no values.
+ * body that is no object; nothing below a faulty member is looked at. Sorted, each place once. Details hold no values; of
+ * the first places that are near a known name they say which.
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validation<z.output<Schema>> {
   if (!isJsonObject(value)) return { ok: false, errors: [{ pointer: '', detail: 'must be an object' }] }
@@ -81,14 +102,16 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
     const pointer = toPointer(path)
     if (!details.has(pointer)) details.set(pointer, detail)
   }
+  const suggest = fewSuggestions()
   const parsed = schema.safeParse(value, {
     error: (issue) => {
       if (issue.code === 'unrecognized_keys')
-        for (const key of issue.keys) note([...(issue.path ?? []), key], unknownMember(key, issue.inst))
-      return describe(issue)
+        for (const key of issue.keys) note([...(issue.path ?? []), key], unknownMember(key, issue.inst, suggest))
+      return describe(issue, suggest)
     },
   })
   if (parsed.success) return { ok: true, value: parsed.data }
-  for (const issue of parsed.error.issues) if (issue.code !== 'unrecognized_keys') note(issue.path, issue.message)
+  for (const issue of parsed.error.issues)
+    if (issue.code !== 'unrecognized_keys') note(issue.path, `${issue.message}${suggestionFor(issue, suggest)}`)
   return { ok: false, errors: sorted(details) }
 }

@@ -9,17 +9,11 @@ export function checkContradictions(rules: readonly LintedRule[]): Warning[] {
   )
 }
 
-function contradictionsIn(index: number, { leaves }: Conjunction): Warning[] {
-  const byPath = new Map<string, Leaf[]>()
-  for (const leaf of leaves) {
-    if (leaf.test.ref !== null) continue
-    const together = byPath.get(leaf.path)
-    if (together === undefined) byPath.set(leaf.path, [leaf])
-    else together.push(leaf)
-  }
+function contradictionsIn(index: number, { byPath }: Conjunction): Warning[] {
   return [...byPath]
-    .filter(([, together]) => !canHoldTogether(together))
-    .map(([path, together]) => ({
+    .map(([path, leaves]) => ({ path, together: leaves.filter(({ test }) => test.ref === null) }))
+    .filter(({ together }) => !canHoldTogether(together))
+    .map(({ path, together }) => ({
       code: 'contradiction',
       pointer: (together.at(-1) as Leaf).pointer,
       message: `Rule ${index} asks of ${path} what no value can be: ${together.map(show).join(' and ')}.`,
@@ -27,7 +21,7 @@ function contradictionsIn(index: number, { leaves }: Conjunction): Warning[] {
 }
 
 function canHoldTogether(leaves: readonly Leaf[]): boolean {
-  if (leaves.length === 1) return true
+  if (leaves.length <= 1) return true
   if (leaves.some(({ operator, operand }) => operator === '$exists' && operand === false)) return false
   const comparing = leaves.filter(({ operator }) => operator !== '$exists')
   const values = comparing.map(namedValues).find((named) => named !== null)

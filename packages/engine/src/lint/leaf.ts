@@ -18,7 +18,7 @@ export interface Leaf {
   readonly operator: Operator
   readonly operand: Json
   readonly test: ConditionTest
-  /** The same text for leaves that ask the same. */
+  /** The same text for leaves that ask the same of a path. */
   readonly essence: string
   /** JSON pointer to the operator in the policy. */
   readonly pointer: string
@@ -40,18 +40,24 @@ export function isTrueFor(leaf: Leaf, value: Json): boolean {
 /** Conditions that have to hold together: the operators of one object and of the `$and` groups in it. */
 export interface Conjunction {
   readonly leaves: Leaf[]
-  /** The `$or` and `$not` members, each as one text that is the same for groups that ask the same. */
+  /** The same leaves by their path. */
+  readonly byPath: Map<string, Leaf[]>
+  /** Of the rule's own: the `$or` and `$not` members, each as one text that is the same for groups that ask the same. */
   readonly groups: string[]
 }
 
 /** All conjunctions in the conditions of a rule; the first one is the rule's own, the others lie in its groups. */
 export function conjunctionsOf(rule: Rule, index: number): [Conjunction, ...Conjunction[]] {
-  const own: Conjunction = { leaves: [], groups: [] }
+  const own = newConjunction()
   const found: [Conjunction, ...Conjunction[]] = [own]
   if (rule.conditions !== undefined) {
     collect({ found, into: own, isNegated: false }, rule.conditions, ['rules', index, 'conditions'])
   }
   return found
+}
+
+function newConjunction(): Conjunction {
+  return { leaves: [], byPath: new Map(), groups: [] }
 }
 
 interface Walk {
@@ -68,24 +74,33 @@ function collect(walk: Walk, conditions: Conditions, place: readonly PropertyKey
       for (const [at, item] of (member as Conditions[]).entries()) branch(walk, item, [...here, at])
     else if (key === '$not') branch({ ...walk, isNegated: !walk.isNegated }, member as Conditions, here)
     else for (const [operator, operand] of operatorsOf(member)) addLeaf(walk, key, operator, operand, here)
-    if (key === '$or' || key === '$not') walk.into.groups.push(canonical({ [key]: member }))
+    if ((key === '$or' || key === '$not') && walk.into === walk.found[0]) {
+      walk.into.groups.push(canonical({ [key]: member }))
+    }
   }
 }
 
 function branch(walk: Walk, conditions: Conditions, place: readonly PropertyKey[]): void {
-  const into: Conjunction = { leaves: [], groups: [] }
+  const into = newConjunction()
   walk.found.push(into)
   collect({ ...walk, into }, conditions, place)
 }
 
 function addLeaf(walk: Walk, path: string, operator: Operator, operand: Json, place: readonly PropertyKey[]): void {
-  walk.into.leaves.push({
+  const leaf: Leaf = {
     path,
     operator,
     operand,
-    essence: canonical([path, operator, operand]),
+    essence: `${operator} ${JSON.stringify(operand)}`,
     test: compileTest(path, operator, operand, parsePath),
-    pointer: toPointer([...place, operator]),
+    get pointer() {
+      return toPointer([...place, operator])
+    },
     isNegated: walk.isNegated,
-  })
+  }
+  const { leaves, byPath } = walk.into
+  leaves.push(leaf)
+  const together = byPath.get(path)
+  if (together === undefined) byPath.set(path, [leaf])
+  else together.push(leaf)
 }

@@ -34,7 +34,7 @@ export function lint(policy: PolicyDocument, others: Iterable<EnginePolicy> = []
     ...checkLogAboveDeny(compared),
     ...checkExistsInDeny(rules),
     ...checkCallerValues(rules),
-    ...checkLiterals(rules),
+    ...checkLiterals(rules, MAXIMUM_WARNINGS),
     ...checkSpendable(policy, reachable),
     ...checkPassedBudgets(policy, reachable, others),
   ]

@@ -41,7 +41,7 @@ function numberDomain(from: number, to: number): Domain {
   return {
     description: `a whole number from ${from} to ${to}`,
     type: 'number',
-    canBe: (literal) => integers(from, to).includes(literal as number),
+    canBe: (literal) => Number.isInteger(literal) && (literal as number) >= from && (literal as number) <= to,
     canBeLike: () => false,
   }
 }
@@ -64,9 +64,14 @@ const DOMAINS: Readonly<Partial<Record<Path['root'], Domain>>> = {
   'now.weekday': numberDomain(1, 7),
 }
 
-/** Literals that their path can never be equal to, like, or compared with. */
-export function checkLiterals(rules: readonly LintedRule[]): Warning[] {
-  return rules.flatMap(({ conjunctions }) => conjunctions.flatMap(({ leaves }) => leaves.flatMap(misfits)))
+/** Literals that their path can never be equal to, like, or compared with; looks for no more once there are `enough`. */
+export function checkLiterals(rules: readonly LintedRule[], enough: number): Warning[] {
+  const warnings: Warning[] = []
+  for (const leaf of rules.flatMap(({ conjunctions }) => conjunctions.flatMap(({ leaves }) => leaves))) {
+    if (warnings.length >= enough) break
+    warnings.push(...misfits(leaf))
+  }
+  return warnings
 }
 
 function misfits(leaf: Leaf): Warning[] {
