@@ -17,7 +17,7 @@ export interface KeysCreateOptions {
   readonly expires?: string
 }
 
-const DEADLINE_MS = 15_000
+const DEADLINE_MS = 10_000
 /** A server that runs looks for orders twice a second. */
 const ORDER_MS = 1_500
 const POLL_MS = 50
