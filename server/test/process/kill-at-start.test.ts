@@ -1,0 +1,46 @@
+/** kill -9 in the middle of a first start: the next start makes whole what was begun. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stress } from '@countersign/testkit'
+import { afterEach, describe, expect, it } from 'vitest'
+import { call, listAll } from './call.js'
+import { endChildren } from './child.js'
+import { SEED, seededRandom } from './random.js'
+import { countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
+import { until } from './until.js'
+
+/** What a first start makes, in order. */
+const STEPS = ['countersign.db', 'signing-keys.json', 'countersign.db-wal', 'bootstrap-key']
+
+afterEach(async () => {
+  await endChildren()
+  removeDirectories()
+})
+
+describe('kill -9 while the server starts for the first time', () => {
+  it(`leaves nothing that the next start cannot go on from, ${stress.server_kills} times over`, async () => {
+    console.log(`SEED=${SEED}`)
+    const random = seededRandom(SEED)
+    for (let round = 0; round < stress.server_kills; round += 1) {
+      const dataDir = newDirectory()
+      const step = STEPS[round % STEPS.length] as string
+      const delayMs = random() * 30
+      const starting = countersign(['serve'], { env: { PORT: '0', DATA_DIR: dataDir } })
+      await until(step, () => existsSync(join(dataDir, step)) || undefined)
+      setTimeout(() => starting.process.kill('SIGKILL'), delayMs)
+      await starting.end()
+
+      const server = await ShippedServer.start({ dataDir, env: { COUNTERSIGN_BOOTSTRAP_KEY: '' } })
+      const key = readFileSync(join(dataDir, 'bootstrap-key'), 'utf8').trim()
+      const keys = await listAll(server.url, '/v1/keys', key)
+      expect(keys.map(({ name, scopes }) => ({ name, scopes }))).toEqual([{ name: 'bootstrap', scopes: ['*'] }])
+      const { body: jwks } = await call(server.url, 'GET', '/.well-known/jwks.json')
+      const told = await listAll(server.url, '/v1/audit', key)
+      const expected = [keys[0].id, ...jwks.keys.map(({ kid }: { kid: string }) => kid)]
+      expect(told.map(({ subject }) => subject).sort()).toEqual(expected.sort())
+      expect(expected).toHaveLength(3)
+      console.log(`killed ${delayMs.toFixed(1)} ms after ${step} was there`)
+      await server.kill()
+    }
+  })
+})
