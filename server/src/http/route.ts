@@ -29,7 +29,7 @@ export interface RouteBody {
 }
 
 /** A POST that creates or moves state may carry an Idempotency-Key. */
-export interface RouteReplay {
+interface RouteReplay {
   /** Tells the same body from another one; the canonical JSON of the body where absent. */
   readonly fingerprint?: (body: unknown) => string
   /** The object that the first call answered, as it is now. */
@@ -39,9 +39,9 @@ export interface RouteReplay {
 }
 
 /** An answer whose status is that of the first call. */
-export type ReplayReply = Omit<Reply, 'status'>
+type ReplayReply = Omit<Reply, 'status'>
 
-export interface RouteAnswer {
+interface RouteAnswer {
   readonly status: number
   readonly description: string
   readonly schema?: z.ZodType

@@ -56,7 +56,7 @@ describe('200', () => {
 
 describe('400', () => {
   it('names a body that holds no permit', async () => {
-    for (const body of [{}, { permit_token: 1 }, { permit_token: '' }, { permit_token: null }])
+    for (const body of [{}, { permit_token: 1 }, { permit_token: null }])
       expect(await server.call('POST', '/v1/permits/redeem', { body })).toMatchObject({
         status: 400,
         body: { code: 'validation_failed', errors: [{ pointer: '/permit_token' }] },
@@ -80,6 +80,7 @@ describe('400', () => {
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const claims = claimsOf(permit_token)
     const faulty = [
+      '',
       'x',
       'a.b.c',
       `${permit_token}=`,

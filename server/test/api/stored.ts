@@ -6,22 +6,39 @@ import type { RunningServer } from '../running-server.js'
 /** When a key was used last is not worth a record: it is saved now and then. */
 const UNRECORDED = 'key_uses'
 
+type Stored = Readonly<Record<string, number | string>>
+
+interface Reader {
+  readonly db: Connection
+  /** SQLite's own count of what others committed, when `found` was read. */
+  version: number
+  found: Stored
+}
+
+const readers = new Map<string, Reader>()
+
 /**
  * All that the store holds, as how many rows each table has and a digest of them: equal before and after a request means
  * that the request changed nothing, not even a row that it then put back differently.
  */
-export function stored({ dataDir }: Pick<RunningServer, 'dataDir'>): Readonly<Record<string, number | string>> {
-  const db = Connection.openReadOnly(join(dataDir, 'countersign.db'))
-  try {
-    const digest = createHash('sha256')
-    const found: Record<string, number | string> = {}
-    for (const { name } of db.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")) {
-      const rows = name === UNRECORDED ? [] : db.all(`SELECT * FROM ${name} ORDER BY 1, 2`)
-      found[name as string] = rows.length
-      digest.update(JSON.stringify([name, rows]))
-    }
-    return { ...found, digest: digest.digest('hex') }
-  } finally {
-    db.close()
+export function stored({ dataDir }: Pick<RunningServer, 'dataDir'>): Stored {
+  let reader = readers.get(dataDir)
+  if (reader === undefined) {
+    reader = { db: Connection.openReadOnly(join(dataDir, 'countersign.db')), version: -1, found: {} }
+    readers.set(dataDir, reader)
   }
+  const version = reader.db.get('PRAGMA data_version')?.data_version as number
+  if (version !== reader.version) Object.assign(reader, { version, found: read(reader.db) })
+  return reader.found
+}
+
+function read(db: Connection): Stored {
+  const digest = createHash('sha256')
+  const found: Record<string, number | string> = {}
+  for (const { name } of db.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")) {
+    const rows = name === UNRECORDED ? [] : db.all(`SELECT * FROM ${name} ORDER BY 1, 2`)
+    found[name as string] = rows.length
+    digest.update(JSON.stringify([name, rows]))
+  }
+  return { ...found, digest: digest.digest('hex') }
 }
