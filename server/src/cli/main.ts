@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { ConfigError } from '../config.js'
 import { EXIT, fail } from './exit.js'
-import { type KeysCreateOptions, keysCreate } from './keys.js'
-import { serve } from './serve.js'
-import { signingKeysList, signingKeysRevoke, signingKeysRotate } from './signing-keys.js'
+import type { KeysCreateOptions } from './keys.js'
+
+// Each command loads what it needs and no more: a usage error does not wait for the server's modules.
+const loadServe = () => import('./serve.js')
+const loadKeys = () => import('./keys.js')
+const loadSigningKeys = () => import('./signing-keys.js')
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign')
@@ -14,7 +17,10 @@ const program = new Command('countersign')
   .showHelpAfterError()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
 
-program.command('serve').description('run the server').action(run(serve))
+program
+  .command('serve')
+  .description('run the server')
+  .action(run(async () => (await loadServe()).serve()))
 
 const keys = program.command('keys').description('API keys, on the machine of the server')
 keys
@@ -24,22 +30,25 @@ keys
   .option('--scope <scope...>', 'what the key may do', ['*'])
   .option('--agent <pattern...>', 'the agents that the key is bound to')
   .option('--expires <timestamp>', 'when the key ends, such as 2027-01-01T00:00:00.000Z')
-  .action(run((options: KeysCreateOptions) => keysCreate(options)))
+  .action(run(async (options: KeysCreateOptions) => (await loadKeys()).keysCreate(options)))
 
 const signingKeys = program.command('signing-keys').description('the keys that sign permits')
-signingKeys.command('list').description('print the signing keys').action(run(signingKeysList))
+signingKeys
+  .command('list')
+  .description('print the signing keys')
+  .action(run(async () => (await loadSigningKeys()).signingKeysList()))
 signingKeys
   .command('rotate')
   .description('let the next key sign')
   .option('--force', 'even if verifiers may not know the next key yet')
-  .action(run((options: { readonly force?: boolean }) => signingKeysRotate(options)))
+  .action(run(async (options: { readonly force?: boolean }) => (await loadSigningKeys()).signingKeysRotate(options)))
 signingKeys
   .command('revoke <kid>')
   .description('take a key out of the key set')
   // One kid in 64 begins with a hyphen: it is no option.
   .allowUnknownOption()
   .helpOption('--help', 'display help for command')
-  .action(run(signingKeysRevoke))
+  .action(run(async (kid: string) => (await loadSigningKeys()).signingKeysRevoke(kid)))
 
 await program.parseAsync()
 

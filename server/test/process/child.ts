@@ -81,7 +81,7 @@ export class Child {
   }
 
   /** How it ends by itself. */
-  async end(deadlineMs = 15_000): Promise<Ending> {
+  async end(deadlineMs = 30_000): Promise<Ending> {
     return until(`the end of process ${this.pid}; it said ${this.stdout}${this.stderr}`, () => this.ending, deadlineMs)
   }
 

@@ -2,7 +2,7 @@
 export async function until<T>(
   what: string,
   probe: () => T | undefined | Promise<T | undefined>,
-  deadlineMs = 15_000,
+  deadlineMs = 30_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs
   for (;;) {
