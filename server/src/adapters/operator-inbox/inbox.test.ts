@@ -77,6 +77,9 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
 }
 
+/** Until every order is answered: nothing is written into the inbox any more. */
+const settled = () => until(async () => (await waitingOrders(dataDir)).length === 0)
+
 describe('an order', () => {
   it('is left whole, for its owner alone, and read as it was left', async () => {
     const umask = process.umask(0)
@@ -159,7 +162,8 @@ describe('an inbox that others can write into', () => {
     const { orders, errors } = await watched(1)
     expect(errors).toEqual([expect.any(UnsafeInboxError)])
     await chmod(inbox, 0o700)
-    await until(async () => orders.length === 1)
+    await settled()
+    expect(orders).toEqual([ORDER])
     expect(errors).toHaveLength(1)
   })
 })
@@ -168,7 +172,7 @@ describe('the watch', () => {
   it('carries an order out once, and answers it', async () => {
     const path = await leaveOrder(dataDir, ORDER)
     const { orders, errors } = await watched(1)
-    await until(async () => (await readAnswer(path)) !== null && (await waitingOrders(dataDir)).length === 0)
+    await settled()
     expect({ orders, errors }).toEqual({ orders: [ORDER], errors: [] })
     expect(await readAnswer(path)).toEqual(MADE)
   })
@@ -176,6 +180,7 @@ describe('the watch', () => {
   it('answers a refusal with its reason, and tells it', async () => {
     const path = await leaveOrder(dataDir, ORDER)
     const { errors } = await watched(2, async () => ({ refused: 'It is too late.' }))
+    await settled()
     expect(errors.map(({ message }) => message)).toEqual(['It is too late.'])
     expect(await readAnswer(path)).toEqual({ refused: 'It is too late.' })
     expect(await waitingOrders(dataDir)).toEqual([])
@@ -186,7 +191,8 @@ describe('the watch', () => {
     const crashed = await watched(1, () => new Promise(() => {}))
     stop()
     const { orders } = await watched(1)
-    await until(async () => (await readAnswer(path)) !== null)
+    await settled()
+    expect(await readAnswer(path)).toEqual(MADE)
     expect([crashed.orders, orders]).toEqual([[ORDER], [ORDER]])
   })
 
@@ -198,8 +204,9 @@ describe('the watch', () => {
       if (attempts < 5) throw new Error(`attempt ${attempts}`)
       return MADE
     })
-    await until(async () => (await readAnswer(path)) !== null)
+    await settled()
     expect(errors).toEqual([new Error('attempt 1')])
+    expect(await readAnswer(path)).toEqual(MADE)
   })
 
   it('throws away what is no order, tells it once, and carries out the ones behind it', async () => {
@@ -215,7 +222,7 @@ describe('the watch', () => {
     await symlink(await put('kept', text), join(inbox, '0009.json'))
     const path = await leaveOrder(dataDir, ORDER)
     const { orders, errors } = await watched(7)
-    await until(async () => (await waitingOrders(dataDir)).length === 0)
+    await settled()
     expect(orders).toEqual([ORDER])
     expect(errors).toHaveLength(6)
     for (const { message } of errors) expect(message).toMatch(/no order/)
@@ -227,5 +234,6 @@ describe('the watch', () => {
     const watching = watched(1)
     await leaveOrder(dataDir, ORDER)
     expect((await watching).orders).toEqual([ORDER])
+    await settled()
   })
 })
