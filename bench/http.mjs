@@ -23,6 +23,7 @@ const POLICIES = 1_000
 const REQUESTS = 2_048
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const ROUND_MS = 2_000
+const START_MS = 30_000
 const GOAL_P99_MS = 0.1
 
 const roles = { echo: runEcho, callers: runCallers }
@@ -61,6 +62,7 @@ async function measureAll() {
 async function startServer(dataDir, logPath, children) {
   const env = {
     ...process.env,
+    LOG_LEVEL: 'info',
     PORT: '0',
     DATA_DIR: dataDir,
     COUNTERSIGN_BOOTSTRAP_KEY: KEY,
@@ -70,10 +72,11 @@ async function startServer(dataDir, logPath, children) {
   const args = [...(process.env.SERVER_FLAGS ?? '').split(' ').filter(Boolean), SERVER, 'serve']
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', log, 'inherit'] })
   children.push(child)
+  const deadline = performance.now() + START_MS
   for (;;) {
     const [, port] = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(readFileSync(logPath, 'utf8')) ?? []
     if (port !== undefined) return { port: Number(port), pid: child.pid }
-    if (child.exitCode !== null) throw new Error('The server did not start.')
+    if (child.exitCode !== null || performance.now() > deadline) throw new Error('The server did not start.')
     await pause(20)
   }
 }
