@@ -35,7 +35,7 @@ export interface RunningServer {
    */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
   /** Stops, and starts another server on the same data. That one is to be stopped in the end. */
-  restart(changes?: Pick<RunningServerOptions, 'settings' | 'parts'>): Promise<RunningServer>
+  restart(changes?: RestartOptions): Promise<RunningServer>
   stop(): Promise<void>
 }
 
@@ -61,6 +61,11 @@ export interface RunningServerOptions {
   /** Reopen an earlier server's data; it is not removed in the end. */
   readonly dataDir?: string
   readonly clock?: TestClock
+}
+
+interface RestartOptions extends Pick<RunningServerOptions, 'settings' | 'parts'> {
+  /** Done to the data while no server runs on it. */
+  readonly meanwhile?: (dataDir: string) => Promise<void>
 }
 
 const BOOTSTRAP_KEY = 'a-key-for-tests-of-more-than-32-characters'
@@ -94,8 +99,9 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
         throw new Error(`${method} ${path} answers ${answer.status}: ${faults.join('; ')}\n${text}`)
       return answer
     },
-    async restart(changes) {
+    async restart({ meanwhile, ...changes } = {}) {
       await started.stop(0)
+      await meanwhile?.(dataDir)
       const next = await runServer({ ...options, ...changes, dataDir, clock })
       return { ...next, stop: () => next.stop().then(() => rm(dataDir, { recursive: true, force: true })) }
     },

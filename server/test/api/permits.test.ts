@@ -1,9 +1,9 @@
 /** What a caller sees of POST /v1/permits/redeem, by status, and of the key set. */
 import { generateSigningKey, mintPermitSync } from '@countersign/permit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import { type RunningServer, runServer } from '../running-server.js'
 import { ALLOWED, allowing, createPolicy, decide, everyItem, makeKey, REFUNDS, succeed } from './refunds.js'
+import { settleDecision } from './settle-decision.js'
 import { stored } from './stored.js'
 
 let server: RunningServer
@@ -155,58 +155,22 @@ describe('409', () => {
     const first = await runServer({ settings: { rateLimitPerSecond: 0, issuer: 'https://one.example' } })
     await createPolicy(first, REFUNDS)
     const { permit_token, id } = await decide(first, ALLOWED)
-    await first.started.stop(0)
-    await settle(first.dataDir, id)
-    const second = await runServer({
-      dataDir: first.dataDir,
-      clock: first.clock,
-      settings: { rateLimitPerSecond: 0, issuer: 'https://one.example' },
-    })
+    const second = await first.restart({ meanwhile: (dataDir) => settleDecision(dataDir, id) })
     try {
       expect(await redeem(permit_token, second.key, second)).toMatchObject({
         status: 409,
-        body: { code: 'invalid_transition', current_status: 'confirmed', detail: expect.stringContaining('confirmed') },
+        body: {
+          code: 'invalid_transition',
+          current_status: 'confirmed',
+          detail: "The decision is confirmed; its permit can't be redeemed.",
+        },
       })
       await succeed(second.call('POST', '/v1/agents/agent:support-7/suspend'))
       expect((await redeem(permit_token, second.key, second)).body.code).toBe('agent_suspended')
     } finally {
-      await (await second.restart()).stop()
+      await second.stop()
     }
   })
-
-  /** As another release that settles decisions would have written it. */
-  async function settle(dataDir: string, id: string): Promise<void> {
-    const store = await openSqliteStore({ dataDir })
-    const found = await store.findDecision(id)
-    if (found === null) throw new Error(`There is no decision ${id}.`)
-    const { log, next_index: index } = await store.openLog()
-    const { version } = found.decision
-    const outcome = {
-      result: 'confirmed',
-      amount: null,
-      note: null,
-      at: found.decision.evaluated_at,
-      late: false,
-      overage: false,
-      corrected: false,
-    } as const
-    const decision = { ...found.decision, version: version + 1, status: 'confirmed', outcome } as const
-    const entry = {
-      id: 'aud_01kagx3v5ne8sr6w1y6gqk4t2h',
-      log,
-      index,
-      at: outcome.at,
-      type: 'decision.confirmed' as const,
-      actor: null,
-      subject: id,
-      agent_id: decision.agent_id,
-      data: {},
-      leaf: 'x',
-    }
-    const change = { kind: 'decision.update', decision, expected_version: version } as const
-    expect(await store.commit([{ change, entry, idempotency: null }])).toEqual({ written: 1, conflict: null })
-    await store.close()
-  }
 })
 
 describe('the key set', () => {

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '#server/ports/store'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { FaultyStore } from './faulty-store.js'
 import { ALLOWED, allowing, createPolicy, decide, makeKey, REFUNDS, succeed } from './refunds.js'
+import { settleDecision } from './settle-decision.js'
 
 let server: RunningServer
 const faulty = new FaultyStore()
@@ -28,8 +29,8 @@ async function failing(error: Error): Promise<Answer> {
   }
 }
 
-/** Makes each code happen; of one that takes a store of another release, the suite that shows it. */
-const MAKE: { readonly [code in ErrorCode]: (() => Promise<Answer>) | { readonly shownIn: string } } = {
+/** Makes each code happen. */
+const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   malformed_json: () => post('/v1/decisions', '{'),
   validation_failed: () => post('/v1/decisions', {}),
   invalid_cursor: () => server.call('GET', '/v1/keys?cursor=x.y'),
@@ -52,7 +53,17 @@ const MAKE: { readonly [code in ErrorCode]: (() => Promise<Answer>) | { readonly
     await succeed(post('/v1/agents/agent:support-stopped/suspend'))
     return post('/v1/permits/redeem', body)
   },
-  invalid_transition: { shownIn: 'permits.test.ts' },
+  invalid_transition: async () => {
+    const first = await runServer({ settings: { issuer: 'https://one.example' } })
+    await createPolicy(first, REFUNDS)
+    const { id, permit_token } = await decide(first, ALLOWED)
+    const second = await first.restart({ meanwhile: (dataDir) => settleDecision(dataDir, id) })
+    try {
+      return await second.call('POST', '/v1/permits/redeem', { body: { permit_token } })
+    } finally {
+      await second.stop()
+    }
+  },
   already_claimed: async () => {
     const headers = { 'Idempotency-Key': 'problems' }
     await succeed(post('/v1/decisions', { ...ALLOWED, holder: 'one' }, { headers }))
@@ -95,9 +106,7 @@ describe('every code of the catalogue', () => {
   })
 
   it.each(Object.keys(ERRORS) as ErrorCode[])('%s comes as a problem of its status, whole', async (code) => {
-    const make = MAKE[code]
-    if (typeof make !== 'function') return
-    const { status, headers, body } = await make()
+    const { status, headers, body } = await MAKE[code]()
     const { status: wanted, title } = ERRORS[code]
     expect(status).toBe(wanted)
     expect(headers.get('content-type')).toBe('application/problem+json')
