@@ -11,7 +11,7 @@ import { readmeCommands } from './readme.mjs'
 export function plannedSteps(root) {
   const { test } = readmeCommands(readFileSync(join(root, 'README.md'), 'utf8'))
   return [
-    { name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 3 },
+    { name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 8 },
     { name: 'README test command', command: ['bash', '-c', test], minutes: 10 },
     { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 },
     { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'], minutes: 4 },
