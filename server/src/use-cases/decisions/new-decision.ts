@@ -1,0 +1,130 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { DecisionStatus, Effect, Review } from '@countersign/contract'
+import { adviseOn, type EngineRequest, type Evaluation } from '@countersign/engine'
+import type { HeldRequest, StoredAgent, StoredDecision } from '../../ports/documents.js'
+import type { EntryDraft } from '../../record-writer.js'
+
+/** A decision that has no place in the audit log yet. */
+export type UnrecordedDecision = Omit<StoredDecision, 'audit'>
+
+export interface Lifetimes {
+  readonly decisionSeconds: number
+  readonly reviewSeconds: number
+}
+
+export interface Evaluated {
+  readonly id: string
+  readonly evaluation: Evaluation
+  readonly evaluatedAt: Date
+  readonly latencyMs: number
+  readonly policySet: number
+  readonly request: EngineRequest
+  readonly requestHash: string
+  readonly requestId: string
+  readonly keyId: string
+  /** The job that asks; null when it gave no name. */
+  readonly holder: string | null
+  readonly agent: StoredAgent | undefined
+}
+
+/** The decision that an evaluation makes. What was decided never changes from here on; its first status follows from it. */
+export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): UnrecordedDecision {
+  const { id, evaluation, evaluatedAt, request } = evaluated
+  const { effect } = evaluation
+  const now = evaluatedAt.toISOString()
+  const expiresAt = endOf(effect, evaluatedAt, lifetimes)
+  return {
+    id,
+    version: 1,
+    effect,
+    status: FIRST_STATUS[effect],
+    reason: evaluation.reason,
+    reason_code: evaluation.reason_code,
+    policy_id: evaluation.policy_id,
+    policy_revision: evaluation.policy_revision,
+    policy_set: evaluated.policySet,
+    rule: evaluation.rule,
+    agent_id: request.agent_id,
+    action: request.action,
+    resource: request.resource,
+    latency_ms: evaluated.latencyMs,
+    evaluated_at: now,
+    expires_at: expiresAt,
+    budgets: [],
+    review: effect === 'review' ? waitingReview(now, expiresAt) : null,
+    outcome: null,
+    advice: adviseOn(evaluation, request, id),
+    shadow: evaluation.shadow,
+    request_hash: evaluated.requestHash,
+    key_id: evaluated.keyId,
+    request_id: evaluated.requestId,
+    holder: effect === 'allow' || effect === 'log' ? { name: evaluated.holder } : null,
+    agent_revision: evaluated.agent?.registration?.revision ?? null,
+    redeemed: null,
+  }
+}
+
+/** When a decision of this effect is over: a review has its own, longer time. */
+export function endOf(effect: Effect, evaluatedAt: Date, lifetimes: Lifetimes): string {
+  const seconds = effect === 'review' ? lifetimes.reviewSeconds : lifetimes.decisionSeconds
+  return new Date(evaluatedAt.getTime() + seconds * 1000).toISOString()
+}
+
+/** The part of the request that may be erased later, with a salt of its own. */
+export function holdRequest({ context }: EngineRequest): HeldRequest {
+  return { context, salt: randomBytes(16).toString('base64url') }
+}
+
+/** The audit entry of a new decision: of what was asked it holds a salted hash only. */
+export function createdEntry(decision: UnrecordedDecision, held: HeldRequest): EntryDraft {
+  return {
+    at: decision.evaluated_at,
+    type: 'decision.created',
+    actor: decision.key_id,
+    subject: decision.id,
+    agent_id: decision.agent_id,
+    data: {
+      effect: decision.effect,
+      status: decision.status,
+      reason_code: decision.reason_code,
+      policy_id: decision.policy_id,
+      policy_revision: decision.policy_revision,
+      policy_set: decision.policy_set,
+      rule: decision.rule,
+      action: decision.action,
+      budgets: [],
+      request: saltedHash(held.salt, decision.request_hash),
+      expires_at: decision.expires_at,
+    },
+  }
+}
+
+const FIRST_STATUS: Readonly<Record<Effect, DecisionStatus>> = {
+  allow: 'authorized',
+  log: 'authorized',
+  deny: 'denied',
+  review: 'awaiting_review',
+}
+
+function waitingReview(requestedAt: string, expiresAt: string): Review {
+  return {
+    status: 'waiting',
+    requested_at: requestedAt,
+    expires_at: expiresAt,
+    decided_by: null,
+    decided_at: null,
+    comment: null,
+    self_approved: null,
+    policy_id: null,
+    policy_revision: null,
+    rule: null,
+  }
+}
+
+/** SHA-256 of the salt and the request hash: the log proves what was asked to whoever is shown the salt, and to nobody else. */
+function saltedHash(salt: string, requestHash: string): string {
+  return createHash('sha256')
+    .update(Buffer.from(salt, 'base64url'))
+    .update(Buffer.from(requestHash, 'base64url'))
+    .digest('base64url')
+}
