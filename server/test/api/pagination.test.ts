@@ -177,6 +177,15 @@ describe('400', () => {
       })
   })
 
+  it('refuses a good cursor that is spelled another way', async () => {
+    const { next_cursor: good } = await succeed(server.call('GET', '/v1/policies?limit=1'))
+    for (const odd of [`%20${good}`, `${good}%20`, good.replace('.', '=.'), good.replace('.', '%0A.')])
+      expect(await server.call('GET', `/v1/policies?limit=1&cursor=${odd}`), odd).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_cursor' },
+      })
+  })
+
   it('refuses a cursor of another list, another filter, another key, and one that was changed', async () => {
     const cursorOf = async (path: string, key = server.key): Promise<string> =>
       (await succeed(server.call('GET', `${path}${path.includes('?') ? '&' : '?'}limit=1`, { key }))).next_cursor
