@@ -5,7 +5,7 @@
  * Order of checks: 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Scope, validate } from '@countersign/contract'
+import { type Scope, toPointer, validate } from '@countersign/contract'
 import { type Caller, hasScope } from '../caller.js'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
@@ -140,7 +140,7 @@ function readQuery(route: Route, text: string): unknown {
   const given: Record<string, string> = Object.create(null)
   const faults = []
   for (const [name, value] of new URLSearchParams(text)) {
-    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const pointer = toPointer([name])
     if (name in given) faults.push({ pointer, detail: 'is given twice' })
     else if (route.query === undefined || !Object.hasOwn(route.query.shape, name))
       faults.push({ pointer, detail: 'is not a query parameter of this endpoint' })

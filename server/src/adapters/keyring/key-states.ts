@@ -9,16 +9,10 @@ import {
   type PublicJwk,
   type PublicKeySet,
 } from '@countersign/permit'
-import { type SigningKeyChange, type SigningKeyState, UnknownSigningKeyError } from '../../ports/signer.js'
+import { type SigningKeyChange, type SigningKeyInfo, UnknownSigningKeyError } from '../../ports/signer.js'
 
 /** One key as the file keeps it. Only next and active keys keep their secret: the others never sign again. */
-export interface StoredSigningKey {
-  readonly kid: string
-  readonly state: SigningKeyState
-  readonly created_at: string
-  readonly activated_at: string | null
-  readonly published_until: string | null
-  readonly revoked_at: string | null
+export interface StoredSigningKey extends SigningKeyInfo {
   readonly jwk: PublicJwk | PrivateJwk
 }
 

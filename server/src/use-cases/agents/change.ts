@@ -1,4 +1,4 @@
-import type { Agent, JsonObject } from '@countersign/contract'
+import type { Agent, AgentUpdate, JsonObject } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { StoredAgent } from '../../ports/documents.js'
@@ -49,4 +49,21 @@ export function changeAgent(
     if (next !== null) deps.agents.apply(agent)
     return viewAgent({ agent, sightings })
   })
+}
+
+/** The agent with its next registration: what is not given is empty. */
+export function withRegistration(
+  present: StoredAgent,
+  { name, description, metadata }: AgentUpdate,
+  createdAt: string,
+): Pick<Change, 'next' | 'data'> {
+  const revision = present.last_revision + 1
+  const registration = {
+    revision,
+    name: name ?? null,
+    description: description ?? null,
+    metadata: metadata ?? {},
+    created_at: createdAt,
+  }
+  return { next: { ...present, registration, last_revision: revision }, data: { revision } }
 }

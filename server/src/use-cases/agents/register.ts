@@ -2,7 +2,7 @@ import type { Agent, AgentCreate } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { IdempotencyDraft } from '../idempotency.js'
-import { type ChangeAgentDeps, changeAgent } from './change.js'
+import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js'
 
 /**
  * Registers an agent, so that policies can read its metadata.
@@ -12,7 +12,7 @@ import { type ChangeAgentDeps, changeAgent } from './change.js'
 export function registerAgent(
   deps: ChangeAgentDeps,
   caller: Caller,
-  { id, name, description, metadata }: AgentCreate,
+  { id, ...given }: AgentCreate,
   idempotency: IdempotencyDraft | null,
 ): Promise<Agent> {
   return changeAgent(
@@ -21,15 +21,7 @@ export function registerAgent(
     id,
     (present, now) => {
       if (present.registration !== null) throw new DomainError('agent_exists')
-      const revision = present.last_revision + 1
-      const registration = {
-        revision,
-        name: name ?? null,
-        description: description ?? null,
-        metadata: metadata ?? {},
-        created_at: now,
-      }
-      return { type: 'agent.created', next: { ...present, registration, last_revision: revision }, data: { revision } }
+      return { type: 'agent.created', ...withRegistration(present, given, now) }
     },
     idempotency && { draft: idempotency, status: 201 },
   )

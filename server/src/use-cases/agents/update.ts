@@ -1,34 +1,21 @@
 import type { Agent, AgentUpdate } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import { type ChangeAgentDeps, changeAgent } from './change.js'
+import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js'
 
 /**
  * Replaces the registration of an agent: what is not given is empty from then on.
  *
  * @throws DomainError not_found when the agent is not registered
  */
-export function updateAgent(
-  deps: ChangeAgentDeps,
-  caller: Caller,
-  id: string,
-  { name, description, metadata }: AgentUpdate,
-): Promise<Agent> {
+export function updateAgent(deps: ChangeAgentDeps, caller: Caller, id: string, given: AgentUpdate): Promise<Agent> {
   return changeAgent(
     deps,
     caller,
     id,
     (present) => {
       if (present.registration === null) throw notRegistered()
-      const revision = present.last_revision + 1
-      const registration = {
-        revision,
-        name: name ?? null,
-        description: description ?? null,
-        metadata: metadata ?? {},
-        created_at: present.registration.created_at,
-      }
-      return { type: 'agent.updated', next: { ...present, registration, last_revision: revision }, data: { revision } }
+      return { type: 'agent.updated', ...withRegistration(present, given, present.registration.created_at) }
     },
     null,
   )
