@@ -36,6 +36,11 @@ function isLooser(one: Effect, other: Effect): boolean {
   return LOOSE_FIRST.indexOf(one) < LOOSE_FIRST.indexOf(other)
 }
 
+/** How many conditions failed, the ones that are only counted too. */
+function failures(miss: { readonly failed: readonly unknown[]; readonly failed_omitted?: number | undefined }): number {
+  return miss.failed.length + (miss.failed_omitted ?? 0)
+}
+
 describe('an explanation, on random pairs', () => {
   it('names the effect, policy and rule that the evaluation names, in the form of the contract', () => {
     forRandomPairs((pair) => {
@@ -88,9 +93,10 @@ describe('an explanation, on random pairs', () => {
         return
       }
       misses += 1
-      const fewest = Math.min(...tried.map(({ failed }) => failed.length))
-      expect(tried.map(({ policy_id, rule, failed }) => ({ policy_id, rule, failed }))).toContainEqual(nearest_miss)
-      expect(nearest_miss?.failed).toHaveLength(fewest)
+      const fewest = Math.min(...tried.map(failures))
+      const candidates = tried.map(({ effect: _, result: __, ...miss }) => miss)
+      expect(candidates).toContainEqual(nearest_miss)
+      expect(nearest_miss && failures(nearest_miss)).toBe(fewest)
     })
     expect(misses).toBeGreaterThan(PAIRS / 50)
   })
