@@ -46,7 +46,8 @@ await withServer(['bash', '-c', start], async ({ port, dataFolder, child }) => {
   await expectExit(child, 0)
 })
 
-const onTerminal = ['script', '--quiet', '--return', '--command', start, '/dev/null']
+// `script` starts a shell of its own; one that stays (dash) would die of the Ctrl-C itself and hide the server's exit code.
+const onTerminal = ['script', '--quiet', '--return', '--command', `exec ${start}`, '/dev/null']
 await withServer(onTerminal, async ({ port, dataFolder, child, output }) => {
   const curl = await printedCurl(output)
   const [answer = ''] = outputsOf(runScript(asScript([curl], { port, dataFolder })))
