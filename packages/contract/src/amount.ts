@@ -20,3 +20,6 @@ export const AmountSchema = z
   .number()
   .refine(isAmount, { error: `must be ${AMOUNT_RULE}` })
   .meta({ minimum: 0, maximum: LIMITS.amount })
+
+/** What was really spent: rounded half up to 1e-6, a positive amount never to 0. */
+export const SpentAmountSchema = z.number().min(0).max(LIMITS.amount)

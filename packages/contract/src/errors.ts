@@ -61,6 +61,24 @@ export const ERRORS = {
     retryable: false,
     remedy: 'Ask for no more scopes, agents or life than the calling key has, or call with a wider key.',
   },
+  self_approval: {
+    status: 403,
+    title: 'A key cannot review what it or its kin asked for.',
+    retryable: false,
+    remedy: 'Let a person with a key of another origin approve or decline it.',
+  },
+  not_asker: {
+    status: 403,
+    title: 'Only the key that asked may claim the decision.',
+    retryable: false,
+    remedy: 'Claim with the API key that asked for the decision.',
+  },
+  permit_redeemed: {
+    status: 403,
+    title: 'The permit was redeemed: who redeemed it settles the decision.',
+    retryable: false,
+    remedy: 'Let the key that redeemed the permit, or one with decisions:settle, reject it or confirm the lower amount.',
+  },
   not_found: {
     status: 404,
     title: 'There is nothing here.',
@@ -108,6 +126,19 @@ export const ERRORS = {
     title: 'The permit has been used.',
     retryable: false,
     remedy: 'Do not run the action again. Ask for a new decision.',
+  },
+  policy_denies: {
+    status: 409,
+    title: 'The present policies deny this.',
+    retryable: false,
+    remedy: 'Change the policies, or decline the decision. The decision stays as it is.',
+  },
+  budget_exceeded: {
+    status: 409,
+    title: 'A budget has no room for this.',
+    retryable: false,
+    remedy:
+      'Approve it later, or, where every such budget says `on_exceed: review`, with `exceed_budget: true`. The decision stays as it is.',
   },
   last_admin_key: {
     status: 409,

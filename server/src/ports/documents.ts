@@ -3,6 +3,7 @@
  * a write names the version it was made from, so that two writers cannot both win.
  */
 import type {
+  AccountKey,
   Advice,
   DecisionBudget,
   DecisionStatus,
@@ -24,6 +25,20 @@ export interface AuditPosition {
   readonly leaf: string
 }
 
+/**
+ * What a decision counts for in one budget account. Amounts are whole numbers of 1e-6 units, as decimal text.
+ * A decision that is open holds `reserved`; one that is confirmed or expired counts as `spent`; else both are 0.
+ */
+export interface Posting {
+  readonly account: AccountKey
+  /** What was reserved for the decision; stays as it was. */
+  readonly amount: string
+  /** Whether the budget reads its amount from the request: then a confirmed amount counts for it. */
+  readonly reads_amount: boolean
+  readonly spent: string
+  readonly reserved: string
+}
+
 export interface StoredDecision {
   readonly id: string
   readonly version: number
@@ -42,7 +57,10 @@ export interface StoredDecision {
   readonly latency_ms: number
   readonly evaluated_at: string
   readonly expires_at: string
+  /** The budgets asked, as they were right after. */
   readonly budgets: readonly DecisionBudget[]
+  /** Empty when no budget was reserved. */
+  readonly postings: readonly Posting[]
   readonly review: Review | null
   readonly outcome: Outcome | null
   readonly advice: Advice | null
@@ -52,6 +70,8 @@ export interface StoredDecision {
   readonly request_id: string
   /** The job that may run the action; a null name is the caller that gave none. Null while nobody may run it yet. */
   readonly holder: { readonly name: string | null } | null
+  /** When the holder claimed it after a review; null for one that was authorized at once or never. */
+  readonly claimed_at: string | null
   /** The revision of the agent's registration that was evaluated, null when it was not registered. */
   readonly agent_revision: number | null
   readonly redeemed: { readonly by: string; readonly at: string } | null
@@ -82,6 +102,12 @@ export interface StoredPolicy {
   /** The counter that every policy write raises, as this write left it: this revision counts from that set on. */
   readonly policy_set: number
   readonly deleted_at: string | null
+}
+
+/** A budget account that some decision has counted for. Amounts as in `Posting`. */
+export interface StoredAccount extends AccountKey {
+  readonly spent: string
+  readonly reserved: string
 }
 
 export interface StoredAgent {

@@ -11,16 +11,18 @@
  * - No text of a user is ever a part of a query.
  * - The one who opened the store closes it; every later call rejects with `StoreUnavailableError`.
  */
-import type { AuditEntry, DecisionStatus, Effect } from '@countersign/contract'
+import type { AccountKey, AuditEntry, BudgetPeriod, DecisionStatus, Effect } from '@countersign/contract'
 import type {
   AgentSightings,
   HeldRequest,
   IdempotencyRecord,
+  StoredAccount,
   StoredAgent,
   StoredDecision,
   StoredKey,
   StoredPolicy,
 } from './documents.js'
+import type { Ledger } from './ledger.js'
 
 /** One durable step: what changes, and the audit entry that tells of it. */
 export interface StoreRecord {
@@ -34,11 +36,22 @@ export interface StoreRecord {
  * the change carries the next one. A decision also marks its agent as seen at `evaluated_at`; an agent that was only seen
  * is at version 0, and the `known_at` that the store has first stays. A policy's `policy_set` must be the next one of the
  * counter (else it is not at the expected version); a deletion raises version and counter, closes the revision before it
- * and is no revision of its own.
+ * and is no revision of its own. A decision moves the accounts of its postings by what they differ from those it had
+ * (none, when it is new); `reservation` names the one that the record makes stand.
  */
 export type Change =
-  | { readonly kind: 'decision.create'; readonly decision: StoredDecision; readonly request: HeldRequest }
-  | { readonly kind: 'decision.update'; readonly decision: StoredDecision; readonly expected_version: number }
+  | {
+      readonly kind: 'decision.create'
+      readonly decision: StoredDecision
+      readonly request: HeldRequest
+      readonly reservation: string | null
+    }
+  | {
+      readonly kind: 'decision.update'
+      readonly decision: StoredDecision
+      readonly expected_version: number
+      readonly reservation: string | null
+    }
   | { readonly kind: 'policy.write'; readonly policy: StoredPolicy; readonly expected_version: number }
   | { readonly kind: 'agent.write'; readonly agent: StoredAgent; readonly expected_version: number }
   | { readonly kind: 'key.write'; readonly key: StoredKey; readonly expected_version: number }
@@ -104,6 +117,9 @@ export interface AuditFilter {
   readonly to?: string
 }
 
+/** The statuses that end when `expires_at` comes. */
+export type OpenStatus = Extract<DecisionStatus, 'authorized' | 'awaiting_review' | 'approved'>
+
 export interface DecisionWithRequest {
   readonly decision: StoredDecision
   readonly request: HeldRequest
@@ -114,6 +130,22 @@ export interface AgentWithSightings {
   readonly sightings: AgentSightings
 }
 
+/** Accounts that match all that is given. */
+export interface AccountFilter {
+  readonly policy_id?: string
+  /** In lower case. */
+  readonly unit?: string
+  readonly period?: BudgetPeriod
+  /** Null for accounts without a start (`total`). */
+  readonly starts_at?: string | null
+  /** Accounts of single agents, or those of all agents together. */
+  readonly scope?: 'policy' | 'agent'
+  /** Only accounts in which something is reserved. */
+  readonly is_reserved?: true
+  /** Patterns, as in DecisionFilter; accounts of all agents together always match. */
+  readonly agents: readonly string[] | null
+}
+
 export interface OpenReview {
   readonly id: string
   readonly agent_id: string
@@ -122,6 +154,9 @@ export interface OpenReview {
 }
 
 export interface Store {
+  /** The budgets' accounts, which `commit` moves. */
+  readonly ledger: Ledger
+
   /**
    * Makes the records durable, in order, as far as their conditions hold. One call at a time. Rejects until `openLog` was
    * called, and again from a rejected commit until the next `openLog`.
@@ -135,6 +170,15 @@ export interface Store {
   listDecisions(filter: DecisionFilter, page: PageRequest): Promise<Page<DecisionWithRequest>>
   /** Decisions written as `awaiting_review` whose `expires_at` is after `now`. */
   listOpenReviews(now: string): Promise<readonly OpenReview[]>
+  /** Decisions written with this status whose `expires_at` is `now` or before it, the longest overdue first. */
+  listOverdue(status: OpenStatus, now: string, limit: number): Promise<readonly StoredDecision[]>
+  /** The first `expires_at` of all decisions written as `approved`, null when there is none. */
+  firstApprovalEnd(): Promise<string | null>
+
+  /** Accounts that a decision has counted for, the one that was opened last first. */
+  listAccounts(filter: AccountFilter, page: PageRequest): Promise<Page<StoredAccount>>
+  /** What `commit` has made durable, in the order of the keys; zeros for an account that nobody has used. */
+  readAccounts(keys: readonly AccountKey[]): Promise<readonly StoredAccount[]>
 
   /** The live policies and the present counter (0 before the first write). */
   loadPolicies(): Promise<{ readonly policy_set: number; readonly policies: readonly StoredPolicy[] }>

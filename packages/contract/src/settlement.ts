@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { SpentAmountSchema } from './amount.js'
+import { HolderSchema } from './decision-request.js'
+import type { Immutable } from './immutable.js'
+import { LIMITS } from './limits.js'
+import { textOf } from './names.js'
+
+const text = () => textOf(0, LIMITS.reasonLength).nullish()
+const amount = SpentAmountSchema.nullish().meta({
+  description: 'What was really spent, in the unit of the budgets; what each of them reserved when absent.',
+})
+
+/** The action happened. */
+export const ConfirmSchema = z.strictObject({ amount, note: text() }).meta({ id: 'Confirm', title: 'Confirmation' })
+export type Confirm = Immutable<z.infer<typeof ConfirmSchema>>
+
+/** The action did not happen. */
+export const RejectSchema = z.strictObject({ reason: text() }).meta({ id: 'Reject', title: 'Rejection' })
+export type Reject = Immutable<z.infer<typeof RejectSchema>>
+
+/** An operator's word over the asker's. */
+export const CorrectSchema = z
+  .strictObject({ result: z.enum(['confirmed', 'rejected']), amount, note: text() })
+  .refine(({ result, amount }) => result === 'confirmed' || amount === undefined || amount === null, {
+    path: ['amount'],
+    error: 'is for the result confirmed only',
+  })
+  .meta({ id: 'Correct', title: 'Correction' })
+export type Correct = Immutable<z.infer<typeof CorrectSchema>>
+
+/** A person lets a reviewed action proceed. */
+export const ApproveSchema = z
+  .strictObject({
+    comment: text(),
+    exceed_budget: z.boolean().nullish().meta({
+      description: 'Approve above the limit of budgets that say `on_exceed: review`; false when absent.',
+    }),
+  })
+  .meta({ id: 'Approve', title: 'Approval' })
+export type Approve = Immutable<z.infer<typeof ApproveSchema>>
+
+/** A person stops a reviewed action. */
+export const DeclineSchema = z.strictObject({ comment: text() }).meta({ id: 'Decline', title: 'Declining' })
+export type Decline = Immutable<z.infer<typeof DeclineSchema>>
+
+/** One holder takes an approved action to run it. A null holder is an absent one: a holder of its own. */
+export const ClaimSchema = z.strictObject({ holder: HolderSchema.nullish() }).meta({ id: 'Claim', title: 'Claim' })
+export type Claim = Immutable<z.infer<typeof ClaimSchema>>
