@@ -35,9 +35,8 @@ export interface Written<Beside> {
 }
 
 interface Waiting {
-  readonly draft: RecordDraft
-  readonly beside: (position: AuditPosition) => Promise<unknown>
-  readonly resolve: (written: Written<unknown>) => void
+  readonly job: Job
+  readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
   /** Set once the caller has been told; what has not left by then never leaves. */
   answered: boolean
@@ -45,10 +44,18 @@ interface Waiting {
   readonly settle: () => void
 }
 
-interface Sealed {
-  readonly waiting: Waiting
-  readonly position: AuditPosition
+/** Makes a record for its group: with the place in the log that it would get. */
+type Job = (log: string, index: number) => SealedRecord
+
+interface SealedRecord {
   readonly record: StoreRecord
+  readonly beside: () => Promise<unknown>
+  /** What the caller gets. */
+  readonly result: (beside: unknown, storeMs: number) => unknown
+}
+
+interface Sealed extends SealedRecord {
+  readonly waiting: Waiting
 }
 
 const MAX_GROUP = 256
@@ -84,6 +91,32 @@ export class RecordWriter {
     draft: RecordDraft,
     beside: (position: AuditPosition) => Promise<Beside> = () => Promise.resolve(undefined as Beside),
   ): Promise<Written<Beside>> {
+    return this.enqueue((log, index) => {
+      const unhashed = { id: this.ids.next('aud'), log, index, ...draft.entry }
+      const leaf = leafHash(unhashed)
+      const position = { log, index, leaf }
+      return {
+        record: { change: draft.change(position), entry: { ...unhashed, leaf }, idempotency: draft.idempotency },
+        beside: () => beside(position),
+        result: (made, storeMs): Written<Beside> => ({ position, beside: made as Beside, storeMs }),
+      }
+    })
+  }
+
+  /**
+   * Resolves once it is durable that a call was answered which found things as it wanted them: nothing is to be logged.
+   *
+   * @throws as {@link write}
+   */
+  writeCall(idempotency: IdempotencyRecord): Promise<void> {
+    return this.enqueue(() => ({
+      record: { change: { kind: 'call.only' }, entry: null, idempotency },
+      beside: () => Promise.resolve(),
+      result: () => undefined,
+    }))
+  }
+
+  private enqueue<Result>(job: Job): Promise<Result> {
     if (this.waiting.length >= MAX_WAITING)
       return Promise.reject(new StoreUnavailableError('Too many records wait for the store.'))
     return new Promise((resolve, reject) => {
@@ -97,9 +130,8 @@ export class RecordWriter {
         this.deadlineMs,
       )
       const waiting: Waiting = {
-        draft,
-        beside,
-        resolve: (written) => answer(() => resolve(written as Written<Beside>)),
+        job,
+        resolve: (result) => answer(() => resolve(result as Result)),
         reject: (error) => answer(() => reject(error)),
         answered: false,
         settle: markSettled,
@@ -141,8 +173,7 @@ export class RecordWriter {
     const started = performance.now()
     try {
       this.log ??= { ...(await this.store.openLog()) }
-      const { log, next_index: first } = this.log
-      sealed = group.map((waiting, offset) => this.seal(waiting, log, first + offset))
+      sealed = sealGroup(group, this.log.log, this.log.next_index)
       const commit = this.store.commit(sealed.map(({ record }) => record))
       besides = sealed.map(startBeside)
       result = await commit
@@ -160,7 +191,7 @@ export class RecordWriter {
       return
     }
     const storeMs = performance.now() - started
-    this.log.next_index += result.written
+    this.log.next_index += countEntries(sealed.slice(0, result.written))
     if (result.conflict === 'log_index') this.log = null
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
       void answer(one, besides[i], storeMs)
@@ -177,27 +208,32 @@ export class RecordWriter {
       this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
     }
   }
-
-  private seal(waiting: Waiting, log: string, index: number): Sealed {
-    const unhashed = { id: this.ids.next('aud'), log, index, ...waiting.draft.entry }
-    const leaf = leafHash(unhashed)
-    const position = { log, index, leaf }
-    const { draft } = waiting
-    const record = { change: draft.change(position), entry: { ...unhashed, leaf }, idempotency: draft.idempotency }
-    return { waiting, position, record }
-  }
 }
 
-function startBeside({ waiting, position }: Sealed): Promise<unknown> {
-  const beside = waiting.beside(position)
+/** The records of a group, each entry with the next place in the log. */
+function sealGroup(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
+  let index = nextIndex
+  return group.map((waiting) => {
+    const sealed = { ...waiting.job(log, index), waiting }
+    if (sealed.record.entry !== null) index += 1
+    return sealed
+  })
+}
+
+function countEntries(sealed: readonly Sealed[]): number {
+  return sealed.filter(({ record }) => record.entry !== null).length
+}
+
+function startBeside(sealed: Sealed): Promise<unknown> {
+  const beside = sealed.beside()
   // It is awaited only after the record is durable; until then a failure must not count as unhandled.
   beside.catch(() => {})
   return beside
 }
 
-async function answer({ waiting, position }: Sealed, beside: unknown, storeMs: number): Promise<void> {
+async function answer({ waiting, result }: Sealed, beside: unknown, storeMs: number): Promise<void> {
   try {
-    waiting.resolve({ position, beside: await beside, storeMs })
+    waiting.resolve(result(await beside, storeMs))
   } catch (error) {
     waiting.reject(error instanceof Error ? error : new Error(String(error)))
   }

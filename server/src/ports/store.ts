@@ -27,7 +27,8 @@ import type { Ledger } from './ledger.js'
 /** One durable step: what changes, and the audit entry that tells of it. */
 export interface StoreRecord {
   readonly change: Change
-  readonly entry: AuditEntry
+  /** Null with `call.only`, where nothing changes. */
+  readonly entry: AuditEntry | null
   readonly idempotency: IdempotencyRecord | null
 }
 
@@ -57,6 +58,8 @@ export type Change =
   | { readonly kind: 'key.write'; readonly key: StoredKey; readonly expected_version: number }
   /** Nothing but the entry: what changed is not in the store (a signing key). */
   | { readonly kind: 'entry.only' }
+  /** Nothing but the idempotency record: the call found things as it wanted them. */
+  | { readonly kind: 'call.only' }
 
 /** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name` or `key_secret` is named. */
 export type Conflict =
