@@ -1,11 +1,11 @@
 import type { Advice } from '@countersign/contract'
+import { GIVE_UP, waitForReview } from './advice-sentences.js'
+import { adviseOnRefusal } from './budget/advise.js'
 import type { Evaluation } from './evaluation.js'
 import type { Indeterminate } from './indeterminate.js'
 import { holderOf, withArticle } from './reason.js'
 import type { EngineRequest } from './request.js'
 import { shortenText } from './shorten.js'
-
-const GIVE_UP = 'Do not try again; tell the person you work for.'
 
 /**
  * What a program or a model may do after this evaluation; null on allow and log.
@@ -16,10 +16,10 @@ const GIVE_UP = 'Do not try again; tell the person you work for.'
  */
 export function adviseOn(evaluation: Evaluation, request: EngineRequest, decisionId: string): Advice | null {
   if (evaluation.effect === 'allow' || evaluation.effect === 'log') return null
-  if (evaluation.effect === 'review') {
-    const message = `A person has to approve this. Wait for decision ${decisionId}; do not ask again.`
-    return { retry: 'after_approval', message }
-  }
+  const { refusal } = evaluation
+  if (refusal !== undefined && refusal.reason_code === evaluation.reason_code)
+    return adviseOnRefusal(refusal, decisionId)
+  if (evaluation.effect === 'review') return { retry: 'after_approval', message: waitForReview(decisionId) }
   if (evaluation.indeterminate !== undefined) return { retry: 'changed', message: howToMend(evaluation.indeterminate) }
   return { retry: 'never', message: `${whyNever(evaluation, request)} ${GIVE_UP}` }
 }

@@ -6,6 +6,7 @@ import {
   type PolicyDocument,
   type Rule,
 } from '@countersign/contract'
+import { type CompiledBudget, compileBudget } from './budget/compiled-budget.js'
 import type { PathParser } from './path.js'
 import { matchesEverything } from './pattern.js'
 import { compileConditions, type Program, runProgram } from './program.js'
@@ -43,6 +44,7 @@ export interface CompiledPolicy {
   /** Never empty: a policy without `agents` has the pattern `*`. */
   readonly agents: readonly Pattern[]
   readonly rules: readonly CompiledRule[]
+  readonly budget: CompiledBudget | null
 }
 
 /** Of policies that are compiled with one parser the paths are shared. */
@@ -57,6 +59,7 @@ export function compilePolicy(source: EnginePolicy, parsePath: PathParser): Comp
     mode: source.mode ?? 'enforce',
     agents: [...new Set(source.agents ?? ['*'])].map(compilePattern),
     rules,
+    budget: source.budget === undefined ? null : compileBudget(source.budget, parsePath),
   }
   for (const [index, rule] of source.rules.entries()) rules.push(compileRule(policy, index, rule, parsePath))
   return policy

@@ -1,4 +1,5 @@
 import type { Effect, ReasonCode, Shadow } from '@countersign/contract'
+import type { BudgetedRule, CompiledBudget } from './budget/compiled-budget.js'
 import { type CompiledPolicy, type CompiledRule, effectOf, judgeRule } from './compiled-policy.js'
 import { compareRestriction, DEFAULT_POLICY_ID, type Evaluation } from './evaluation.js'
 import { findIndeterminate } from './indeterminate.js'
@@ -6,6 +7,8 @@ import type { PolicySet } from './policy-set.js'
 import { FAULT_REASON, NO_POLICY_REASON, reasonOfMatch, reasonOfUnknown, SUSPENDED_REASON } from './reason.js'
 import type { EngineRequest, Facts } from './request.js'
 import { type Truth, UNKNOWN } from './truth.js'
+
+const NOT_BUDGETED: readonly BudgetedRule[] = []
 
 /** A rule that decides for its policy. */
 interface Match {
@@ -15,8 +18,8 @@ interface Match {
 }
 
 /**
- * Decides a request by a set of policies, budgets aside. Synchronous and pure: the same set, request and facts give the
- * same evaluation, in whatever order the set was loaded.
+ * Decides a request by a set of policies, budgets aside: `budgeted` names those that have to be asked. Synchronous and
+ * pure: the same set, request and facts give the same evaluation, in whatever order the set was loaded.
  *
  * The request has to be validated. Costs follow the rules that can match the request's agent and action.
  *
@@ -26,9 +29,7 @@ export function evaluate(set: PolicySet, request: EngineRequest, facts: Facts): 
   if (facts.suspended) return defaultDeny('agent_suspended', SUSPENDED_REASON, [])
   const candidates = set.candidates(request.agent_id, request.action)
   const shadow = candidates.shadow.length === 0 ? [] : evaluateShadow(candidates.shadow, request, facts)
-  const match = findDecidingMatch(candidates.enforced, request, facts)
-  if (match === null) return defaultDeny('no_matching_policy', NO_POLICY_REASON, shadow)
-  return evaluationOf(match, request, facts, shadow)
+  return evaluateEnforced(candidates.enforced, request, facts, shadow)
 }
 
 /** The evaluation to record when {@link evaluate} threw: a fault of ours denies. */
@@ -37,7 +38,13 @@ export function evaluationError(): Evaluation {
 }
 
 /** Goes through rules in the order of evaluation: by priority, within it by policy id, within a policy as written. */
-function findDecidingMatch(rules: readonly CompiledRule[], request: EngineRequest, facts: Facts): Match | null {
+function evaluateEnforced(
+  rules: readonly CompiledRule[],
+  request: EngineRequest,
+  facts: Facts,
+  shadow: Shadow[],
+): Evaluation {
+  let budgeted: BudgetedRule[] | null = null
   let best: Match | null = null
   let settled: CompiledPolicy | null = null
   for (const rule of rules) {
@@ -46,9 +53,19 @@ function findDecidingMatch(rules: readonly CompiledRule[], request: EngineReques
     const match = matchRule(rule, request, facts)
     if (match === null) continue
     settled = rule.policy
+    if (rule.policy.budget !== null && (match.effect === 'allow' || match.effect === 'review')) {
+      budgeted ??= []
+      budgeted.push(budgetedRule(rule, rule.policy.budget))
+    }
     if (best === null || compareRestriction(match.effect, best.effect) > 0) best = match
   }
-  return best
+  if (best === null) return defaultDeny('no_matching_policy', NO_POLICY_REASON, shadow)
+  if (best.truth === UNKNOWN) return indeterminateDeny(best.rule, request, facts, shadow)
+  return evaluationOf(best, request, shadow, best.effect === 'deny' || budgeted === null ? NOT_BUDGETED : budgeted)
+}
+
+function budgetedRule({ policy, index }: CompiledRule, budget: CompiledBudget): BudgetedRule {
+  return { policy_id: policy.id, policy_revision: policy.revision, rule: index, budget }
 }
 
 function evaluateShadow(rules: readonly CompiledRule[], request: EngineRequest, facts: Facts): Shadow[] {
@@ -70,9 +87,12 @@ function matchRule(rule: CompiledRule, request: EngineRequest, facts: Facts): Ma
   return effect === null ? null : { rule, truth, effect }
 }
 
-function evaluationOf(match: Match, request: EngineRequest, facts: Facts, shadow: Shadow[]): Evaluation {
-  const { rule, truth, effect } = match
-  if (truth === UNKNOWN) return indeterminateDeny(rule, request, facts, shadow)
+function evaluationOf(
+  { rule, effect }: Match,
+  request: EngineRequest,
+  shadow: Shadow[],
+  budgeted: readonly BudgetedRule[],
+): Evaluation {
   return {
     effect,
     reason: reasonOfMatch(effect, rule.reason, request.action),
@@ -81,6 +101,7 @@ function evaluationOf(match: Match, request: EngineRequest, facts: Facts, shadow
     policy_revision: rule.policy.revision,
     rule: rule.index,
     shadow,
+    budgeted,
   }
 }
 
@@ -94,6 +115,7 @@ function indeterminateDeny(rule: CompiledRule, request: EngineRequest, facts: Fa
     policy_revision: rule.policy.revision,
     rule: rule.index,
     shadow,
+    budgeted: NOT_BUDGETED,
     indeterminate,
   }
 }
@@ -107,5 +129,6 @@ function defaultDeny(reason_code: ReasonCode, reason: string, shadow: Shadow[]):
     policy_revision: null,
     rule: null,
     shadow,
+    budgeted: NOT_BUDGETED,
   }
 }

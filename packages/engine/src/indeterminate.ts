@@ -39,7 +39,7 @@ export function describeUnknown(test: ConditionTest, request: EngineRequest, fac
     : { path: test.ref.source, expected: onRef, found: typeOf(operand) }
 }
 
-function typeOf(value: Json | undefined): Found {
+export function typeOf(value: Json | undefined): Found {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'

@@ -33,8 +33,8 @@ export const MUTANTS: readonly Mutant[] = [
   engine(
     'evaluate.js',
     'rules after the first match are asked',
-    'settled = rule.policy;\n        if (best === null',
-    'if (best === null',
+    'settled = rule.policy;\n        if (rule.policy.budget',
+    'if (rule.policy.budget',
   ),
   engine(
     'evaluate.js',

@@ -1,0 +1,106 @@
+import { LIMITS, matchesPattern } from '@countersign/contract'
+import type { Evaluation } from '../evaluation.js'
+import { typeOf } from '../indeterminate.js'
+import { readPath } from '../path.js'
+import type { EngineRequest, Facts } from '../request.js'
+import { isBudgetAmount, toMicro } from './amount.js'
+import type { AskedBudget, BudgetNeed } from './asked-budget.js'
+import type { BudgetedRule, CompiledBudget } from './compiled-budget.js'
+import { periodAt } from './period.js'
+
+const NO_BUDGETS: readonly AskedBudget[] = []
+
+/**
+ * The budgets that a request has to pass, in policy-id order, each with its account in the present period and with what
+ * is at fault before its room is looked at.
+ *
+ * Of a decision that is being made only an allow reserves. At approval, where the request is evaluated again, a result of
+ * review does too: the person who approves stands in for what the rules left open, not for the budgets.
+ *
+ * Source: docs/concepts/policies.md "Members".
+ */
+export function askBudgets(
+  evaluation: Evaluation,
+  request: EngineRequest,
+  facts: Facts,
+  phase: 'decision' | 'approval',
+): readonly AskedBudget[] {
+  if (evaluation.budgeted.length === 0 || (phase === 'decision' && evaluation.effect !== 'allow')) return NO_BUDGETS
+  return evaluation.budgeted
+    .filter(({ budget }) => countsAction(budget, request.action))
+    .map((rule) => askBudget(rule, request, facts))
+}
+
+function countsAction({ actions }: CompiledBudget, action: string): boolean {
+  return actions === null || actions.some((pattern) => matchesPattern(pattern, action))
+}
+
+function askBudget(
+  { policy_id, policy_revision, rule, budget }: BudgetedRule,
+  request: EngineRequest,
+  facts: Facts,
+): AskedBudget {
+  const { starts_at, resets_at } = periodAt(budget.period, facts.now)
+  return {
+    policy_id,
+    policy_revision,
+    rule,
+    unit: budget.unit,
+    period: budget.period,
+    starts_at,
+    resets_at,
+    account: {
+      policy_id,
+      unit: budget.unitKey,
+      period: budget.period,
+      agent_id: budget.scope === 'agent' ? request.agent_id : null,
+      starts_at,
+    },
+    limit: budget.limit,
+    on_exceed: budget.onExceed,
+    ...(typeof budget.amount === 'bigint'
+      ? { amount: budget.amount, reads_amount: false, ...registrationOf(budget, facts) }
+      : readAmount(budget, budget.amount, request, facts)),
+  }
+}
+
+type Asking = Pick<AskedBudget, 'amount' | 'reads_amount' | 'fault' | 'need'>
+
+/** Amount, unit and agent, in this order. */
+function readAmount(
+  budget: CompiledBudget,
+  path: Exclude<CompiledBudget['amount'], bigint>,
+  request: EngineRequest,
+  facts: Facts,
+): Asking {
+  const value = readPath(path, request, facts)
+  if (!isBudgetAmount(value)) {
+    const need = { path: path.source, needed: `a number from 0 to ${LIMITS.amount}`, found: typeOf(value) }
+    return { amount: null, reads_amount: true, fault: 'budget_amount_invalid', need }
+  }
+  const amount = toMicro(value)
+  const need = unitNeed(budget, request, facts)
+  if (need !== null) return { amount, reads_amount: true, fault: 'budget_unit_mismatch', need }
+  return { amount, reads_amount: true, ...registrationOf(budget, facts) }
+}
+
+/** What is wrong with the currency; null when nothing is. */
+function unitNeed(budget: CompiledBudget, request: EngineRequest, facts: Facts): BudgetNeed | null {
+  const value = readPath(budget.currency, request, facts)
+  const isMissing = value === undefined || value === null
+  if (isMissing ? !budget.needsCurrency : isUnit(value, budget.unitKey)) return null
+  return { path: budget.currency.source, needed: JSON.stringify(budget.unit), found: typeOf(value) }
+}
+
+const UNIT = /^[A-Za-z0-9_-]{1,32}$/
+
+/** Only the case of ASCII letters does not count: the Kelvin sign, whose lower case is a k, is no K. */
+function isUnit(value: unknown, unitKey: string): boolean {
+  return typeof value === 'string' && UNIT.test(value) && value.toLowerCase() === unitKey
+}
+
+/** An invented agent id would bring a fresh limit. */
+function registrationOf({ scope }: CompiledBudget, { metadata }: Facts): Pick<AskedBudget, 'fault' | 'need'> {
+  const isUnknownAgent = scope === 'agent' && metadata === null
+  return { fault: isUnknownAgent ? 'agent_not_registered' : null, need: null }
+}

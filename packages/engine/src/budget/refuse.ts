@@ -1,0 +1,55 @@
+import type { BudgetPeriod } from '@countersign/contract'
+import type { Evaluation } from '../evaluation.js'
+import { withArticle } from '../reason.js'
+import { shortenText } from '../shorten.js'
+import { fromMicro } from './amount.js'
+import type { BudgetNeed } from './asked-budget.js'
+import { type BudgetRefusal, leftOf } from './judge.js'
+
+const EACH: Readonly<Record<BudgetPeriod, string>> = {
+  hourly: 'an hour',
+  daily: 'a day',
+  weekly: 'a week',
+  monthly: 'a month',
+  yearly: 'a year',
+  total: 'in all',
+}
+
+/** The evaluation as a budget's refusal leaves it: that budget's policy and its winning rule have decided. */
+export function refuseByBudget(evaluation: Evaluation, refusal: BudgetRefusal): Evaluation {
+  const { effect, reason_code, budget } = refusal
+  return {
+    effect,
+    reason: reasonOfRefusal(refusal),
+    reason_code,
+    policy_id: budget.policy_id,
+    policy_revision: budget.policy_revision,
+    rule: budget.rule,
+    shadow: evaluation.shadow,
+    budgeted: [],
+    refusal,
+  }
+}
+
+function reasonOfRefusal({ reason_code, budget, balance }: BudgetRefusal): string {
+  if (budget.need !== null) return `The budget needs ${describeNeed(budget.need)}.`
+  if (reason_code === 'agent_not_registered')
+    return 'The budget is kept for each agent, and this agent is not registered.'
+  const { unit, period, limit, amount, reads_amount, account } = budget
+  const whose = account.agent_id === null ? '' : ' for this agent'
+  const asked = fromMicro(amount ?? 0n)
+  const asking = reads_amount ? `${asked} ${unit} were asked` : `each decision takes ${asked}`
+  return `The budget of ${fromMicro(limit)} ${unit} ${EACH[period]}${whose} has ${fromMicro(leftOf(budget, balance))} ${unit} left; ${asking}.`
+}
+
+function describeNeed({ path, needed, found }: BudgetNeed): string {
+  return `${shortenText(path)} as ${needed}, and the request has ${describeFound(found, needed)}`
+}
+
+function describeFound(found: BudgetNeed['found'], needed: string): string {
+  if (found === 'missing') return 'none'
+  if (found === 'null') return 'null'
+  if (found === 'number' && needed.startsWith('a number')) return 'another number'
+  if (found === 'string' && needed.startsWith('"')) return 'another text'
+  return withArticle(found)
+}
