@@ -19,7 +19,6 @@ import { getPolicy } from '../../use-cases/policies/get.js'
 import { listPolicies, listPolicyRevisions } from '../../use-cases/policies/list.js'
 import { replacePolicy } from '../../use-cases/policies/replace.js'
 import { type SimulateDeps, simulate } from '../../use-cases/policies/simulate.js'
-import { assertSupported } from '../../use-cases/policies/unsupported.js'
 import { validatePolicy } from '../../use-cases/policies/validate.js'
 import { viewPolicy } from '../../use-cases/policies/view.js'
 import type { WritePolicyDeps } from '../../use-cases/policies/write.js'
@@ -51,7 +50,6 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       problems: ['policy_name_taken', 'store_unavailable'],
       replay: {
         present: async (_call, id) => withETag(await latestRevision(deps.store, id)),
-        assertAllowed: ({ body }) => assertSupported(body),
       },
       handle: async ({ caller, body, idempotency }) => ({
         status: 201,
@@ -140,10 +138,10 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:read'] },
       body: { schema: SimulateRequestSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.policyBodyDepth },
       answer: { status: 200, description: 'What would be decided.', schema: SimulateResponseSchema },
-      problems: ['agent_not_allowed'],
+      problems: ['agent_not_allowed', 'store_unavailable'],
       handle: async ({ caller, body, requestId }) => ({
         status: 200,
-        body: simulate(deps, caller, body.request, body.policies ?? undefined, requestId),
+        body: await simulate(deps, caller, body.request, body.policies ?? undefined, requestId),
       }),
     }),
   ]

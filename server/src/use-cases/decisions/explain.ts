@@ -1,3 +1,4 @@
+import type { ReasonCode } from '@countersign/contract'
 import { compilePolicies, type Explanation, explain } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import type { StoredDecision } from '../../ports/documents.js'
@@ -44,8 +45,19 @@ async function metadataThen(deps: ExplainDecisionDeps, decision: StoredDecision)
   return registration?.metadata ?? null
 }
 
-/** What no policy decided: the decision's own reason is the explanation. */
+/** What is decided beside the rules: faults of ours, too many reviews, and budgets. */
+const OVERRULING: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'evaluation_error',
+  'too_many_reviews',
+  'agent_not_registered',
+  'budget_amount_invalid',
+  'budget_unit_mismatch',
+  'budget_exceeded',
+])
+
+/** What the rules did not decide: the decision's own effect and reason are the explanation, whatever the rules said. */
 export function overruled(decision: Pick<StoredDecision, 'effect' | 'reason' | 'reason_code'>): Partial<Explanation> {
-  if (decision.reason_code !== 'too_many_reviews' && decision.reason_code !== 'evaluation_error') return {}
-  return { effect: decision.effect, summary: `Denied: ${decision.reason}`, nearest_miss: null }
+  const { effect, reason, reason_code } = decision
+  if (!OVERRULING.has(reason_code)) return {}
+  return { effect, summary: `${effect === 'review' ? 'Sent to review' : 'Denied'}: ${reason}`, nearest_miss: null }
 }

@@ -4,14 +4,13 @@ import type { Caller } from '../../caller.js'
 import type { StoredPolicy } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { IdempotencyDraft } from '../idempotency.js'
-import { assertSupported } from './unsupported.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
 
 /**
  * Creates a policy; it counts for the next request.
  *
- * @throws DomainError validation_failed, policy_name_taken
+ * @throws DomainError policy_name_taken
  */
 export function createPolicy(
   deps: WritePolicyDeps & { readonly ids: Ids },
@@ -19,7 +18,6 @@ export function createPolicy(
   document: PolicyDocument,
   idempotency: IdempotencyDraft | null,
 ): Promise<Policy> {
-  assertSupported(document)
   return deps.changes.run(async () => {
     if (deps.policies.named(document.name) !== undefined) throw nameTaken(document.name)
     const now = deps.clock.now().toISOString()

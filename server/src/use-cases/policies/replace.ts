@@ -4,7 +4,6 @@ import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { StoredPolicy } from '../../ports/documents.js'
 import { findPolicy } from './get.js'
-import { assertSupported } from './unsupported.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
 
@@ -12,7 +11,7 @@ import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
  * Replaces a policy whole; the new revision counts for the next request.
  *
  * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
- * @throws DomainError validation_failed, not_found, revision_mismatch, policy_name_taken
+ * @throws DomainError not_found, revision_mismatch, policy_name_taken
  */
 export function replacePolicy(
   deps: WritePolicyDeps,
@@ -21,7 +20,6 @@ export function replacePolicy(
   document: PolicyDocument,
   expected: readonly string[] | null,
 ): Promise<Policy> {
-  assertSupported(document)
   return deps.changes.run(async () => {
     const present = findPolicy(deps.policies, id)
     if (expected !== null && !expected.includes(String(present.version)))
@@ -32,7 +30,7 @@ export function replacePolicy(
       ...present,
       version: present.version + 1,
       document,
-      warnings: lint(document, deps.policies.others(id)),
+      warnings: lint(document, deps.policies.others(id), present.document),
       updated_at: deps.clock.now().toISOString(),
       updated_by: caller.key.id,
       policy_set: deps.policies.policySet + 1,

@@ -1,52 +1,82 @@
 import type { DecisionRequest, SimulatedPolicy, SimulateResponse } from '@countersign/contract'
-import { compilePolicies, type EnginePolicy, explain } from '@countersign/engine'
+import {
+  type AskedBudget,
+  type BudgetRefusal,
+  budgetRows,
+  compilePolicies,
+  type EnginePolicy,
+  explain,
+  judgeBudgets,
+  refuseByBudget,
+} from '@countersign/engine'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
-import { invalid } from '../../domain-error.js'
-import type { Clock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
 import type { Policies } from '../../state/policies.js'
 import { type EvaluateDeps, evaluateSafely } from '../decisions/evaluate-safely.js'
+import { type ExpireDeps, expireApprovals } from '../decisions/expire.js'
 import { overruled } from '../decisions/explain.js'
 import { factsOf, toEngineRequest } from '../decisions/facts.js'
-import { unsupportedMembers } from './unsupported.js'
 
-export interface SimulateDeps extends EvaluateDeps {
-  readonly clock: Clock
+export interface SimulateDeps extends EvaluateDeps, ExpireDeps {
   readonly policies: Policies
   readonly agents: Agents
+  readonly store: ExpireDeps['store'] & Pick<Store, 'ledger'>
 }
 
 /**
- * What a request would be answered, by the stored policies or by the ones given instead. Nothing is stored.
+ * What a request would be answered, by the stored policies or by the ones given instead. Nothing is stored, and balances
+ * are only read: those of the accounts that the policies' ids name, which for a draft without an id are unused.
  *
- * @throws DomainError agent_not_allowed, validation_failed
+ * @throws DomainError agent_not_allowed
+ * @throws StoreUnavailableError
  */
-export function simulate(
+export async function simulate(
   deps: SimulateDeps,
   caller: Caller,
   request: DecisionRequest,
   drafts: readonly SimulatedPolicy[] | undefined,
   requestId: string,
-): SimulateResponse {
-  const errors = (drafts ?? []).flatMap((draft, index) => unsupportedMembers(draft, `/policies/${index}`))
-  if (errors.length > 0) throw invalid(errors)
+): Promise<SimulateResponse> {
   assertMaySpeakFor(caller, request.agent_id)
   const set = drafts === undefined ? deps.policies.set : compilePolicies(drafts.map(toDraft))
-  const asked = toEngineRequest(request)
   const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())
-  const { effect, reason, reason_code, policy_id, rule, shadow } = evaluateSafely(deps, requestId, set, asked, facts)
+  const evaluated = evaluateSafely(deps, requestId, set, toEngineRequest(request), facts)
+  const { refusal, budgets } = await tryBudgets(deps, evaluated.asked)
+  const evaluation = refusal === null ? evaluated.evaluation : refuseByBudget(evaluated.evaluation, refusal)
+  const { effect, reason, reason_code, policy_id, rule, shadow } = evaluation
   return {
     effect,
     reason,
     reason_code,
     policy_id,
     rule,
-    budgets: [],
+    budgets: [...budgets],
     shadow: [...shadow],
-    explanation: { ...explain(set, asked, facts), ...overruled({ effect, reason, reason_code }) },
+    explanation: { ...explain(set, evaluated.request, facts), ...overruled({ effect, reason, reason_code }) },
   } as SimulateResponse
 }
 
 function toDraft({ id, ...document }: SimulatedPolicy, index: number): EnginePolicy {
   return { ...document, id: id ?? `pol_draft_${index}`, revision: null }
+}
+
+interface TriedBudgets {
+  readonly refusal: BudgetRefusal | null
+  /** As they would be right after. */
+  readonly budgets: SimulateResponse['budgets']
+}
+
+/** What the budgets would say, and what they would show, without taking anything. */
+async function tryBudgets(deps: SimulateDeps, asked: readonly AskedBudget[]): Promise<TriedBudgets> {
+  if (asked.length === 0) return { refusal: null, budgets: [] }
+  await expireApprovals(deps)
+  const balances = await deps.store.ledger.balances(asked.map(({ account }) => account))
+  const refusal = judgeBudgets(asked, balances)
+  if (refusal !== null) return { refusal, budgets: budgetRows(asked, balances, false) }
+  const after = asked.map(({ amount }, i) => {
+    const { spent = 0n, reserved = 0n } = balances[i] ?? {}
+    return { spent, reserved: reserved + (amount ?? 0n) }
+  })
+  return { refusal: null, budgets: budgetRows(asked, after, true) }
 }

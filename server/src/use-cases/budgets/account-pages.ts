@@ -1,0 +1,64 @@
+import { LIMITS } from '@countersign/contract'
+import type { StoredAccount } from '../../ports/documents.js'
+import type { AccountFilter, Page, Store } from '../../ports/store.js'
+
+/** How often a page may turn to the store, however few of the accounts that it meets are wanted. */
+const STEPS_OF_A_PAGE = 100
+
+/** Some items of a list that is read in steps, and where it goes on; null at its end. */
+export interface Step<Item, Position> {
+  readonly items: readonly Item[]
+  readonly next: Position | null
+}
+
+/** The next items from a position on, `room` at most. There may be none though the list goes on. */
+export type TakeStep<Item, Position> = (position: Position, room: number) => Promise<Step<Item, Position>>
+
+/**
+ * Fills a page step by step. What follows a full page is looked at too, so that the last page is known to be the last;
+ * the work is bounded, so a page can come short or empty and name a next one.
+ */
+export async function fillPage<Item, Position>(
+  first: Position,
+  limit: number,
+  take: TakeStep<Item, Position>,
+): Promise<Step<Item, Position>> {
+  const items: Item[] = []
+  let position: Position | null = first
+  for (let steps = 0; position !== null && steps < STEPS_OF_A_PAGE; steps++) {
+    const room = limit - items.length
+    const step: Step<Item, Position> = await take(position, Math.max(room, 1))
+    if (room === 0 && step.items.length > 0) break
+    items.push(...step.items)
+    position = step.next
+  }
+  return { items, next: position }
+}
+
+/** Reads a list to its end. */
+export async function takeAll<Item, Position>(first: Position, take: TakeStep<Item, Position>): Promise<Item[]> {
+  const items: Item[] = []
+  for (let position: Position | null = first; position !== null; ) {
+    const step: Step<Item, Position> = await take(position, LIMITS.pageSize)
+    items.push(...step.items)
+    position = step.next
+  }
+  return items
+}
+
+/** The next accounts of the store that are wanted: `room` of them at most, found among a bounded number. */
+export async function takeWanted(
+  store: Pick<Store, 'listAccounts'>,
+  filter: AccountFilter,
+  isWanted: (account: StoredAccount) => boolean,
+  after: string | null,
+  room: number,
+  limit: number = LIMITS.pageSize,
+): Promise<Page<StoredAccount>> {
+  const { items, next } = await store.listAccounts(filter, { limit, after })
+  const wanted = items.filter(isWanted)
+  const last = wanted[room - 1]
+  if (last === undefined || wanted.length === room) return { items: wanted, next }
+  // Those behind the last that has room must not be passed: read again, up to that one.
+  return takeWanted(store, filter, isWanted, after, room, items.indexOf(last) + 1)
+}

@@ -1,0 +1,60 @@
+import type { BudgetAccount } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Page, PageRequest, Store } from '../../ports/store.js'
+import { type Policies, toEnginePolicy } from '../../state/policies.js'
+import { fillPage } from './account-pages.js'
+import { Listing, type ListingPosition } from './listing.js'
+
+export interface ReadBudgetsDeps {
+  readonly clock: Clock
+  readonly policies: Policies
+  readonly store: Pick<Store, 'listAccounts' | 'readAccounts' | 'listPolicyRevisions' | 'loadPoliciesOfSet'>
+  /** Settles what the clock has ended, so that balances are as of now. */
+  readonly expireOverdue: () => Promise<void>
+}
+
+/** All pages of a list speak of the policies and the moment of its first: else an account could be in it twice. */
+interface ListPosition {
+  readonly policy_set: number
+  readonly at: string
+  readonly listing: ListingPosition
+}
+
+/**
+ * The present accounts of all budgets, then every other account in which something is still reserved. For a key that is
+ * bound to agents: accounts of its agents and those of all agents together.
+ *
+ * Source: docs/budgets.md "Reading accounts".
+ */
+export async function listBudgets(
+  deps: ReadBudgetsDeps,
+  caller: Caller,
+  page: PageRequest,
+): Promise<Page<BudgetAccount>> {
+  await deps.expireOverdue()
+  const {
+    policy_set,
+    at,
+    listing: from,
+  } = page.after === null ? startOf(deps) : (JSON.parse(page.after) as ListPosition)
+  const listing = new Listing(deps.store, {
+    policies: await policiesOf(deps, policy_set),
+    at: new Date(at),
+    filter: { agents: caller.key.agents },
+  })
+  const { items, next } = await fillPage(from, page.limit, listing.take)
+  return {
+    items,
+    next: next === null ? null : JSON.stringify({ policy_set, at, listing: next } satisfies ListPosition),
+  }
+}
+
+function startOf({ clock, policies }: ReadBudgetsDeps): ListPosition {
+  return { policy_set: policies.policySet, at: clock.now().toISOString(), listing: Listing.START }
+}
+
+async function policiesOf({ policies, store }: ReadBudgetsDeps, policySet: number) {
+  if (policySet === policies.policySet) return policies.others(null)
+  return (await store.loadPoliciesOfSet(policySet)).map(toEnginePolicy)
+}

@@ -1,0 +1,31 @@
+import type { Budget, BudgetAccount } from '@countersign/contract'
+import { fromMicro, periodAt, toMicro } from '@countersign/engine'
+import type { StoredAccount } from '../../ports/documents.js'
+
+/** What was written last about accounts of a form. */
+export interface WrittenForm {
+  /** Its limit and unit count; its other members may be those of another form. */
+  readonly budget: Pick<Budget, 'limit' | 'unit'>
+  /** Null while the policy is there. */
+  readonly deletedAt: string | null
+}
+
+/** An account as the API shows it: in the unit as the policy writes it. */
+export function viewAccount(account: StoredAccount, { budget, deletedAt }: WrittenForm): BudgetAccount {
+  const { policy_id, agent_id, period, starts_at } = account
+  const [spent, reserved] = [BigInt(account.spent), BigInt(account.reserved)]
+  const left = toMicro(budget.limit) - spent - reserved
+  return {
+    policy_id,
+    agent_id,
+    unit: budget.unit,
+    limit: budget.limit,
+    period,
+    starts_at,
+    resets_at: starts_at === null ? null : periodAt(period, new Date(starts_at)).resets_at,
+    spent: fromMicro(spent),
+    reserved: fromMicro(reserved),
+    remaining: fromMicro(left > 0n ? left : 0n),
+    ...(deletedAt !== null && { deleted_at: deletedAt }),
+  }
+}
