@@ -1,10 +1,15 @@
-import { type PolicyDocument, PolicyDocumentSchema, type Rule } from '@countersign/contract'
+import { type Budget, type PolicyDocument, PolicyDocumentSchema, type Rule } from '@countersign/contract'
 import { describe, expect, it } from 'vitest'
 import type { EnginePolicy } from '../compiled-policy.js'
 import { lint } from './lint.js'
 
 function lintRules(...rules: Rule[]) {
   return lintPolicy({ name: 'p', rules })
+}
+
+function lintReplacement(before: PolicyDocument, policy: PolicyDocument) {
+  for (const each of [before, policy]) expect(PolicyDocumentSchema.safeParse(each).error?.issues).toBeUndefined()
+  return lint(policy, [], before)
 }
 
 function lintPolicy(policy: PolicyDocument, ...others: EnginePolicy[]) {
@@ -306,5 +311,52 @@ describe('lint', () => {
   it('gives at most a hundred warnings', () => {
     const rules = Array.from({ length: 4000 }, (_, at) => deny({ action: `a${at}.*`, ...amount({ $exists: true }) }))
     expect(lint({ name: 'p', rules })).toHaveLength(100)
+  })
+
+  describe('budget_restarted', () => {
+    const withBudget = (budget?: Partial<Budget>): PolicyDocument => ({
+      name: 'p',
+      rules: [allow()],
+      ...(budget && { budget: { limit: 5, unit: 'EUR', period: 'monthly', ...budget } }),
+    })
+
+    it('names what was and what is', () => {
+      expect(lintReplacement(withBudget({ unit: 'Usd' }), withBudget({}))).toEqual([
+        {
+          code: 'budget_restarted',
+          pointer: '/budget/unit',
+          message:
+            'Its unit was Usd and is now EUR, so the budget counts in another account: what was spent and reserved so far stays in the old one.',
+        },
+      ])
+    })
+
+    it.each<[string, Partial<Budget> | undefined, Partial<Budget> | undefined, string[]]>([
+      ['another period', {}, { period: 'daily' }, ['/budget/period']],
+      ['a scope that was the default', {}, { scope: 'agent' }, ['/budget/scope']],
+      ['a scope that is the default again', { scope: 'agent' }, {}, ['/budget/scope']],
+      [
+        'all of them',
+        {},
+        { unit: 'USD', period: 'total', scope: 'agent' },
+        ['unit', 'period', 'scope'].map((member) => `/budget/${member}`),
+      ],
+      ['the same unit in another case', {}, { unit: 'eur' }, []],
+      ['the default scope written out', {}, { scope: 'policy' }, []],
+      [
+        'another limit, amount, currency, on_exceed and actions',
+        {},
+        { limit: 9, amount: 1, currency: 'context.c', on_exceed: 'review', actions: ['*'] },
+        [],
+      ],
+      ['a first budget', undefined, {}, []],
+      ['no budget any more', {}, undefined, []],
+    ])('%s', (_, before, after, expected) => {
+      expect(lintReplacement(withBudget(before), withBudget(after)).map(({ pointer }) => pointer)).toEqual(expected)
+    })
+
+    it('is not given for a new policy', () => {
+      expect(lint(withBudget({}))).toEqual([])
+    })
   })
 })

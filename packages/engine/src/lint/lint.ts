@@ -1,6 +1,7 @@
 import type { PolicyDocument, Warning } from '@countersign/contract'
 import type { EnginePolicy } from '../compiled-policy.js'
 import { checkPassedBudgets, checkSpendable } from './budget.js'
+import { checkRestarted } from './budget-restarted.js'
 import { checkCallerValues } from './caller-values.js'
 import { checkContradictions } from './contradiction.js'
 import { checkExistsInDeny } from './exists-in-deny.js'
@@ -17,18 +18,24 @@ const MAXIMUM_WARNINGS = 100
 /**
  * What is likely not meant in a validated policy; empty when nothing is. A warning never keeps a policy from being stored.
  *
- * `others` are the stored policies apart from this one; they matter only to budgets that are passed by. The first 200
- * rules are compared with one another, and at most 100 warnings are given, in the order of the checks.
+ * `others` are the stored policies apart from this one; they matter only to budgets that are passed by. `before` is the
+ * document that this one replaces; null when it is new. The first 200 rules are compared with one another, and at most 100
+ * warnings are given, in the order of the checks.
  *
  * Source: docs/concepts/policies.md "Warnings".
  */
-export function lint(policy: PolicyDocument, others: Iterable<EnginePolicy> = []): Warning[] {
+export function lint(
+  policy: PolicyDocument,
+  others: Iterable<EnginePolicy> = [],
+  before: PolicyDocument | null = null,
+): Warning[] {
   const rules = prepareRules(policy)
   const compared = rules.slice(0, COMPARED_RULES)
   const unreachable = checkReach(compared)
   const pointers = new Set(unreachable.map(({ pointer }) => pointer))
   const reachable = rules.filter(({ pointer }) => !pointers.has(pointer))
   const warnings = [
+    ...checkRestarted(policy, before),
     ...unreachable,
     ...checkContradictions(rules),
     ...checkLogAboveDeny(compared),
