@@ -5,6 +5,7 @@ import { bootstrapKeyPath, writeBootstrapKey } from './adapters/bootstrap-key-fi
 import { openKeyring } from './adapters/keyring/keyring.js'
 import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
+import { soleLease } from './adapters/sole-lease.js'
 import { openSqliteStore } from './adapters/store-sqlite/open.js'
 import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
@@ -18,6 +19,8 @@ import { RateLimit } from './http/rate-limit.js'
 import type { Route } from './http/route.js'
 import { agentRoutes } from './http/routes/agents.js'
 import { auditRoutes } from './http/routes/audit.js'
+import { budgetRoutes } from './http/routes/budgets.js'
+import { decisionMoveRoutes } from './http/routes/decision-moves.js'
 import { decisionRoutes } from './http/routes/decisions.js'
 import { keyRoutes } from './http/routes/keys.js'
 import { permitRoutes } from './http/routes/permits.js'
@@ -29,10 +32,13 @@ import type { Metrics } from './ports/metrics.js'
 import type { Store } from './ports/store.js'
 import { RecordWriter } from './record-writer.js'
 import { Agents } from './state/agents.js'
+import { ApprovalEnds } from './state/approval-ends.js'
 import { Changes } from './state/changes.js'
 import { Keys } from './state/keys.js'
 import { OpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
+import { Turns } from './state/turns.js'
+import { expireOverdue } from './use-cases/decisions/expire.js'
 import { bootstrapKey } from './use-cases/keys/bootstrap.js'
 import { makeOrderedKey } from './use-cases/keys/order.js'
 import { permitCheck } from './use-cases/permits/verify.js'
@@ -42,6 +48,9 @@ import { recordSigningKeys } from './use-cases/signing-keys/record.js'
 const STORE_DEADLINE_MS = 5000
 const KEY_USES_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 60_000
+const EXPIRE_EVERY_MS = 1000
+/** Several of its runs: a process that stops makes the others wait no longer than this. */
+const EXPIRE_LEASE_MS = 5000
 
 export interface Parts {
   readonly clock: Clock
@@ -127,16 +136,25 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     openReviews,
     permits,
     evaluate: parts.evaluate ?? evaluate,
-    lifetimes: { decisionSeconds: config.decisionTtlSeconds, reviewSeconds: config.reviewTtlSeconds },
+    lifetimes: {
+      decisionSeconds: config.decisionTtlSeconds,
+      reviewSeconds: config.reviewTtlSeconds,
+      approvalSeconds: config.approvalTtlSeconds,
+    },
+    approvalEnds: new ApprovalEnds(await store.firstApprovalEnd()),
+    turns: new Turns(),
     changes,
     cursors: new Cursors(await store.secret('cursors')),
     verifyPermit: permitCheck(signer, clock, permits),
   }
+  const overdue = { expireOverdue: () => expireOverdue(deps) }
   const bootstrap = await firstKey(deps, config)
 
   const routes = [
     ...decisionRoutes(deps),
+    ...decisionMoveRoutes(deps),
     ...policyRoutes(deps),
+    ...budgetRoutes({ ...deps, ...overdue }),
     ...agentRoutes(deps),
     ...keyRoutes(deps),
     ...permitRoutes(deps),
@@ -167,6 +185,13 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
       carryOut: (order) => makeOrderedKey(deps, order),
       onError: failed('an order of the operator could not be carried out'),
     }),
+    every(
+      EXPIRE_EVERY_MS,
+      async () => {
+        if (await soleLease.hold('expire', EXPIRE_LEASE_MS)) await overdue.expireOverdue()
+      },
+      failed('what the clock has ended could not be settled'),
+    ),
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
     every(
       PURGE_EVERY_MS,
@@ -187,7 +212,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
       isServing = false
     },
     async close() {
-      for (const stop of stops) stop()
+      await Promise.all(stops.map((stop) => stop()))
       await writer.flushed()
       await store.saveKeyUses(keys.takeUnsavedUses()).catch(failed('key uses could not be saved'))
       await store.close()
@@ -220,9 +245,22 @@ function measured(store: Store, metrics: Metrics): Pick<Store, 'openLog' | 'comm
   }
 }
 
-/** Runs a task again and again until it is stopped; a run that fails is told, and the next one tries anew. */
-function every(intervalMs: number, task: () => Promise<void>, onError: (error: unknown) => void): () => void {
-  const timer = setInterval(() => void task().catch(onError), intervalMs)
+/**
+ * Runs a task again and again until it is stopped, one run at a time; a run that fails is told, and the next one tries
+ * anew. Stopping waits for the run under way.
+ */
+function every(intervalMs: number, task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+  let running: Promise<void> | null = null
+  const timer = setInterval(() => {
+    running ??= task()
+      .catch(onError)
+      .finally(() => {
+        running = null
+      })
+  }, intervalMs)
   timer.unref()
-  return () => clearInterval(timer)
+  return async () => {
+    clearInterval(timer)
+    await running
+  }
 }

@@ -17,6 +17,7 @@ export interface Config {
   readonly rateLimitPerSecond: number
   readonly decisionTtlSeconds: number
   readonly reviewTtlSeconds: number
+  readonly approvalTtlSeconds: number
   readonly maxOpenReviews: number
   readonly maxOpenReviewsPerKey: number
 }
@@ -83,6 +84,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     // A permit lives as long as its decision, and a verifier takes none that lives over an hour.
     decisionTtlSeconds: whole('DECISION_TTL_SECONDS', 300, 1, 3600),
     reviewTtlSeconds: whole('REVIEW_TTL_SECONDS', DAY_SECONDS, 1, 365 * DAY_SECONDS),
+    approvalTtlSeconds: whole('APPROVAL_TTL_SECONDS', 3600, 1, 30 * DAY_SECONDS),
     maxOpenReviews: whole('MAX_OPEN_REVIEWS', 100, 0, 1_000_000),
     maxOpenReviewsPerKey: whole('MAX_OPEN_REVIEWS_PER_KEY', 1000, 0, 1_000_000),
   }

@@ -181,3 +181,20 @@ test('flushed waits for all that was accepted', async () => {
   await flushed
   expect(await Promise.all(writes)).toHaveLength(2)
 })
+
+test('a call that changed nothing is kept without a place in the log', async () => {
+  const idempotency = { key: 'k' } as never
+  const before = writer.write(draft('one'))
+  const first = store.next()
+  const call = writer.writeCall(idempotency)
+  const after = writer.write(draft('two'))
+  await first
+  const [kept, logged] = await store.next()
+  await Promise.all([before, call, after])
+  expect(kept).toEqual({ change: { kind: 'call.only' }, entry: null, idempotency })
+  expect(logged?.entry?.index).toBe(1)
+  const next = writer.write(draft('three'))
+  const [third] = await store.next()
+  await next
+  expect(third?.entry?.index).toBe(2)
+})

@@ -77,7 +77,8 @@ export const ERRORS = {
     status: 403,
     title: 'The permit was redeemed: who redeemed it settles the decision.',
     retryable: false,
-    remedy: 'Let the key that redeemed the permit, or one with decisions:settle, reject it or confirm the lower amount.',
+    remedy:
+      'Let the key that redeemed the permit, or one with decisions:settle, reject it or confirm the lower amount.',
   },
   not_found: {
     status: 404,

@@ -68,9 +68,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         const request: DecisionRequest = body
         const input = { request, requestHash: requestHash(request), requestId, idempotency }
         const { decision, timings } = await decide(deps, caller, input)
-        const { eval: evaluation, sign, store } = timings
-        const timing = { eval: evaluation, reserve: 0, sign, store }
-        return { status: 200, headers: { 'Server-Timing': serverTiming(timing) }, body: decision }
+        return { status: 200, headers: { 'Server-Timing': serverTiming(timings) }, body: decision }
       },
     }),
     route({

@@ -1,17 +1,17 @@
 import type { Decision, DecisionRequest } from '@countersign/contract'
-import type { Evaluation } from '@countersign/engine'
+import { type Evaluation, refuseByBudget } from '@countersign/engine'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { AuditPosition, HeldRequest } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { Metrics } from '../../ports/metrics.js'
-import { type OpenReview, type Store, StoreUnavailableError } from '../../ports/store.js'
-import type { RecordWriter } from '../../record-writer.js'
-import type { OpenReviews } from '../../state/open-reviews.js'
+import { type OpenReview, StoreUnavailableError } from '../../ports/store.js'
 import type { Policies } from '../../state/policies.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateDeps, evaluateSafely } from './evaluate-safely.js'
+import type { ExpireDeps } from './expire.js'
 import { factsOf, toEngineRequest } from './facts.js'
+import { releaseReservation } from './move.js'
 import {
   createdEntry,
   endOf,
@@ -21,16 +21,14 @@ import {
   type UnrecordedDecision,
 } from './new-decision.js'
 import { type PermitDeps, presentPermit } from './permit.js'
+import { type ReservedBudgets, reserveBudgets } from './reserve-budgets.js'
 import { viewDecision } from './view.js'
 
-export interface DecideDeps extends PermitDeps, EvaluateDeps {
+export interface DecideDeps extends PermitDeps, EvaluateDeps, ExpireDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly metrics: Pick<Metrics, 'decided'>
   readonly policies: Policies
-  readonly openReviews: OpenReviews
-  readonly store: Pick<Store, 'findDecision'>
-  readonly writer: RecordWriter
   readonly lifetimes: Lifetimes
 }
 
@@ -44,12 +42,13 @@ export interface DecideInput {
 export interface DecideOutput {
   readonly decision: Decision
   /** Milliseconds of each step. */
-  readonly timings: { readonly eval: number; readonly sign: number; readonly store: number }
+  readonly timings: { readonly eval: number; readonly reserve: number; readonly sign: number; readonly store: number }
 }
 
 /**
- * Evaluates a request and records the answer. It resolves only after the decision and its audit entry are durable; the
- * permit is signed beside the write and leaves with the answer or not at all.
+ * Evaluates a request, reserves what it may spend and records the answer. It resolves only after the decision, its
+ * reservation and its audit entry are durable; the permit is signed beside the write and leaves with the answer or not at
+ * all.
  *
  * @throws DomainError agent_not_allowed
  * @throws StoreUnavailableError nothing was permitted
@@ -66,28 +65,37 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
 
   const started = performance.now()
   const evaluated = evaluateSafely(deps, input.requestId, set, request, factsOf(agent, evaluatedAt))
-  const latencyMs = Math.max(0.001, Math.round((performance.now() - started) * 1000) / 1000)
+  const evaluatedMs = performance.now()
+  const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, exceed: false })
+  const reserveMs = performance.now() - evaluatedMs
+  const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
 
+  const budgeted =
+    reserved.refusal === null ? evaluated.evaluation : refuseByBudget(evaluated.evaluation, reserved.refusal)
   const place = {
     id,
     agent_id: request.agent_id,
     key_id: caller.key.id,
     expires_at: endOf('review', evaluatedAt, deps.lifetimes),
   }
-  const hasPlace = evaluated.effect === 'review' && deps.openReviews.take(place, evaluatedAt.toISOString())
-  const evaluation = evaluated.effect === 'review' && !hasPlace ? tooManyReviews(evaluated) : evaluated
+  const hasPlace = budgeted.effect === 'review' && deps.openReviews.take(place, evaluatedAt.toISOString())
+  const evaluation = budgeted.effect === 'review' && !hasPlace ? tooManyReviews(budgeted) : budgeted
 
   const { requestHash, requestId } = input
   const asked = { request, requestHash, requestId, keyId: caller.key.id, holder: input.request.holder ?? null }
-  const decision = newDecision({ id, evaluation, evaluatedAt, latencyMs, policySet, agent, ...asked }, deps.lifetimes)
-  const recorded = await record(deps, caller, decision, holdRequest(request), input.idempotency).catch(
-    (error: unknown) => {
+  const made = { id, evaluation, evaluatedAt, latencyMs, policySet, agent, reserved, ...asked }
+  const decision = newDecision(made, deps.lifetimes)
+  const held = holdRequest(request)
+  const recorded = await record(deps, caller, decision, held, reserved, input.idempotency).catch(
+    async (error: unknown) => {
+      if (reserved.reservation !== null) await releaseReservation(deps.store.ledger, reserved.reservation, error)
       if (hasPlace) void releaseUnlessWritten(deps, place, error)
       throw error
     },
   )
   deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
-  return { decision: recorded.decision, timings: { eval: latencyMs, sign: recorded.signMs, store: recorded.storeMs } }
+  const { signMs: sign, storeMs: store } = recorded
+  return { decision: recorded.decision, timings: { eval: latencyMs, reserve: reserveMs, sign, store } }
 }
 
 /** Makes the decision durable and signs its permit meanwhile. */
@@ -96,12 +104,14 @@ async function record(
   caller: Caller,
   decision: UnrecordedDecision,
   request: HeldRequest,
+  { reservation }: ReservedBudgets,
   idempotency: IdempotencyDraft | null,
 ): Promise<{ readonly decision: Decision; readonly signMs: number; readonly storeMs: number }> {
   const now = decision.evaluated_at
   const draft = {
     entry: createdEntry(decision, request),
-    change: (audit: AuditPosition) => ({ kind: 'decision.create', decision: { ...decision, audit }, request }) as const,
+    change: (audit: AuditPosition) =>
+      ({ kind: 'decision.create', decision: { ...decision, audit }, request, reservation }) as const,
     idempotency: idempotency?.(decision.id, 200, now) ?? null,
   }
   let signMs = 0

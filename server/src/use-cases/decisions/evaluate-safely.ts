@@ -1,4 +1,13 @@
-import { type Evaluation, type evaluate, evaluationError } from '@countersign/engine'
+import {
+  type AskedBudget,
+  askBudgets,
+  type EngineRequest,
+  type Evaluation,
+  type evaluate,
+  evaluationError,
+  type Facts,
+  type PolicySet,
+} from '@countersign/engine'
 import type { Log } from '../../ports/log.js'
 
 export interface EvaluateDeps {
@@ -6,16 +15,31 @@ export interface EvaluateDeps {
   readonly log: Log
 }
 
-/** A fault of ours never turns into an allow: it denies, and is recorded like every other decision. */
+export interface EvaluatedRequest {
+  readonly request: EngineRequest
+  readonly facts: Facts
+  readonly evaluation: Evaluation
+  /** The budgets that have to be asked. */
+  readonly asked: readonly AskedBudget[]
+}
+
+/**
+ * What the policies say of a request, and which budgets they ask. A fault of ours never turns into an allow: it denies,
+ * and is recorded like every other decision.
+ */
 export function evaluateSafely(
   { evaluate, log }: EvaluateDeps,
   requestId: string,
-  ...asked: Parameters<typeof evaluate>
-): Evaluation {
+  set: PolicySet,
+  request: EngineRequest,
+  facts: Facts,
+  phase: 'decision' | 'approval' = 'decision',
+): EvaluatedRequest {
   try {
-    return evaluate(...asked)
+    const evaluation = evaluate(set, request, facts)
+    return { request, facts, evaluation, asked: askBudgets(evaluation, request, facts, phase) }
   } catch (err) {
     log.error({ err, request_id: requestId }, 'evaluation failed; the request is denied')
-    return evaluationError()
+    return { request, facts, evaluation: evaluationError(), asked: [] }
   }
 }

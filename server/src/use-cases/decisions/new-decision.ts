@@ -3,6 +3,7 @@ import type { DecisionStatus, Effect, Review } from '@countersign/contract'
 import { adviseOn, type EngineRequest, type Evaluation } from '@countersign/engine'
 import type { HeldRequest, StoredAgent, StoredDecision } from '../../ports/documents.js'
 import type { EntryDraft } from '../../record-writer.js'
+import type { ReservedBudgets } from './reserve-budgets.js'
 
 /** A decision that has no place in the audit log yet. */
 export type UnrecordedDecision = Omit<StoredDecision, 'audit'>
@@ -10,6 +11,8 @@ export type UnrecordedDecision = Omit<StoredDecision, 'audit'>
 export interface Lifetimes {
   readonly decisionSeconds: number
   readonly reviewSeconds: number
+  /** Of an approval, until somebody claims it. */
+  readonly approvalSeconds: number
 }
 
 export interface Evaluated {
@@ -25,6 +28,7 @@ export interface Evaluated {
   /** The job that asks; null when it gave no name. */
   readonly holder: string | null
   readonly agent: StoredAgent | undefined
+  readonly reserved: Pick<ReservedBudgets, 'budgets' | 'postings'>
 }
 
 /** The decision that an evaluation makes. What was decided never changes from here on; its first status follows from it. */
@@ -50,7 +54,8 @@ export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): Unrecor
     latency_ms: evaluated.latencyMs,
     evaluated_at: now,
     expires_at: expiresAt,
-    budgets: [],
+    budgets: evaluated.reserved.budgets,
+    postings: evaluated.reserved.postings,
     review: effect === 'review' ? waitingReview(now, expiresAt) : null,
     outcome: null,
     advice: adviseOn(evaluation, request, id),
@@ -59,6 +64,7 @@ export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): Unrecor
     key_id: evaluated.keyId,
     request_id: evaluated.requestId,
     holder: effect === 'allow' || effect === 'log' ? { name: evaluated.holder } : null,
+    claimed_at: null,
     agent_revision: evaluated.agent?.registration?.revision ?? null,
     redeemed: null,
   }
@@ -92,7 +98,7 @@ export function createdEntry(decision: UnrecordedDecision, held: HeldRequest): E
       policy_set: decision.policy_set,
       rule: decision.rule,
       action: decision.action,
-      budgets: [],
+      budgets: decision.budgets,
       request: saltedHash(held.salt, decision.request_hash),
       expires_at: decision.expires_at,
     },

@@ -19,7 +19,7 @@ export function permitClaims(decision: StoredDecision, settings: PermitSettings)
     iss: settings.issuer,
     sub: decision.agent_id,
     aud: settings.audience,
-    iat: epochSeconds(decision.evaluated_at),
+    iat: epochSeconds(decision.claimed_at ?? decision.evaluated_at),
     exp: epochSeconds(decision.expires_at),
     jti: decision.id,
     action: decision.action,
@@ -27,9 +27,17 @@ export function permitClaims(decision: StoredDecision, settings: PermitSettings)
     effect: decision.effect,
     policy_id: decision.policy_id,
     policy_revision: decision.policy_revision as number,
+    ...amountReserved(decision),
     request_hash: decision.request_hash,
     audit: decision.audit,
   }
+}
+
+/** Of the first budget that reads its amount from the request. */
+function amountReserved({ budgets, postings }: StoredDecision): Pick<PermitClaims, 'amount' | 'unit'> {
+  // What is reserved is reserved in every budget asked: the two lists go side by side.
+  const budget = budgets[postings.findIndex((posting) => posting.reads_amount)]
+  return budget === undefined || budget.amount === null ? {} : { amount: budget.amount, unit: budget.unit }
 }
 
 function epochSeconds(timestamp: string): number {

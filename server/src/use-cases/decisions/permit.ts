@@ -1,9 +1,11 @@
+import type { Decision } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import type { Signer } from '../../ports/signer.js'
 import type { Agents } from '../../state/agents.js'
 import { type PermitSettings, permitClaims } from './permit-claims.js'
 import { presentStatus } from './status.js'
+import { viewDecision } from './view.js'
 
 export interface PermitDeps {
   readonly agents: Agents
@@ -21,4 +23,16 @@ export async function presentPermit(
   if (caller.key.id !== decision.key_id) return undefined
   if (presentStatus(decision, now) !== 'authorized' || deps.agents.isSuspended(decision.agent_id)) return undefined
   return deps.signer.sign(permitClaims(decision, deps.permits))
+}
+
+/** A decision as its caller may see it now, with its permit where {@link presentPermit} has one. */
+export async function viewWithPermit(
+  deps: PermitDeps,
+  caller: Caller,
+  decision: StoredDecision,
+  now: string,
+): Promise<Decision> {
+  const permit = await presentPermit(deps, caller, decision, now)
+  const view = viewDecision(decision, caller, now)
+  return permit === undefined ? view : { ...view, permit_token: permit }
 }

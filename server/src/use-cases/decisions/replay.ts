@@ -3,8 +3,7 @@ import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Store } from '../../ports/store.js'
-import { type PermitDeps, presentPermit } from './permit.js'
-import { viewDecision } from './view.js'
+import { type PermitDeps, viewWithPermit } from './permit.js'
 
 export interface ReplayDeps extends PermitDeps {
   readonly clock: Clock
@@ -26,8 +25,5 @@ export async function replayDecision(
   if (found === null) throw new DomainError('not_found')
   const { decision } = found
   if (decision.holder !== null && decision.holder.name !== holder) throw new DomainError('already_claimed')
-  const now = deps.clock.now().toISOString()
-  const permit = await presentPermit(deps, caller, decision, now)
-  const view = viewDecision(decision, caller, now)
-  return permit === undefined ? view : { ...view, permit_token: permit }
+  return viewWithPermit(deps, caller, decision, deps.clock.now().toISOString())
 }

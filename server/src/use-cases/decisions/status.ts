@@ -1,4 +1,5 @@
 import type { DecisionStatus } from '@countersign/contract'
+import { DomainError } from '../../domain-error.js'
 import type { StoredDecision } from '../../ports/documents.js'
 
 const OPEN: ReadonlySet<DecisionStatus> = new Set(['awaiting_review', 'approved', 'authorized'])
@@ -6,4 +7,18 @@ const OPEN: ReadonlySet<DecisionStatus> = new Set(['awaiting_review', 'approved'
 /** The status as of `now`: what is still open at `expires_at` is over at that very moment. */
 export function presentStatus(decision: StoredDecision, now: string): DecisionStatus {
   return OPEN.has(decision.status) && decision.expires_at <= now ? 'expired' : decision.status
+}
+
+/** Whether somebody was ever let run the action: only then can it have happened. */
+export function wasAuthorized(decision: StoredDecision): boolean {
+  return decision.holder !== null
+}
+
+/** The error of a move that the present status does not allow; `verb` as in `can't be confirmed`. */
+export function invalidTransition(decision: StoredDecision, now: string, verb: string): DomainError {
+  const status = presentStatus(decision, now)
+  return new DomainError('invalid_transition', {
+    detail: `The decision is ${status.replace('_', ' ')}; it can't be ${verb}.`,
+    currentStatus: status,
+  })
 }

@@ -2,13 +2,13 @@ import type { Decision, DecisionDetail } from '@countersign/contract'
 import { type Caller, hasScope } from '../../caller.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import type { DecisionWithRequest } from '../../ports/store.js'
-import { presentStatus } from './status.js'
+import { presentStatus, wasAuthorized } from './status.js'
 
 /** A decision as its caller may see it now, without the permit. */
 export function viewDecision(decision: StoredDecision, caller: Caller, now: string): Decision {
   const status = presentStatus(decision, now)
   const review =
-    decision.review !== null && status === 'expired' && decision.status !== 'authorized'
+    decision.review !== null && status === 'expired' && !wasAuthorized(decision)
       ? { ...decision.review, status: 'expired' as const }
       : decision.review
   return {

@@ -1,20 +1,16 @@
 import type { Decision } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { Clock } from '../../ports/clock.js'
-import { ConflictError, type DecisionWithRequest, type Store } from '../../ports/store.js'
-import type { RecordWriter } from '../../record-writer.js'
+import type { DecisionWithRequest } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
 import { findVisible } from '../decisions/get.js'
-import { presentStatus } from '../decisions/status.js'
+import { type MoveDeps, moveDecision } from '../decisions/move.js'
+import { invalidTransition, presentStatus } from '../decisions/status.js'
 import { viewDecision } from '../decisions/view.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 
-export interface RedeemDeps {
-  readonly clock: Clock
+export interface RedeemDeps extends MoveDeps {
   readonly agents: Agents
-  readonly store: Pick<Store, 'findDecision'>
-  readonly writer: RecordWriter
   /** The id of the decision whose permit this is. @throws DomainError permit_invalid */
   readonly verifyPermit: (token: string) => Promise<string>
 }
@@ -32,38 +28,20 @@ export async function redeemPermit(
   token: string,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const { decision } = await findByPermit(deps, caller, token)
-  const { id } = decision
-  const now = deps.clock.now().toISOString()
-  if (decision.redeemed !== null) throw new DomainError('permit_already_used')
-  if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
-  const status = presentStatus(decision, now)
-  if (status !== 'authorized')
-    throw new DomainError('invalid_transition', {
-      detail: `The decision is ${status}; its permit can't be redeemed.`,
-      currentStatus: status,
-    })
-  const redeemed = { ...decision, version: decision.version + 1, redeemed: { by: caller.key.id, at: now } }
-  try {
-    await deps.writer.write({
-      entry: {
-        at: now,
-        type: 'decision.redeemed',
-        actor: caller.key.id,
-        subject: id,
-        agent_id: decision.agent_id,
-        data: {},
-      },
-      change: () => ({ kind: 'decision.update', decision: redeemed, expected_version: decision.version }),
-      idempotency: idempotency?.(id, 200, now) ?? null,
-    })
-  } catch (error) {
-    // Another caller was first, or the decision moved: look at it as it is now.
-    if (error instanceof ConflictError && error.conflict === 'version')
-      return redeemPermit(deps, caller, token, idempotency)
-    throw error
-  }
-  return viewDecision(redeemed, caller, now)
+  const id = await deps.verifyPermit(token)
+  const redeemed = await moveDecision(
+    deps,
+    caller,
+    id,
+    ({ decision }, now) => {
+      if (decision.redeemed !== null) throw new DomainError('permit_already_used')
+      if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
+      if (presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'redeemed')
+      return { type: 'decision.redeemed', changes: { redeemed: { by: caller.key.id, at: now } }, data: {} }
+    },
+    idempotency,
+  )
+  return viewDecision(redeemed, caller, deps.clock.now().toISOString())
 }
 
 /**

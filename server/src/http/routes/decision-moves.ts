@@ -1,0 +1,133 @@
+import {
+  ApproveSchema,
+  ClaimSchema,
+  ConfirmSchema,
+  CorrectSchema,
+  type Decision,
+  DecisionSchema,
+  DeclineSchema,
+  type ErrorCode,
+  LIMITS,
+  RejectSchema,
+} from '@countersign/contract'
+import type { z } from 'zod'
+import type { StoredDecision } from '../../ports/documents.js'
+import { type ApproveDeps, approveDecision } from '../../use-cases/decisions/approve.js'
+import { assertMayClaim, type ClaimDeps, claimDecision } from '../../use-cases/decisions/claim.js'
+import { confirmDecision } from '../../use-cases/decisions/confirm.js'
+import { correctDecision } from '../../use-cases/decisions/correct.js'
+import { declineDecision } from '../../use-cases/decisions/decline.js'
+import { findVisible } from '../../use-cases/decisions/get.js'
+import { viewWithPermit } from '../../use-cases/decisions/permit.js'
+import { rejectDecision } from '../../use-cases/decisions/reject.js'
+import { judgeKinship } from '../../use-cases/decisions/review-rights.js'
+import { assertMayCorrect, assertMaySettle } from '../../use-cases/decisions/settle-rights.js'
+import type { Result } from '../../use-cases/decisions/settlement.js'
+import { type Call, type Route, route, type ScopeRule } from '../route.js'
+
+export type DecisionMoveDeps = ApproveDeps & ClaimDeps
+
+type Verb = 'claim' | 'confirm' | 'reject' | 'correct' | 'approve' | 'decline'
+
+const SETTLE: ScopeRule = { any: ['decisions:write', 'permits:redeem', 'decisions:settle'] }
+
+/** What moves a decision after it was made: POST /v1/decisions/{id}/<verb>. */
+export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
+  return [
+    move(deps, 'claim', {
+      summary: 'Take an approved decision to run it. Of all holders the first gets the permit.',
+      scopes: { all: ['decisions:write'] },
+      schema: ClaimSchema,
+      problems: ['not_asker', 'already_claimed', 'agent_suspended', 'policy_denies'],
+      assertAllowed: ({ caller }, decision) => assertMayClaim(caller, decision),
+      handle: ({ caller, params, body, requestId, idempotency }) =>
+        claimDecision(deps, caller, params.id as string, { holder: body.holder ?? null, requestId }, idempotency),
+    }),
+    move(deps, 'confirm', {
+      summary: 'The action happened: commit what it cost.',
+      scopes: SETTLE,
+      schema: ConfirmSchema,
+      problems: ['insufficient_scope', 'permit_redeemed'],
+      assertAllowed: ({ caller, body }, decision) =>
+        assertMaySettle(caller, decision, { result: 'confirmed', amount: body.amount ?? null }),
+      handle: ({ caller, params, body, idempotency }) => {
+        const input = { amount: body.amount ?? null, note: body.note ?? null }
+        return confirmDecision(deps, caller, params.id as string, input, idempotency)
+      },
+    }),
+    move(deps, 'reject', {
+      summary: 'The action did not happen: give back what was reserved. The asker withdraws an open review so.',
+      scopes: SETTLE,
+      schema: RejectSchema,
+      problems: ['insufficient_scope', 'permit_redeemed'],
+      assertAllowed: ({ caller }, decision) => assertMaySettle(caller, decision, { result: 'rejected' }),
+      handle: ({ caller, params, body, idempotency }) =>
+        rejectDecision(deps, caller, params.id as string, body.reason ?? null, idempotency),
+    }),
+    move(deps, 'correct', {
+      summary: "An operator's word over the asker's: replace the outcome.",
+      scopes: { all: ['decisions:settle'] },
+      schema: CorrectSchema,
+      problems: ['insufficient_scope'],
+      assertAllowed: ({ caller }, decision) => assertMayCorrect(caller, decision),
+      handle: ({ caller, params, body, idempotency }) => {
+        const result: Result =
+          body.result === 'confirmed' ? { result: 'confirmed', amount: body.amount ?? null } : { result: 'rejected' }
+        return correctDecision(deps, caller, params.id as string, result, body.note ?? null, idempotency)
+      },
+    }),
+    move(deps, 'approve', {
+      summary: 'A person lets a reviewed action proceed.',
+      scopes: { all: ['reviews:write'] },
+      schema: ApproveSchema,
+      problems: ['self_approval', 'agent_suspended', 'policy_denies', 'budget_exceeded'],
+      assertAllowed: ({ caller }, decision) => void judgeKinship(deps.keys, caller, decision),
+      handle: ({ caller, params, body, requestId, idempotency }) => {
+        const input = { comment: body.comment ?? null, exceedBudget: body.exceed_budget ?? false, requestId }
+        return approveDecision(deps, caller, params.id as string, input, idempotency)
+      },
+    }),
+    move(deps, 'decline', {
+      summary: 'A person stops a reviewed action.',
+      scopes: { all: ['reviews:write'] },
+      schema: DeclineSchema,
+      problems: ['self_approval'],
+      assertAllowed: ({ caller }, decision) => void judgeKinship(deps.keys, caller, decision),
+      handle: ({ caller, params, body, idempotency }) =>
+        declineDecision(deps, caller, params.id as string, body.comment ?? null, idempotency),
+    }),
+  ]
+}
+
+interface MoveDefinition<Body extends z.ZodType> {
+  readonly summary: string
+  readonly scopes: ScopeRule
+  readonly schema: Body
+  readonly problems: readonly ErrorCode[]
+  /** Throws the 403 that comes before a reused idempotency key is told. */
+  readonly assertAllowed: (call: Call<z.output<Body>>, decision: StoredDecision) => void
+  readonly handle: (call: Call<z.output<Body>>) => Promise<Decision>
+}
+
+function move<Body extends z.ZodType>(deps: DecisionMoveDeps, verb: Verb, definition: MoveDefinition<Body>): Route {
+  const { summary, scopes, schema, problems, assertAllowed, handle } = definition
+  const find = (call: Call, id: string): Promise<StoredDecision> =>
+    findVisible(deps.store, call.caller, id).then(({ decision }) => decision)
+  return route({
+    method: 'POST',
+    path: `/v1/decisions/{id}/${verb}`,
+    name: `decisions.${verb}`,
+    summary,
+    scopes,
+    body: { schema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth, mayBeEmpty: verb !== 'correct' },
+    answer: { status: 200, description: 'The decision in its present state.', schema: DecisionSchema },
+    problems: ['not_found', 'invalid_transition', 'store_unavailable', ...problems],
+    replay: {
+      present: async (call, id) => ({
+        body: await viewWithPermit(deps, call.caller, await find(call, id), deps.clock.now().toISOString()),
+      }),
+      assertAllowed: async (call) => assertAllowed(call, await find(call, call.params.id as string)),
+    },
+    handle: async (call) => ({ status: 200, body: await handle(call) }),
+  })
+}

@@ -1,0 +1,64 @@
+import type { Decision } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import type { StoredDecision } from '../../ports/documents.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
+import { type MoveDeps, moveDecision } from './move.js'
+import { endOf, type Lifetimes } from './new-decision.js'
+import { type PermitDeps, viewWithPermit } from './permit.js'
+import { invalidTransition, presentStatus } from './status.js'
+
+export interface ClaimDeps extends MoveDeps, EvaluateAgainDeps, PermitDeps {
+  readonly lifetimes: Lifetimes
+}
+
+export interface ClaimInput {
+  readonly holder: string | null
+  readonly requestId: string
+}
+
+/**
+ * Takes an approved decision to run it: of all holders the first gets the permit, and gets it again while it may run.
+ *
+ * @throws DomainError not_found, not_asker, already_claimed, agent_suspended, invalid_transition, policy_denies
+ *
+ * Source: docs/reviews.md
+ */
+export async function claimDecision(
+  deps: ClaimDeps,
+  caller: Caller,
+  id: string,
+  { holder, requestId }: ClaimInput,
+  idempotency: IdempotencyDraft | null,
+): Promise<Decision> {
+  const claimed = await moveDecision(
+    deps,
+    caller,
+    id,
+    (found, now) => {
+      const { decision } = found
+      assertMayClaim(caller, decision)
+      const isClaimed = decision.claimed_at !== null
+      if (isClaimed && decision.holder?.name !== holder) throw new DomainError('already_claimed')
+      if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
+      const status = presentStatus(decision, now)
+      if (isClaimed && status === 'authorized') return null
+      if (status !== 'approved') throw invalidTransition(decision, now, 'claimed')
+      evaluateAgain(deps, found, now, requestId)
+      const expiresAt = endOf('allow', new Date(now), deps.lifetimes)
+      return {
+        type: 'decision.claimed',
+        changes: { status: 'authorized', holder: { name: holder }, claimed_at: now, expires_at: expiresAt },
+        data: { holder, expires_at: expiresAt },
+      }
+    },
+    idempotency,
+  )
+  return viewWithPermit(deps, caller, claimed, deps.clock.now().toISOString())
+}
+
+/** @throws DomainError not_asker */
+export function assertMayClaim(caller: Caller, decision: StoredDecision): void {
+  if (decision.key_id !== caller.key.id) throw new DomainError('not_asker')
+}

@@ -1,0 +1,46 @@
+import type { Decision } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { type MoveDeps, moveDecision } from './move.js'
+import { assertMaySettle } from './settle-rights.js'
+import { isOpenForLate, isSettledSo, settle } from './settlement.js'
+import { invalidTransition, presentStatus } from './status.js'
+import { viewDecision } from './view.js'
+
+export interface ConfirmInput {
+  /** What was really spent; null: what each budget reserved. */
+  readonly amount: number | null
+  readonly note: string | null
+}
+
+/**
+ * The action happened: commits what it cost. Also after the decision expired, for 30 days.
+ *
+ * @throws DomainError not_found, insufficient_scope, permit_redeemed, invalid_transition
+ *
+ * Source: docs/lifecycle.md
+ */
+export async function confirmDecision(
+  deps: MoveDeps,
+  caller: Caller,
+  id: string,
+  { amount, note }: ConfirmInput,
+  idempotency: IdempotencyDraft | null,
+): Promise<Decision> {
+  const result = { result: 'confirmed', amount } as const
+  const confirmed = await moveDecision(
+    deps,
+    caller,
+    id,
+    ({ decision }, now) => {
+      assertMaySettle(caller, decision, result)
+      if (isSettledSo(decision, result)) return null
+      const late = isOpenForLate(decision, now)
+      if (!late && presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'confirmed')
+      const changes = settle(decision, result, { at: now, note, late, corrected: false })
+      return { type: 'decision.confirmed', changes, data: { outcome: changes.outcome } }
+    },
+    idempotency,
+  )
+  return viewDecision(confirmed, caller, deps.clock.now().toISOString())
+}

@@ -1,0 +1,41 @@
+import type { Decision } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { type MoveDeps, moveDecision } from './move.js'
+import { assertMayCorrect } from './settle-rights.js'
+import { isBeforeClosing, isSettledSo, type Result, settle } from './settlement.js'
+import { invalidTransition, wasAuthorized } from './status.js'
+import { viewDecision } from './view.js'
+
+/**
+ * An operator's word over the asker's: replaces the outcome of a decision that was confirmed or rejected.
+ *
+ * @throws DomainError not_found, insufficient_scope, invalid_transition
+ *
+ * Source: docs/lifecycle.md
+ */
+export async function correctDecision(
+  deps: MoveDeps,
+  caller: Caller,
+  id: string,
+  result: Result,
+  note: string | null,
+  idempotency: IdempotencyDraft | null,
+): Promise<Decision> {
+  const corrected = await moveDecision(
+    deps,
+    caller,
+    id,
+    ({ decision }, now) => {
+      assertMayCorrect(caller, decision)
+      if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
+      if (isSettledSo(decision, result)) return null
+      if (!isBeforeClosing(decision, now)) throw invalidTransition(decision, now, 'corrected any more')
+      const { late } = decision.outcome
+      const changes = settle(decision, result, { at: now, note, late, corrected: true })
+      return { type: 'decision.corrected', changes, data: { outcome: changes.outcome } }
+    },
+    idempotency,
+  )
+  return viewDecision(corrected, caller, deps.clock.now().toISOString())
+}

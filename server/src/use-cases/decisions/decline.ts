@@ -1,0 +1,54 @@
+import type { Decision, Review } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import type { Keys } from '../../state/keys.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { type MoveDeps, moveDecision } from './move.js'
+import { judgeKinship } from './review-rights.js'
+import { releaseAll } from './settlement.js'
+import { invalidTransition, presentStatus } from './status.js'
+import { viewDecision } from './view.js'
+
+export interface DeclineDeps extends MoveDeps {
+  readonly keys: Keys
+}
+
+/**
+ * A person stops a reviewed action for good, also one that was approved and not claimed yet.
+ *
+ * @throws DomainError not_found, self_approval, invalid_transition
+ *
+ * Source: docs/reviews.md
+ */
+export async function declineDecision(
+  deps: DeclineDeps,
+  caller: Caller,
+  id: string,
+  comment: string | null,
+  idempotency: IdempotencyDraft | null,
+): Promise<Decision> {
+  const declined = await moveDecision(
+    deps,
+    caller,
+    id,
+    ({ decision }, now) => {
+      const isKin = judgeKinship(deps.keys, caller, decision)
+      const status = presentStatus(decision, now)
+      if (status !== 'awaiting_review' && status !== 'approved') throw invalidTransition(decision, now, 'declined')
+      const review: Review = {
+        ...(decision.review as Review),
+        status: 'declined',
+        decided_by: caller.key.id,
+        decided_at: now,
+        comment,
+        self_approved: isKin,
+      }
+      return {
+        type: 'decision.declined',
+        changes: { status: 'declined', review, postings: releaseAll(decision) },
+        data: { comment, self_approved: isKin },
+      }
+    },
+    idempotency,
+  )
+  return viewDecision(declined, caller, deps.clock.now().toISOString())
+}

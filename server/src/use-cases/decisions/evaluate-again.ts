@@ -1,0 +1,33 @@
+import { DomainError } from '../../domain-error.js'
+import type { Clock } from '../../ports/clock.js'
+import type { DecisionWithRequest } from '../../ports/store.js'
+import type { Agents } from '../../state/agents.js'
+import type { Policies } from '../../state/policies.js'
+import { type EvaluateDeps, type EvaluatedRequest, evaluateSafely } from './evaluate-safely.js'
+import { factsOf } from './facts.js'
+
+export interface EvaluateAgainDeps extends EvaluateDeps {
+  readonly clock: Clock
+  readonly policies: Policies
+  readonly agents: Agents
+}
+
+/**
+ * What the policies, the clock and the agent's metadata of now say of a request that was asked before.
+ *
+ * @throws DomainError policy_denies whatever the deny is for
+ */
+export function evaluateAgain(
+  deps: EvaluateAgainDeps,
+  { decision, request: held }: DecisionWithRequest,
+  now: string,
+  requestId: string,
+): EvaluatedRequest {
+  const { agent_id, action, resource } = decision
+  const request = { agent_id, action, resource, context: held.context }
+  const facts = factsOf(deps.agents.find(agent_id), new Date(now))
+  const evaluated = evaluateSafely(deps, requestId, deps.policies.set, request, facts, 'approval')
+  const { effect, reason } = evaluated.evaluation
+  if (effect === 'deny') throw new DomainError('policy_denies', { ...(reason !== null && { detail: reason }) })
+  return evaluated
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../../ports/clock.js'
+import type { StoredDecision } from '../../ports/documents.js'
+import { ConflictError, type OpenStatus, type Store } from '../../ports/store.js'
+import type { ApprovalEnds } from '../../state/approval-ends.js'
+import { type Move, type MoveDeps, writeMove } from './move.js'
+import { settleUnsaid } from './settlement.js'
+import { wasAuthorized } from './status.js'
+
+export interface ExpireDeps extends Omit<MoveDeps, 'store'> {
+  readonly clock: Clock
+  readonly store: MoveDeps['store'] & Pick<Store, 'listOverdue' | 'firstApprovalEnd'>
+  readonly approvalEnds: ApprovalEnds
+}
+
+/** At most one group of the record writer, so that requests find their place between two groups. */
+const BATCH = 256
+
+/**
+ * Writes what the clock has ended: the status derives from the clock anyway; this settles the budgets and tells the audit
+ * log. Safe beside any other move of the same decisions.
+ *
+ * @throws StoreUnavailableError
+ */
+export async function expireOverdue(deps: ExpireDeps): Promise<void> {
+  await expireAllApprovals(deps)
+  for (const status of ['authorized', 'awaiting_review'] as const) await expireAll(deps, status)
+}
+
+/** The part of it that gives room back: an approval that nobody claimed in time. Costs nothing while none is due. */
+export async function expireApprovals(deps: ExpireDeps): Promise<void> {
+  if (deps.approvalEnds.isDue(deps.clock.now().toISOString())) await expireAllApprovals(deps)
+}
+
+async function expireAllApprovals(deps: ExpireDeps): Promise<void> {
+  await expireAll(deps, 'approved')
+  await deps.approvalEnds.refresh(() => deps.store.firstApprovalEnd())
+}
+
+function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<void> {
+  return deps.turns.run(`overdue ${status}`, async () => {
+    for (;;) {
+      const now = deps.clock.now().toISOString()
+      const overdue = await deps.store.listOverdue(status, now, BATCH)
+      const expired = await Promise.all(overdue.map((decision) => expireOne(deps, decision, now)))
+      if (overdue.length < BATCH || !expired.includes(true)) return
+    }
+  })
+}
+
+/** False when somebody else moved it: then it is no longer overdue. */
+async function expireOne(deps: ExpireDeps, decision: StoredDecision, now: string): Promise<boolean> {
+  try {
+    await writeMove(deps, decision, expiry(decision), { actor: null, now, idempotency: null })
+    return true
+  } catch (error) {
+    if (error instanceof ConflictError && error.conflict === 'version') return false
+    throw error
+  }
+}
+
+function expiry(decision: StoredDecision): Move {
+  const { review } = decision
+  return {
+    type: 'decision.expired',
+    changes: {
+      status: 'expired',
+      postings: settleUnsaid(decision),
+      review: review === null || wasAuthorized(decision) ? review : { ...review, status: 'expired' },
+    },
+    data: { expires_at: decision.expires_at },
+  }
+}

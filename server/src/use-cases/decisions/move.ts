@@ -1,0 +1,126 @@
+/** One step of a decision's life: read, judge, written only if nobody else moved it meanwhile. */
+import type { AuditType, JsonObject } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import type { Clock } from '../../ports/clock.js'
+import type { AuditPosition, StoredDecision } from '../../ports/documents.js'
+import { ConflictError, type DecisionWithRequest, type Store, StoreUnavailableError } from '../../ports/store.js'
+import type { RecordWriter } from '../../record-writer.js'
+import type { OpenReviews } from '../../state/open-reviews.js'
+import type { Turns } from '../../state/turns.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { findVisible } from './get.js'
+
+export interface MoveDeps {
+  readonly clock: Clock
+  readonly store: Pick<Store, 'findDecision' | 'ledger'>
+  readonly writer: RecordWriter
+  readonly openReviews: OpenReviews
+  /** Moves of one decision happen one after the other. */
+  readonly turns: Turns
+}
+
+/** What moves; what was decided never changes. */
+type Moving =
+  | 'status'
+  | 'expires_at'
+  | 'budgets'
+  | 'postings'
+  | 'review'
+  | 'outcome'
+  | 'holder'
+  | 'claimed_at'
+  | 'redeemed'
+
+export interface Move {
+  readonly type: AuditType
+  readonly changes: Partial<Pick<StoredDecision, Moving>>
+  /** The reservation that the changed postings make stand. */
+  readonly reservation?: string
+  readonly data: JsonObject
+}
+
+/** Says what becomes of a decision, null when it is already so. @throws DomainError when it may not become so. */
+export type Judge = (found: DecisionWithRequest, now: string) => Move | null | Promise<Move | null>
+
+/**
+ * Moves a decision of an agent that the caller may speak for. Judged again when somebody else was first.
+ *
+ * @throws DomainError not_found, and what `judge` throws
+ * @throws StoreUnavailableError
+ */
+export function moveDecision(
+  deps: MoveDeps,
+  caller: Caller,
+  id: string,
+  judge: Judge,
+  idempotency: IdempotencyDraft | null,
+): Promise<StoredDecision> {
+  return deps.turns.run(id, async () => {
+    for (;;) {
+      const found = await findVisible(deps.store, caller, id)
+      const now = deps.clock.now().toISOString()
+      const record = idempotency?.(id, 200, now) ?? null
+      const move = await judge(found, now)
+      if (move === null) {
+        if (record !== null) await deps.writer.writeCall(record)
+        return found.decision
+      }
+      try {
+        return await writeMove(deps, found.decision, move, { actor: caller.key.id, now, idempotency: record })
+      } catch (error) {
+        if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
+      }
+    }
+  })
+}
+
+/**
+ * Writes a move of a decision as it was read.
+ *
+ * @throws ConflictError when it has moved since
+ * @throws StoreUnavailableError
+ */
+export async function writeMove(
+  deps: Pick<MoveDeps, 'store' | 'writer' | 'openReviews'>,
+  before: StoredDecision,
+  { type, changes, reservation = undefined, data }: Move,
+  by: {
+    readonly actor: string | null
+    readonly now: string
+    readonly idempotency: Parameters<RecordWriter['writeCall']>[0] | null
+  },
+): Promise<StoredDecision> {
+  const after = { ...before, ...changes, version: before.version + 1 }
+  const entry = {
+    at: by.now,
+    type,
+    actor: by.actor,
+    subject: before.id,
+    agent_id: before.agent_id,
+    data: { status: after.status, ...data },
+  }
+  const change = {
+    kind: 'decision.update',
+    decision: after,
+    expected_version: before.version,
+    reservation: reservation ?? null,
+  } as const
+  try {
+    await deps.writer.write({ entry, change: (_: AuditPosition) => change, idempotency: by.idempotency })
+  } catch (error) {
+    if (reservation !== undefined) await releaseReservation(deps.store.ledger, reservation, error)
+    throw error
+  }
+  if (before.status === 'awaiting_review' && after.status !== 'awaiting_review') deps.openReviews.release(before)
+  return after
+}
+
+/** Gives back what a record that failed had reserved. Of one whose outcome is unknown, once the store has let go of it. */
+export async function releaseReservation(
+  ledger: Store['ledger'],
+  reservation: string,
+  failure: unknown,
+): Promise<void> {
+  if (failure instanceof StoreUnavailableError) void failure.settled.then(() => ledger.release(reservation))
+  else await ledger.release(reservation)
+}

@@ -1,0 +1,55 @@
+import type { Decision } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
+import type { StoredDecision } from '../../ports/documents.js'
+import type { IdempotencyDraft } from '../idempotency.js'
+import { type Move, type MoveDeps, moveDecision } from './move.js'
+import { assertMaySettle } from './settle-rights.js'
+import { isOpenForLate, isSettledSo, settle } from './settlement.js'
+import { invalidTransition, presentStatus } from './status.js'
+import { viewDecision } from './view.js'
+
+const REJECTED = { result: 'rejected' } as const
+
+/**
+ * The action did not happen: gives back what was reserved. While a review is open, the asker withdraws it so.
+ *
+ * @throws DomainError not_found, insufficient_scope, permit_redeemed, invalid_transition
+ *
+ * Source: docs/lifecycle.md
+ */
+export async function rejectDecision(
+  deps: MoveDeps,
+  caller: Caller,
+  id: string,
+  reason: string | null,
+  idempotency: IdempotencyDraft | null,
+): Promise<Decision> {
+  const rejected = await moveDecision(
+    deps,
+    caller,
+    id,
+    ({ decision }, now) => {
+      assertMaySettle(caller, decision, REJECTED)
+      if (isSettledSo(decision, REJECTED)) return null
+      const late = isOpenForLate(decision, now)
+      const isWithdrawn = mayWithdraw(caller, decision, now)
+      if (!late && !isWithdrawn && presentStatus(decision, now) !== 'authorized')
+        throw invalidTransition(decision, now, 'rejected')
+      const settled = settle(decision, REJECTED, { at: now, note: reason, late, corrected: false })
+      const changes: Move['changes'] = isWithdrawn ? { ...settled, review: withdrawn(decision) } : settled
+      return { type: 'decision.rejected', changes, data: { outcome: settled.outcome } }
+    },
+    idempotency,
+  )
+  return viewDecision(rejected, caller, deps.clock.now().toISOString())
+}
+
+/** Nobody runs it yet: only who asked can take the question back. */
+function mayWithdraw(caller: Caller, decision: StoredDecision, now: string): boolean {
+  const status = presentStatus(decision, now)
+  return (status === 'awaiting_review' || status === 'approved') && decision.key_id === caller.key.id
+}
+
+function withdrawn({ review }: StoredDecision): StoredDecision['review'] {
+  return review && { ...review, status: 'withdrawn' }
+}

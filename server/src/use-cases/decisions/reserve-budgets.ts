@@ -1,0 +1,73 @@
+import type { DecisionBudget } from '@countersign/contract'
+import { type AskedBudget, type BudgetRefusal, budgetRows, judgeBudgets } from '@countersign/engine'
+import type { Posting } from '../../ports/documents.js'
+import type { Balance, Ledger } from '../../ports/ledger.js'
+import { type ExpireDeps, expireApprovals } from './expire.js'
+
+export interface ReservedBudgets {
+  /** Null when every budget had room, or none was asked. */
+  readonly refusal: BudgetRefusal | null
+  readonly budgets: readonly DecisionBudget[]
+  readonly postings: readonly Posting[]
+  /** To be named by the record that makes it stand. */
+  readonly reservation: string | null
+}
+
+export const NOTHING_ASKED: ReservedBudgets = { refusal: null, budgets: [], postings: [], reservation: null }
+
+/** Which decision reserves, and whether its reviewer lets it exceed budgets that say `on_exceed: review`. */
+interface Asker {
+  readonly id: string
+  readonly version: number
+  readonly exceed: boolean
+}
+
+/**
+ * Reserves in all the budgets asked, or in none when one refuses.
+ *
+ * @throws StoreUnavailableError
+ */
+export async function reserveBudgets(
+  deps: ExpireDeps,
+  asked: readonly AskedBudget[],
+  asker: Asker,
+): Promise<ReservedBudgets> {
+  if (asked.length === 0) return NOTHING_ASKED
+  await expireApprovals(deps)
+  const { ledger } = deps.store
+  const isLimited = (budget: AskedBudget): boolean => !(asker.exceed && budget.on_exceed === 'review')
+  for (;;) {
+    const { reservation, balances } = await take(ledger, asked, asker, isLimited)
+    if (reservation !== null)
+      return { refusal: null, budgets: budgetRows(asked, balances, true), postings: asked.map(postingOf), reservation }
+    const limited = [...asked.keys()].filter((i) => asked[i]?.fault !== null || isLimited(asked[i] as AskedBudget))
+    const refusal = judgeBudgets(pick(asked, limited), pick(balances, limited))
+    if (refusal !== null)
+      return { refusal, budgets: budgetRows(asked, balances, false), postings: [], reservation: null }
+    // There was no room, and by what the ledger says now there is: somebody gave some back meanwhile.
+  }
+}
+
+async function take(
+  ledger: Ledger,
+  asked: readonly AskedBudget[],
+  { id, version }: Asker,
+  isLimited: (budget: AskedBudget) => boolean,
+): Promise<{ readonly reservation: string | null; readonly balances: readonly Balance[] }> {
+  if (asked.some(({ fault }) => fault !== null))
+    return { reservation: null, balances: await ledger.balances(asked.map(({ account }) => account)) }
+  const demands = asked.map((budget) => ({
+    account: budget.account,
+    amount: budget.amount as bigint,
+    limit: isLimited(budget) ? budget.limit : null,
+  }))
+  return ledger.reserve({ decision_id: id, version, demands })
+}
+
+function postingOf({ account, amount, reads_amount }: AskedBudget): Posting {
+  return { account, amount: String(amount), reads_amount, spent: '0', reserved: String(amount) }
+}
+
+function pick<T>(items: readonly T[], indexes: readonly number[]): T[] {
+  return indexes.map((i) => items[i] as T)
+}

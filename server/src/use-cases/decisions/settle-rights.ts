@@ -1,0 +1,33 @@
+import { type Caller, hasScope } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
+import type { StoredDecision } from '../../ports/documents.js'
+import { isBelowReservation, type Result } from './settlement.js'
+
+/**
+ * Who may say what became of a decision: the key that asked, the key that redeemed its permit, or one with
+ * decisions:settle. Once it is redeemed, the asker alone can't lower what was reserved.
+ *
+ * @throws DomainError insufficient_scope, permit_redeemed
+ */
+export function assertMaySettle(caller: Caller, decision: StoredDecision, result: Result): void {
+  const hasSettle = hasScope(caller, 'decisions:settle')
+  const isRedeemer = decision.redeemed?.by === caller.key.id && hasScope(caller, 'permits:redeem')
+  const isAsker = decision.key_id === caller.key.id && hasScope(caller, 'decisions:write')
+  if (!hasSettle && !isRedeemer && !isAsker)
+    throw new DomainError('insufficient_scope', {
+      detail: 'A decision that another key asked for needs the scope decisions:settle.',
+    })
+  if (decision.redeemed === null || hasSettle || isRedeemer) return
+  if (result.result === 'rejected' || isBelowReservation(decision, result.amount))
+    throw new DomainError('permit_redeemed')
+}
+
+/**
+ * A correction is a word over the asker's: of any key with decisions:settle but the one that asked.
+ *
+ * @throws DomainError insufficient_scope
+ */
+export function assertMayCorrect(caller: Caller, decision: StoredDecision): void {
+  if (decision.key_id === caller.key.id)
+    throw new DomainError('insufficient_scope', { detail: 'The key that asked cannot correct its own decision.' })
+}
