@@ -39,6 +39,7 @@ function recordOf(log, index) {
     evaluated_at: instant(index),
     expires_at: instant(index + 300_000),
     budgets: [],
+    postings: [],
     review: null,
     outcome: null,
     advice: null,
@@ -47,6 +48,7 @@ function recordOf(log, index) {
     key_id: idOf('key', 1),
     request_id: idOf('req', index),
     holder: null,
+    claimed_at: null,
     agent_revision: 1,
     redeemed: null,
     audit: { log, index, leaf: String(index).padStart(43, 'l') },
@@ -56,6 +58,7 @@ function recordOf(log, index) {
       kind: 'decision.create',
       decision,
       request: { context: { amount: index, currency: 'EUR' }, salt: 's'.repeat(22) },
+      reservation: null,
     },
     entry: {
       id: idOf('aud', index),

@@ -43,6 +43,7 @@ export function decisionOf(number: number, over: Partial<StoredDecision> = {}): 
     evaluated_at: instant(number),
     expires_at: instant(number + TTL),
     budgets: [],
+    postings: [],
     review: null,
     outcome: null,
     advice: null,
@@ -51,6 +52,7 @@ export function decisionOf(number: number, over: Partial<StoredDecision> = {}): 
     key_id: idOf('key', 1),
     request_id: `req-${number}`,
     holder: null,
+    claimed_at: null,
     agent_revision: null,
     redeemed: null,
     audit: { log: 'log', index: number, leaf: `leaf-${number}` },
@@ -86,16 +88,18 @@ export function requestOf(number: number, context: JsonObject | null = { amount:
 export function createOf(
   decision: StoredDecision,
   request: HeldRequest = requestOf(1),
+  reservation: string | null = null,
 ): Extract<Change, { kind: 'decision.create' }> {
-  return { kind: 'decision.create', decision, request }
+  return { kind: 'decision.create', decision, request, reservation }
 }
 
 export function updateOf(
   decision: StoredDecision,
   over: Partial<StoredDecision>,
+  reservation: string | null = null,
 ): Extract<Change, { kind: 'decision.update' }> {
   const updated = { ...decision, ...over, version: decision.version + 1 }
-  return { kind: 'decision.update', decision: updated, expected_version: decision.version }
+  return { kind: 'decision.update', decision: updated, expected_version: decision.version, reservation }
 }
 
 /** A policy's first revision; `policySet` is the counter as its write leaves it. */
@@ -196,16 +200,18 @@ export class LogPen {
   }
 
   seal(drafts: readonly Draft[]): readonly StoreRecord[] {
-    return drafts.map(({ change, idempotency = null, entry = {} }, offset) => {
-      const index = this.#nextIndex + offset
-      return { change, idempotency, entry: { ...this.#entryOf(change, index), ...entry } }
+    let index = this.#nextIndex
+    return drafts.map(({ change, idempotency = null, entry = {} }) => {
+      if (change.kind === 'call.only') return { change, idempotency, entry: null }
+      return { change, idempotency, entry: { ...this.#entryOf(change, index++), ...entry } }
     })
   }
 
   async commit(...drafts: readonly (Draft | Change)[]): Promise<CommitResult> {
     const whole = drafts.map((draft) => ('kind' in draft ? { change: draft } : draft))
-    const result = await this.store.commit(this.seal(whole))
-    this.#nextIndex += result.written
+    const records = this.seal(whole)
+    const result = await this.store.commit(records)
+    this.#nextIndex += records.slice(0, result.written).filter(({ entry }) => entry !== null).length
     return result
   }
 
@@ -238,6 +244,7 @@ function subjectOf(change: Change): string {
     case 'key.write':
       return change.key.id
     case 'entry.only':
+    case 'call.only':
       return 'kid-1'
   }
 }

@@ -29,7 +29,7 @@ export async function settleDecision(dataDir: string, id: string): Promise<void>
     data: {},
     leaf: 'not looked at here',
   }
-  const change = { kind: 'decision.update', decision, expected_version: version } as const
+  const change = { kind: 'decision.update', decision, expected_version: version, reservation: null } as const
   const { conflict } = await store.commit([{ change, entry, idempotency: null }])
   await store.close()
   if (conflict !== null) throw new Error(`The decision could not be settled: ${conflict}.`)

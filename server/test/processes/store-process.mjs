@@ -29,10 +29,11 @@ function recordOf(log, index) {
     evaluated_at: INSTANT,
     expires_at: INSTANT,
     request_hash: `hash-${index}`,
+    postings: [],
   }
   const name = { key_id: idOf('key', 1), operation: 'POST /v1/decisions', key: decision.id }
   return {
-    change: { kind: 'decision.create', decision, request: { context: { index }, salt: 'salt' } },
+    change: { kind: 'decision.create', decision, request: { context: { index }, salt: 'salt' }, reservation: null },
     entry: {
       id: idOf('aud', index),
       log,

@@ -4,12 +4,16 @@ import { createOf, decisionOf, idempotencyOf, idOf, instant, LogPen } from '../s
 import { type StoreCase, WHOLE } from './store-case.js'
 
 /** Every call of the port. */
-const CALLS: { readonly [Name in Exclude<keyof Store, 'close'>]: (store: Store) => Promise<unknown> } = {
+const CALLS: { readonly [Name in Exclude<keyof Store, 'close' | 'ledger'>]: (store: Store) => Promise<unknown> } = {
   commit: (store) => store.commit([]),
   openLog: (store) => store.openLog(),
   findDecision: (store) => store.findDecision(idOf('dec', 1)),
   listDecisions: (store) => store.listDecisions({ agents: null, now: instant(0) }, WHOLE),
   listOpenReviews: (store) => store.listOpenReviews(instant(0)),
+  listOverdue: (store) => store.listOverdue('authorized', instant(0), 10),
+  firstApprovalEnd: (store) => store.firstApprovalEnd(),
+  listAccounts: (store) => store.listAccounts({ agents: null }, WHOLE),
+  readAccounts: (store) => store.readAccounts([]),
   loadPolicies: (store) => store.loadPolicies(),
   loadPoliciesOfSet: (store) => store.loadPoliciesOfSet(1),
   listPolicies: (store) => store.listPolicies(WHOLE),

@@ -2,18 +2,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PageRequest } from '../../ports/store.js'
 import type { Connection, Row, SqlValue } from './driver.js'
 
-/** A condition on a column; `index` is one that begins with the column and goes on by time. */
+/** A condition on columns; `index` is one that begins with them and goes on in the order of the walk. */
 export interface Condition {
   readonly sql: string
   readonly values: readonly SqlValue[]
   readonly index: string | null
 }
 
-/** A walk over a table whose rows have a time (`at_ms`), an `id` and a `seq`, newest first. */
+/** A walk over a table, newest first. */
 export interface Scan {
   readonly table: string
-  /** The index by time alone, for when no condition has an index. */
-  readonly timeIndex: string
+  /** By time (`at_ms`) and then `id`, or by `seq`, in the order of writing. */
+  readonly by: 'time' | 'seq'
+  /** The index in the order of the walk alone, for when no condition has an index; null for the table itself. */
+  readonly index: string | null
   /** The first one that has an index narrows the walk; the others are tested row by row. */
   readonly conditions: readonly Condition[]
   /** Inclusive, RFC 3339. */
@@ -24,11 +26,10 @@ export interface Scan {
   readonly keep?: { readonly column: string; readonly test: (text: string) => boolean } | undefined
 }
 
-/** Where a row stands in the walk. */
-interface Position {
-  readonly atMs: number
-  readonly id: string
-}
+/** Where a row stands in the walk: its time and id, or its `seq`. */
+type Position = readonly [number, string] | readonly [number]
+
+const COLUMNS = { time: ['at_ms', 'id'], seq: ['seq'] } as const
 
 /** Without a limit, in SQLite. */
 const ALL = -1
@@ -47,18 +48,18 @@ export async function scanNewestFirst(
   page: PageRequest,
 ): Promise<{ readonly seqs: readonly number[]; readonly next: string | null }> {
   const walk = statementsOf(scan)
-  const end: Position = { atMs: scan.from === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(scan.from), id: '' }
+  const end = edge(scan, scan.from === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(scan.from))
   let start = startOf(scan, page.after)
   const found: Row[] = []
   for (let size = FIRST_CHUNK; ; size = Math.min(2 * size, LARGEST_CHUNK)) {
-    const last = db.get(walk.lastOfChunk, ...walk.narrowing, ...bounds(start, end), size - 1)
-    const chunkEnd = last === undefined ? end : positionOf(last)
+    const last = db.get(walk.lastOfChunk, ...walk.narrowing, ...start, ...end, size - 1)
+    const chunkEnd = last === undefined ? end : positionOf(scan, last)
     const limit = scan.keep === undefined ? page.limit + 1 - found.length : ALL
-    const rows = db.all(walk.chunk, ...walk.narrowing, ...bounds(start, chunkEnd), ...walk.testing, limit)
+    const rows = db.all(walk.chunk, ...walk.narrowing, ...start, ...chunkEnd, ...walk.testing, limit)
     for (const row of rows) if (scan.keep === undefined || scan.keep.test(row.tested as string)) found.push(row)
     if (found.length > page.limit) {
       const items = found.slice(0, page.limit)
-      return { seqs: items.map(seqOf), next: textOf(positionOf(items.at(-1) as Row)) }
+      return { seqs: items.map(seqOf), next: positionOf(scan, items.at(-1) as Row).join('/') }
     }
     if (last === undefined) return { seqs: found.map(seqOf), next: null }
     start = chunkEnd
@@ -70,40 +71,43 @@ export async function scanNewestFirst(
 function statementsOf(scan: Scan) {
   const narrowing = scan.conditions.find(({ index }) => index !== null)
   const testing = scan.conditions.filter((condition) => condition !== narrowing)
-  const from = `FROM ${scan.table} INDEXED BY ${narrowing?.index ?? scan.timeIndex} WHERE ${narrowing?.sql ?? 'TRUE'}`
-  const between = 'AND (at_ms, id) < (?, ?) AND (at_ms, id) >= (?, ?)'
-  const order = 'ORDER BY at_ms DESC, id DESC LIMIT'
+  const index = narrowing?.index ?? scan.index
+  const from = `FROM ${scan.table} ${index === null ? 'NOT INDEXED' : `INDEXED BY ${index}`} WHERE ${narrowing?.sql ?? 'TRUE'}`
+  const columns: readonly string[] = COLUMNS[scan.by]
+  const [place, values] = [columns.join(', '), columns.map(() => '?').join(', ')]
+  const between = `AND (${place}) < (${values}) AND (${place}) >= (${values})`
+  const order = `ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')} LIMIT`
   const tests = testing.map(({ sql }) => ` AND ${sql}`).join('')
   return {
     narrowing: narrowing?.values ?? [],
     testing: testing.flatMap(({ values }) => values),
-    lastOfChunk: `SELECT at_ms, id ${from} ${between} ${order} 1 OFFSET ?`,
-    chunk: `SELECT at_ms, id, seq, ${scan.keep?.column ?? 'NULL'} AS tested ${from} ${between}${tests} ${order} ?`,
+    lastOfChunk: `SELECT ${place} ${from} ${between} ${order} 1 OFFSET ?`,
+    chunk: `SELECT ${place}, seq, ${scan.keep?.column ?? 'NULL'} AS tested ${from} ${between}${tests} ${order} ?`,
   }
 }
 
 function startOf(scan: Scan, after: string | null): Position {
-  const to = { atMs: scan.to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(scan.to), id: '' }
+  const to = edge(scan, scan.to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(scan.to))
   if (after === null) return to
-  const [atMs = '', id = ''] = after.split('/')
-  const given = { atMs: Number(atMs), id }
-  return given.atMs < to.atMs ? given : to
+  const [first = '', ...id] = after.split('/')
+  return Number(first) < to[0] ? position(scan, Number(first), id.join('/')) : to
 }
 
-function bounds(start: Position, end: Position): readonly SqlValue[] {
-  return [start.atMs, start.id, end.atMs, end.id]
+/** Before every row of that time, or of that `seq`. */
+function edge(scan: Scan, first: number): Position {
+  return position(scan, first, '')
 }
 
-function positionOf(row: Row): Position {
-  return { atMs: row.at_ms as number, id: row.id as string }
+function position({ by }: Scan, first: number, id: string): Position {
+  return by === 'time' ? [first, id] : [first]
+}
+
+function positionOf(scan: Scan, row: Row): Position {
+  return scan.by === 'time' ? [row.at_ms as number, row.id as string] : [row.seq as number]
 }
 
 function seqOf(row: Row): number {
   return row.seq as number
-}
-
-function textOf({ atMs, id }: Position): string {
-  return `${atMs}/${id}`
 }
 
 /** The condition that a column has a value; none when there is no value to have. */

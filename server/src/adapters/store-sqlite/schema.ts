@@ -68,6 +68,20 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX audit_entries_by_agent ON audit_entries (agent_id, at_ms, id) WHERE agent_id IS NOT NULL;
   CREATE INDEX audit_entries_by_type ON audit_entries (type, at_ms, id);
   `,
+  // Amounts are decimal text, for they may be larger than an integer of SQLite. An index goes on by seq after its columns.
+  `
+  CREATE TABLE accounts (
+    seq INTEGER PRIMARY KEY, policy_id TEXT NOT NULL, unit TEXT NOT NULL, period TEXT NOT NULL, starts_at TEXT NOT NULL,
+    agent_id TEXT NOT NULL, spent TEXT NOT NULL, reserved TEXT NOT NULL,
+    UNIQUE (policy_id, unit, period, starts_at, agent_id));
+  CREATE INDEX accounts_by_policy ON accounts (policy_id);
+  CREATE INDEX accounts_by_start ON accounts (policy_id, unit, period, starts_at);
+  CREATE INDEX accounts_reserved ON accounts (seq) WHERE reserved <> '0';
+
+  CREATE INDEX decisions_authorized ON decisions (expires_ms) WHERE status = 'authorized';
+  CREATE INDEX decisions_approved ON decisions (expires_ms) WHERE status = 'approved';
+  UPDATE decisions SET document = json_set(document, '$.postings', json('[]'), '$.claimed_at', null);
+  `,
 ]
 
 const SCHEMA_VERSION = MIGRATIONS.length

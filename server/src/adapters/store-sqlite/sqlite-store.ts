@@ -1,8 +1,11 @@
+import type { AccountKey } from '@countersign/contract'
 import type { IdempotencyRecord } from '../../ports/documents.js'
 import {
+  type AccountFilter,
   type AuditFilter,
   type CommitResult,
   type DecisionFilter,
+  type OpenStatus,
   type PageRequest,
   type Store,
   type StoreRecord,
@@ -10,21 +13,25 @@ import {
 } from '../../ports/store.js'
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
+import { SqliteLedger } from './ledger.js'
 import { configureReader } from './schema.js'
+import { listAccounts, readAccounts } from './tables/accounts.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
 import { listAuditEntries } from './tables/audit-entries.js'
-import { findDecision, listDecisions, listOpenReviews } from './tables/decisions.js'
+import { findDecision, firstApprovalEnd, listDecisions, listOpenReviews, listOverdue } from './tables/decisions.js'
 import { findIdempotency } from './tables/idempotency.js'
 import { loadKeys, loadKeyUses } from './tables/keys.js'
 import { findSecret } from './tables/meta.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './tables/policies.js'
 import { Writer } from './writer.js'
+import type { Committed } from './writer-tasks.js'
 
 /**
  * Writes go to the writer's thread, reads to a second connection here. A writer that failed is replaced by the next call
  * that needs one; commits are refused until `openLog` has told the caller where the log stands now.
  */
 export class SqliteStore implements Store {
+  readonly ledger = new SqliteLedger((read) => this.#readNow(read))
   readonly #directory: DataDirectory
   readonly #reader: Connection
   #writer: Writer
@@ -42,7 +49,10 @@ export class SqliteStore implements Store {
   async commit(records: readonly StoreRecord[]): Promise<CommitResult> {
     this.#assertOpen()
     if (this.#logWriter !== this.#writer) throw new StoreUnavailableError('The audit log has to be opened first.')
-    return this.#writer.ask('commit', JSON.stringify(records))
+    this.ledger.expect(records)
+    const { accounts, ...result } = await this.#tryCommit(records)
+    this.ledger.settle(records.slice(0, result.written), accounts)
+    return result
   }
 
   async openLog() {
@@ -60,6 +70,20 @@ export class SqliteStore implements Store {
   }
   listOpenReviews(now: string) {
     return this.#read((db) => listOpenReviews(db, now))
+  }
+
+  listOverdue(status: OpenStatus, now: string, limit: number) {
+    return this.#read((db) => listOverdue(db, status, now, limit))
+  }
+  firstApprovalEnd() {
+    return this.#read(firstApprovalEnd)
+  }
+
+  listAccounts(filter: AccountFilter, page: PageRequest) {
+    return this.#read((db) => listAccounts(db, filter, page))
+  }
+  readAccounts(keys: readonly AccountKey[]) {
+    return this.#read((db) => readAccounts(db, keys))
   }
 
   loadPolicies() {
@@ -131,12 +155,30 @@ export class SqliteStore implements Store {
     this.#directory.release()
   }
 
+  async #tryCommit(records: readonly StoreRecord[]): Promise<Committed> {
+    try {
+      return await this.#writer.ask('commit', JSON.stringify(records))
+    } catch (error) {
+      this.ledger.doubt(records)
+      throw error
+    }
+  }
+
   async #read<T>(read: (db: Connection) => T | Promise<T>): Promise<T> {
     this.#assertOpen()
     try {
       return await read(this.#reader)
     } catch (cause) {
-      throw new StoreUnavailableError('The store could not read.', { cause })
+      throw couldNotRead(cause)
+    }
+  }
+
+  #readNow<T>(read: (db: Connection) => T): T {
+    this.#assertOpen()
+    try {
+      return read(this.#reader)
+    } catch (cause) {
+      throw couldNotRead(cause)
     }
   }
 
@@ -160,4 +202,8 @@ export class SqliteStore implements Store {
   #assertOpen(): void {
     if (this.#closed !== null) throw new StoreUnavailableError('The store is closed.')
   }
+}
+
+function couldNotRead(cause: unknown): StoreUnavailableError {
+  return new StoreUnavailableError('The store could not read.', { cause })
 }

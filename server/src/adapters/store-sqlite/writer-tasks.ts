@@ -1,9 +1,15 @@
+import type { StoredAccount } from '../../ports/documents.js'
 import type { CommitResult } from '../../ports/store.js'
+
+/** With the accounts that were moved, as they stand now. */
+export interface Committed extends CommitResult {
+  readonly accounts: readonly StoredAccount[]
+}
 
 /** What the writer's thread can be asked, and what it answers. */
 export interface WriterTasks {
   /** The records as JSON text: cheaper to hand over than objects, and what is kept is JSON anyway. */
-  commit: { argument: string; result: CommitResult }
+  commit: { argument: string; result: Committed }
   openLog: { argument: null; result: { readonly log: string; readonly next_index: number } }
   saveKeyUses: { argument: ReadonlyMap<string, string>; result: null }
   purgeIdempotency: { argument: string; result: number }

@@ -62,7 +62,8 @@ export async function listAgents(
 function agentScan(patterns: readonly string[] | null): Scan {
   return {
     table: 'agents',
-    timeIndex: 'agents_by_time',
+    by: 'time',
+    index: 'agents_by_time',
     conditions: [
       {
         sql: '(is_held = 1 OR EXISTS (SELECT 1 FROM sightings WHERE agent_id = agents.id))',

@@ -20,6 +20,11 @@ export function insertAuditEntry(db: Connection, entry: AuditEntry): boolean {
   return inserted === 1
 }
 
+/** Whether this very entry is in the log. */
+export function hasAuditEntry(db: Connection, { log, index, id }: AuditEntry): boolean {
+  return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ? AND id = ?', log, index, id) !== undefined
+}
+
 export function nextLogIndex(db: Connection, log: string): number {
   const last = db.get('SELECT max(log_index) AS last FROM audit_entries WHERE log = ?', log)?.last as number | null
   return last === null ? 0 : last + 1
@@ -38,7 +43,8 @@ export async function listAuditEntries(
 function auditScan(filter: AuditFilter): Scan {
   return {
     table: 'audit_entries',
-    timeIndex: 'audit_entries_by_time',
+    by: 'time',
+    index: 'audit_entries_by_time',
     conditions: [
       ...equality('subject', filter.subject, 'audit_entries_by_subject'),
       ...equality('agent_id', filter.agent_id, 'audit_entries_by_agent'),

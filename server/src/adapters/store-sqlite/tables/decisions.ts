@@ -1,6 +1,13 @@
 import { patternTest } from '@countersign/contract'
-import type { HeldRequest, StoredDecision } from '../../../ports/documents.js'
-import type { DecisionFilter, DecisionWithRequest, OpenReview, Page, PageRequest } from '../../../ports/store.js'
+import type { HeldRequest, Posting, StoredDecision } from '../../../ports/documents.js'
+import type {
+  DecisionFilter,
+  DecisionWithRequest,
+  OpenReview,
+  OpenStatus,
+  Page,
+  PageRequest,
+} from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'
 import { type Condition, equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
 
@@ -50,6 +57,12 @@ export function updateDecision(db: Connection, decision: StoredDecision, expecte
   return updated === 1
 }
 
+/** What the decision counts for as it is written now; nothing when there is none. */
+export function readPostings(db: Connection, id: string): readonly Posting[] {
+  const row = db.get("SELECT document ->> '$.postings' AS postings FROM decisions WHERE id = ?", id)
+  return row === undefined ? [] : JSON.parse(row.postings as string)
+}
+
 const READ = 'SELECT document, request_context, request_salt FROM decisions'
 
 export function findDecision(db: Connection, id: string): DecisionWithRequest | null {
@@ -71,7 +84,8 @@ function decisionScan(filter: DecisionFilter): Scan {
   const { agents } = filter
   return {
     table: 'decisions',
-    timeIndex: 'decisions_by_time',
+    by: 'time',
+    index: 'decisions_by_time',
     conditions: [
       ...equality('request_hash', filter.request_hash, 'decisions_by_request_hash'),
       ...equality('resource', filter.resource, 'decisions_by_resource'),
@@ -89,14 +103,34 @@ function decisionScan(filter: DecisionFilter): Scan {
 
 export function listOpenReviews(db: Connection, now: string): readonly OpenReview[] {
   const rows = db.all(
-    `SELECT document FROM decisions INDEXED BY decisions_awaiting_review
-     WHERE status = 'awaiting_review' AND expires_ms > ? ORDER BY expires_ms`,
+    `SELECT document ${OPEN_UNTIL.awaiting_review} AND expires_ms > ? ORDER BY expires_ms`,
     Date.parse(now),
   )
   return rows.map((row) => {
     const { id, agent_id, key_id, expires_at } = JSON.parse(row.document as string) as StoredDecision
     return { id, agent_id, key_id, expires_at }
   })
+}
+
+/** Where each open status is found by its end; each partial index is declared with this very condition. */
+const OPEN_UNTIL: Readonly<Record<OpenStatus, string>> = {
+  authorized: "FROM decisions INDEXED BY decisions_authorized WHERE status = 'authorized'",
+  awaiting_review: "FROM decisions INDEXED BY decisions_awaiting_review WHERE status = 'awaiting_review'",
+  approved: "FROM decisions INDEXED BY decisions_approved WHERE status = 'approved'",
+}
+
+export function listOverdue(db: Connection, status: OpenStatus, now: string, limit: number): readonly StoredDecision[] {
+  const rows = db.all(
+    `SELECT document ${OPEN_UNTIL[status]} AND expires_ms <= ? ORDER BY expires_ms LIMIT ?`,
+    Date.parse(now),
+    limit,
+  )
+  return rows.map((row) => JSON.parse(row.document as string))
+}
+
+export function firstApprovalEnd(db: Connection): string | null {
+  const first = db.get(`SELECT expires_ms ${OPEN_UNTIL.approved} ORDER BY expires_ms LIMIT 1`)
+  return first === undefined ? null : new Date(first.expires_ms as number).toISOString()
 }
 
 /** The status that follows from what was written and the time. */

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import type { AccountKey } from '@countersign/contract'
+import type { StoredAccount } from '../../ports/documents.js'
+import type { Balance, BudgetDemand, Ledger, ReservationAnswer, ReservationRequest } from '../../ports/ledger.js'
+import type { StoreRecord } from '../../ports/store.js'
+import { accountText } from './account-text.js'
+import type { Connection } from './driver.js'
+import { readAccount } from './tables/accounts.js'
+import { hasAuditEntry } from './tables/audit-entries.js'
+
+/** One amount of an open reservation. */
+interface Hold {
+  readonly text: string
+  readonly amount: bigint
+}
+
+/** An account in which a reservation is open. */
+interface HeldAccount {
+  readonly key: AccountKey
+  /** What is on the disk; null when that has to be read again. */
+  durable: Balance | null
+  reservations: number
+  amount: bigint
+}
+
+/** So many accounts without an open reservation are remembered. */
+const MAX_IDLE = 10_000
+
+/**
+ * The ledger of one process that owns its data: what is on the disk, and on top of it the open reservations, which live
+ * in memory alone. Every step is synchronous, so that nothing comes between a look at an account and what follows from it.
+ *
+ * A balance counts each decision once: while its record is on the way, by the reservation (the totals in memory are those
+ * from before); in the step in which the writer's answer is taken over, by the new totals. So an account with an open
+ * reservation is never read from the disk while a record that names it may be getting there.
+ */
+export class SqliteLedger implements Ledger {
+  readonly #read: <T>(read: (db: Connection) => T) => T
+  /** No name of a process before this one is ever given again. */
+  readonly #process = randomBytes(9).toString('base64url')
+  #given = 0
+  readonly #reservations = new Map<string, readonly Hold[]>()
+  readonly #held = new Map<string, HeldAccount>()
+  /** What is on the disk, of accounts without an open reservation: the one that was used last comes last. */
+  readonly #idle = new Map<string, Balance>()
+
+  /** @param read runs a read on the store, or throws StoreUnavailableError. */
+  constructor(read: <T>(read: (db: Connection) => T) => T) {
+    this.#read = read
+  }
+
+  async reserve({ demands }: ReservationRequest): Promise<ReservationAnswer> {
+    const before = demands.map(({ account }) => this.#balance(account))
+    const hasRoom = demands.every((demand, i) => fits(demand, before[i] as Balance))
+    if (!hasRoom) return { reservation: null, balances: before }
+    this.#given += 1
+    const reservation = `${this.#process}/${this.#given}`
+    this.#reservations.set(
+      reservation,
+      demands.map(({ account, amount }) => this.#hold(account, amount)),
+    )
+    return { reservation, balances: demands.map(({ account }) => this.#balance(account)) }
+  }
+
+  async release(reservation: string): Promise<void> {
+    this.#end(reservation)
+  }
+
+  async balances(accounts: readonly AccountKey[]): Promise<readonly Balance[]> {
+    return accounts.map((account) => this.#balance(account))
+  }
+
+  /** To be called before records leave: from here on their accounts must not be read until it is known what became of them. */
+  expect(records: readonly StoreRecord[]): void {
+    for (const reservation of reservationsOf(records)) {
+      for (const { text } of this.#reservations.get(reservation) ?? []) {
+        const held = this.#held.get(text) as HeldAccount
+        held.durable ??= this.#readDurable(held.key)
+      }
+    }
+  }
+
+  /** Takes over what a commit has made durable: the accounts that it moved, as they stand now, and what its records named. */
+  settle(written: readonly StoreRecord[], accounts: readonly StoredAccount[]): void {
+    for (const account of accounts) this.#remember(accountText(account), balanceOf(account))
+    for (const reservation of reservationsOf(written)) this.#end(reservation)
+  }
+
+  /** After a commit that was rejected: what it did to the disk is final by now, and read anew. */
+  doubt(records: readonly StoreRecord[]): void {
+    this.#idle.clear()
+    for (const held of this.#held.values()) held.durable = null
+    try {
+      const written = this.#read((db) => records.filter(({ entry }) => entry !== null && hasAuditEntry(db, entry)))
+      for (const reservation of reservationsOf(written)) this.#end(reservation)
+    } catch {
+      // While the disk cannot be read nothing is reserved, and `release` follows.
+    }
+  }
+
+  #balance(account: AccountKey): Balance {
+    const text = accountText(account)
+    const held = this.#held.get(text)
+    if (held === undefined) return this.#durableOfIdle(text, account)
+    held.durable ??= this.#readDurable(account)
+    return { spent: held.durable.spent, reserved: held.durable.reserved + held.amount }
+  }
+
+  #durableOfIdle(text: string, account: AccountKey): Balance {
+    const durable = this.#idle.get(text) ?? this.#readDurable(account)
+    this.#rememberIdle(text, durable)
+    return durable
+  }
+
+  #readDurable(account: AccountKey): Balance {
+    return balanceOf(this.#read((db) => readAccount(db, account)))
+  }
+
+  #hold(account: AccountKey, amount: bigint): Hold {
+    const text = accountText(account)
+    let held = this.#held.get(text)
+    if (held === undefined) {
+      held = { key: account, durable: this.#durableOfIdle(text, account), reservations: 0, amount: 0n }
+      this.#held.set(text, held)
+      this.#idle.delete(text)
+    }
+    held.reservations += 1
+    held.amount += amount
+    return { text, amount }
+  }
+
+  #end(reservation: string): void {
+    const holds = this.#reservations.get(reservation) ?? []
+    this.#reservations.delete(reservation)
+    for (const { text, amount } of holds) {
+      const held = this.#held.get(text) as HeldAccount
+      held.reservations -= 1
+      held.amount -= amount
+      if (held.reservations > 0) continue
+      this.#held.delete(text)
+      if (held.durable !== null) this.#rememberIdle(text, held.durable)
+    }
+  }
+
+  #remember(text: string, durable: Balance): void {
+    const held = this.#held.get(text)
+    if (held === undefined) this.#rememberIdle(text, durable)
+    else held.durable = durable
+  }
+
+  #rememberIdle(text: string, durable: Balance): void {
+    this.#idle.delete(text)
+    this.#idle.set(text, durable)
+    if (this.#idle.size > MAX_IDLE) for (const oldest of this.#idle.keys()) return void this.#idle.delete(oldest)
+  }
+}
+
+function fits({ amount, limit }: BudgetDemand, { spent, reserved }: Balance): boolean {
+  return limit === null || spent + reserved + amount <= limit
+}
+
+function balanceOf({ spent, reserved }: StoredAccount): Balance {
+  return { spent: BigInt(spent), reserved: BigInt(reserved) }
+}
+
+function reservationsOf(records: readonly StoreRecord[]): readonly string[] {
+  return records.flatMap(({ change }) =>
+    'reservation' in change && change.reservation !== null ? [change.reservation] : [],
+  )
+}
