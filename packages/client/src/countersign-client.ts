@@ -4,6 +4,7 @@ import { resolveOptions } from './options.js'
 import { Requester } from './requester.js'
 import { Agents } from './resources/agents.js'
 import { Audit } from './resources/audit.js'
+import { Budgets } from './resources/budgets.js'
 import { Decisions } from './resources/decisions.js'
 import { Health } from './resources/health.js'
 import { Keys } from './resources/keys.js'
@@ -31,11 +32,14 @@ export abstract class CountersignClient {
   readonly keys: Keys
   readonly agents: Agents
   readonly decisions: Decisions
+  readonly budgets: Budgets
   readonly permits: Permits
   readonly audit: Audit
   readonly health: Health
   readonly #agentId: string | undefined
   readonly #requester: Requester
+  /** Who asked for the decisions that were returned, for as long as the caller keeps them. */
+  readonly #holders = new WeakMap<Decision, string>()
 
   /** @internal */
   protected constructor(options: CountersignOptions, openTransport: OpenTransport) {
@@ -46,7 +50,8 @@ export abstract class CountersignClient {
     this.policies = new Policies(this.#requester)
     this.keys = new Keys(this.#requester)
     this.agents = new Agents(this.#requester)
-    this.decisions = new Decisions(this.#requester)
+    this.decisions = new Decisions(this.#requester, this.#holders)
+    this.budgets = new Budgets(this.#requester)
     this.permits = new Permits(this.#requester)
     this.audit = new Audit(this.#requester)
     this.health = new Health(this.#requester)
@@ -74,7 +79,9 @@ export abstract class CountersignClient {
     const body = { ...given, agent_id: this.#agentOf(given), holder: given.holder ?? crypto.randomUUID() }
     const options = { signal, timeoutMs }
     const answer = await this.#requester.send({ method: 'POST', path: '/v1/decisions', body, idempotencyKey, options })
-    return readDecisionAbout('POST /v1/decisions', answer, body)
+    const decision = readDecisionAbout('POST /v1/decisions', answer, body)
+    this.#holders.set(decision, body.holder)
+    return decision
   }
 
   /**

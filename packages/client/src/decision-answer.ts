@@ -30,6 +30,13 @@ export function readDecisionAbout(call: string, answer: unknown, asked: AskedAct
   throw new UnavailableError('bad_answer', `${call}: the decision is for another agent, action or resource`)
 }
 
+/** The same, being the very decision that was named. */
+export function readDecisionOf<Shown extends Decision = Decision>(call: string, answer: unknown, id: string): Shown {
+  const decision = readDecision(call, answer)
+  if (decision.id === id) return decision as Shown
+  throw new UnavailableError('bad_answer', `${call}: the answer is another decision`)
+}
+
 function faultOf(answer: Readonly<Record<string, unknown>>): string | undefined {
   const { id, effect, status, expires_at, resource, permit_token } = answer
   if (typeof id !== 'string' || !id.startsWith('dec_')) return 'an id that starts with dec_'

@@ -8,6 +8,9 @@ export interface AskedAction {
   readonly resource?: string | null | undefined
 }
 
+/** A decision that was permitted when it was returned, with the permit that shows it to others. */
+export type PermittedDecision = Decision & { readonly permit_token: string }
+
 /**
  * Whether an action may run on the strength of a decision, now.
  *

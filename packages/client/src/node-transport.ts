@@ -10,31 +10,39 @@ import {
   type TransportRequest,
 } from './transport.js'
 
-/** Connections to one decision point; a call beyond them waits for a free one, within its own time limit. */
+/**
+ * Connections to one decision point; a call beyond them waits for a free one, within its own time limit. Long polls have
+ * connections of their own, so that however many reviews are waited for, nothing else has to wait for them.
+ */
 const MAX_SOCKETS = 128
 
 /** The transport for Node: keep-alive connections, which do not hold the process while they are idle. */
 export const openNodeTransport: OpenTransport = (options) => {
-  // An agent unrefs a socket when it becomes idle and refs it again for the next request.
-  const agentOptions = { keepAlive: true, maxSockets: MAX_SOCKETS }
-  const agents = { 'http:': new http.Agent(agentOptions), 'https:': new https.Agent(agentOptions) }
+  const calls = openAgents(MAX_SOCKETS)
+  const longPolls = openAgents(Number.POSITIVE_INFINITY)
   return {
     async send(request): Promise<TransportAnswer> {
+      const agents = request.isLongPoll ? longPolls : calls
       const url = new URL(request.url)
       const start = (): ClientRequest =>
         url.protocol === 'https:'
-          ? https.request(url, { method: request.method, headers: { ...request.headers }, agent: agents['https:'] })
-          : http.request(url, { method: request.method, headers: { ...request.headers }, agent: agents['http:'] })
+          ? https.request(url, { method: request.method, headers: { ...request.headers }, agent: agents.https })
+          : http.request(url, { method: request.method, headers: { ...request.headers }, agent: agents.http })
       for (;;) {
         const answer = await exchange(start(), request, options)
         if (answer !== 'stale') return answer
       }
     },
     close(): void {
-      agents['http:'].destroy()
-      agents['https:'].destroy()
+      for (const agent of [...Object.values(calls), ...Object.values(longPolls)]) agent.destroy()
     },
   }
+}
+
+/** Agents unref a socket when it becomes idle and ref it again for the next request. */
+function openAgents(maxSockets: number): { readonly http: http.Agent; readonly https: https.Agent } {
+  const options = { keepAlive: true, maxSockets }
+  return { http: new http.Agent(options), https: new https.Agent(options) }
 }
 
 /**

@@ -16,6 +16,24 @@ export interface Chance {
   wait(milliseconds: number, signal: AbortSignal): Promise<void>
 }
 
+/** What runs within a time limit is given. */
+export interface Running {
+  /** Aborted when the time is over, by the caller's signal, or by closing the client. */
+  readonly signal: AbortSignal
+  /** Milliseconds until the time is over. */
+  remainingMs(): number
+  /** Resolves after the time; rejects with the signal's reason when that comes first. */
+  pause(milliseconds: number): Promise<void>
+}
+
+/** What ends a run from outside. */
+export interface RunLimit {
+  readonly timeoutMs: number
+  readonly signal: CallSignal | undefined
+  /** What a run that takes too long rejects with. */
+  timeoutError(): UnavailableError
+}
+
 export class Requester {
   readonly #settings: Settings
   readonly #transport: Transport
@@ -36,7 +54,7 @@ export class Requester {
    */
   async send(call: Call): Promise<unknown> {
     const name = nameOf(call)
-    return readAnswer(name, await this.#withinTime(call, (request, deadline) => this.#attempt(name, request, deadline)))
+    return readAnswer(name, await this.#run(call, (request, running) => this.#attempt(name, request, running)))
   }
 
   /**
@@ -46,7 +64,7 @@ export class Requester {
    */
   async probe(call: Call): Promise<number> {
     const name = nameOf(call)
-    return (await this.#withinTime(call, async (request) => resultOf(await this.#exchange(name, request)))).status
+    return (await this.#run(call, async (request) => resultOf(await this.#exchange(name, request)))).status
   }
 
   /** Ends every call under way with an UnavailableError, and every connection. */
@@ -58,28 +76,51 @@ export class Requester {
     this.#transport.close()
   }
 
-  async #withinTime(
-    call: Call,
-    run: (request: TransportRequest, deadline: number) => Promise<TransportAnswer>,
-  ): Promise<TransportAnswer> {
+  /**
+   * Runs what may take several calls within one time limit; its calls are given the signal.
+   *
+   * @throws the limit's error, the caller's reason, UnavailableError when the client is closed, or what `run` throws
+   */
+  async within<Result>(limit: RunLimit, run: (running: Running) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new TypeError('the client is closed')
-    const ownMs = checkTimeout('timeoutMs', call.options?.timeoutMs ?? this.#settings.timeoutMs)
-    const timeoutMs = ownMs + (call.extraTimeMs ?? 0)
-    const request = this.#request(call)
     const controller = new AbortController()
-    const timer = setTimeout(() => {
-      controller.abort(new UnavailableError('timeout', `${nameOf(call)}: no answer within ${timeoutMs} ms`))
-    }, timeoutMs)
-    const unfollow = followSignal(call.options?.signal, controller)
+    const { signal } = controller
+    const timer = setTimeout(() => controller.abort(limit.timeoutError()), limit.timeoutMs)
+    const unfollow = followSignal(limit.signal, controller)
+    const deadline = this.#chance.now() + limit.timeoutMs
     this.#underWay.add(controller)
     try {
-      controller.signal.throwIfAborted()
-      return await run({ ...request, signal: controller.signal }, this.#chance.now() + timeoutMs)
+      signal.throwIfAborted()
+      return await run({
+        signal,
+        remainingMs: () => deadline - this.#chance.now(),
+        pause: (milliseconds) => this.#chance.wait(milliseconds, signal),
+      })
     } finally {
       clearTimeout(timer)
       unfollow()
       this.#underWay.delete(controller)
     }
+  }
+
+  /** A number of [0, 1) that nobody foresees. */
+  random(): number {
+    return this.#chance.random()
+  }
+
+  async #run(
+    call: Call,
+    run: (request: TransportRequest, running: Running) => Promise<TransportAnswer>,
+  ): Promise<TransportAnswer> {
+    const ownMs = checkTimeout('timeoutMs', call.options?.timeoutMs ?? this.#settings.timeoutMs)
+    const timeoutMs = ownMs + (call.extraTimeMs ?? 0)
+    const request = this.#request(call)
+    const limit = {
+      timeoutMs,
+      signal: call.options?.signal,
+      timeoutError: () => new UnavailableError('timeout', `${nameOf(call)}: no answer within ${timeoutMs} ms`),
+    }
+    return this.within(limit, (running) => run({ ...request, signal: running.signal }, running))
   }
 
   #request(call: Call): Omit<TransportRequest, 'signal'> {
@@ -96,20 +137,21 @@ export class Requester {
       headers,
       // Written once, so that every attempt sends the same bytes whatever becomes of the caller's object.
       body: call.body === undefined ? undefined : JSON.stringify(call.body),
+      isLongPoll: call.extraTimeMs !== undefined,
     }
   }
 
   /** The first answer that asking again cannot better, or the last one that time and `maxRetries` allow. */
-  async #attempt(name: string, request: TransportRequest, deadline: number): Promise<TransportAnswer> {
+  async #attempt(name: string, request: TransportRequest, running: Running): Promise<TransportAnswer> {
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#exchange(name, request)
       const isFault = outcome instanceof UnavailableError
       if (isFault ? outcome.kind !== 'connection' : !isRetryableStatus(outcome.status)) return resultOf(outcome)
       const retryAfterSeconds = isFault ? null : parseRetryAfter(outcome.header('retry-after'))
       const delayMs = retryDelayMs(attempt, retryAfterSeconds, this.#chance.random())
-      const isOver = attempt > this.#settings.maxRetries || this.#chance.now() + delayMs >= deadline
+      const isOver = attempt > this.#settings.maxRetries || delayMs >= running.remainingMs()
       if (isOver) return resultOf(outcome)
-      await this.#chance.wait(delayMs, request.signal)
+      await running.pause(delayMs)
     }
   }
 

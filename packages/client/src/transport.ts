@@ -21,6 +21,8 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly signal: AbortSignal
+  /** The server was asked to keep the answer back: no other request should have to wait for this one's connection. */
+  readonly isLongPoll: boolean
 }
 
 export interface TransportAnswer {

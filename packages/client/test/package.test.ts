@@ -14,8 +14,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 const CONSUMER = `
-import { Countersign, isPermitted, ApiError, UnavailableError } from '@countersign/client'
-import type { Decision, Policy, PolicyDocument, Page } from '@countersign/client'
+import { Countersign, isPermitted, ApiError, NotPermittedError, UnavailableError } from '@countersign/client'
+import type { BudgetAccount, Decision, Policy, PolicyDocument, Page } from '@countersign/client'
 
 const client = new Countersign({ apiKey: 'k', agentId: 'agent:support-7' })
 const asked = { agent_id: 'agent:support-7', action: 'payment.refund' }
@@ -30,10 +30,16 @@ await client.policies.update(policy.id, policy, { ifRevision: policy.revision })
 const page: Page<Policy> = await client.policies.list({ limit: 5 }).page()
 for await (const entry of client.audit.list({ type: 'decision.created' })) entry.leaf.length + page.data.length
 const secret: string = (await client.keys.create({ name: 'k', scopes: ['decisions:write'] })).key
+const permit: string = (await client.decisions.waitForReview(decision, { holder: 'run-77', timeoutMs: 60_000 })).permit_token
+await client.decisions.confirm(decision.id, { amount: 40, note: permit }, { idempotencyKey: 'two' })
+await client.decisions.correct(decision.id, { result: 'rejected' })
+const accounts: readonly BudgetAccount[] = (await client.policies.budget(policy.id)).data
+for await (const { remaining, agent_id } of client.budgets.list()) remaining.toFixed(2) + (agent_id ?? accounts.length)
 try {
   await client.agents.suspend(secret)
 } catch (error) {
   if (ApiError.isInstance(error)) error.errors.map(({ pointer }) => pointer)
+  if (NotPermittedError.isInstance(error)) error.reason satisfies 'declined' | (string & {})
   if (UnavailableError.isInstance(error)) error.kind satisfies 'timeout' | 'connection' | 'bad_answer'
 }
 client.close()
@@ -44,6 +50,8 @@ await client.keys.create({ name: 'k', scopes: ['decisions:wrote'] })
 await client.authorize({ action: 'payment.refund', contxt: {} })
 // @ts-expect-error an effect that does not exist
 decision.effect === 'permit'
+// @ts-expect-error an outcome that does not exist
+await client.decisions.correct(decision.id, { result: 'undone' })
 // @ts-expect-error a list is not one page
 await client.policies.list().data
 `
@@ -120,7 +128,15 @@ describe('the package', () => {
     const wire = await readFile(join(installed, 'dist/wire.d.ts'), 'utf8')
     const names = [...wire.matchAll(/^export (?:type|interface) (\w+) /gm)].map(([, name]) => name)
     expect(names).toEqual(
-      expect.arrayContaining(['Decision', 'Policy', 'Conditions', 'JsonObject', 'SimulateResponse']),
+      expect.arrayContaining([
+        'Decision',
+        'Policy',
+        'Conditions',
+        'JsonObject',
+        'SimulateResponse',
+        'BudgetAccount',
+        'Correct',
+      ]),
     )
     const lines = names.flatMap((name) => [
       `export const to${name} = (given: Published.${name}): Contract.${name} => given`,
@@ -148,6 +164,7 @@ describe('the package', () => {
       'ApiError',
       'Countersign',
       'CountersignError',
+      'NotPermittedError',
       'UnavailableError',
       'isPermitted',
     ])

@@ -8,6 +8,7 @@ const agent = 'team/agent+7@eu:support'
 const encodedAgent = 'team%2Fagent%2B7%40eu%3Asupport'
 const asked = { agent_id: 'agent:support-7', action: 'payment.refund', resource: 'order:8812' }
 const decision = decisionAbout(asked)
+const { id } = decision
 const page = { data: [{ id: 'one' }], next_cursor: null }
 
 /** What a method must send, and what it makes of the answer. */
@@ -146,15 +147,15 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     isKeyed: true,
   },
   'decisions.get': {
-    call: (client) => client.decisions.get('dec_1'),
+    call: (client) => client.decisions.get(id),
     method: 'GET',
-    url: '/v1/decisions/dec_1',
+    url: `/v1/decisions/${id}`,
     answer: decision,
   },
   'decisions.get (waiting)': {
-    call: (client) => client.decisions.get('dec_1', { waitSeconds: 30 }),
+    call: (client) => client.decisions.get(id, { waitSeconds: 30 }),
     method: 'GET',
-    url: '/v1/decisions/dec_1?wait=30',
+    url: `/v1/decisions/${id}?wait=30`,
     answer: decision,
   },
   'decisions.list': {
@@ -181,6 +182,88 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     call: (client) => client.decisions.explanation('dec_1'),
     method: 'GET',
     url: '/v1/decisions/dec_1/explanation',
+  },
+  'decisions.confirm': {
+    call: (client) => client.decisions.confirm(id),
+    method: 'POST',
+    url: `/v1/decisions/${id}/confirm`,
+    body: {},
+    isKeyed: true,
+    answer: decision,
+  },
+  'decisions.confirm of an amount': {
+    call: (client) => client.decisions.confirm(id, { amount: 40, note: 'shipping kept' }),
+    method: 'POST',
+    url: `/v1/decisions/${id}/confirm`,
+    body: { amount: 40, note: 'shipping kept' },
+    isKeyed: true,
+    answer: decision,
+  },
+  'decisions.reject': {
+    call: (client) => client.decisions.reject(id, { reason: 'out of stock' }),
+    method: 'POST',
+    url: `/v1/decisions/${id}/reject`,
+    body: { reason: 'out of stock' },
+    isKeyed: true,
+    answer: decision,
+  },
+  'decisions.correct': {
+    call: (client) => client.decisions.correct(id, { result: 'confirmed', amount: 0.4, note: 'cents' }),
+    method: 'POST',
+    url: `/v1/decisions/${id}/correct`,
+    body: { result: 'confirmed', amount: 0.4, note: 'cents' },
+    isKeyed: true,
+    answer: decision,
+  },
+  'decisions.approve': {
+    call: (client) => client.decisions.approve(id, { comment: 'fine', exceed_budget: true }),
+    method: 'POST',
+    url: `/v1/decisions/${id}/approve`,
+    body: { comment: 'fine', exceed_budget: true },
+    isKeyed: true,
+    answer: decision,
+  },
+  'decisions.decline': {
+    call: (client) => client.decisions.decline(id, { comment: 'not now' }),
+    method: 'POST',
+    url: `/v1/decisions/${id}/decline`,
+    body: { comment: 'not now' },
+    isKeyed: true,
+    answer: decision,
+  },
+  'decisions.claim': {
+    call: (client) => client.decisions.claim(id, { holder: 'run-77' }),
+    method: 'POST',
+    url: `/v1/decisions/${id}/claim`,
+    body: { holder: 'run-77' },
+    isKeyed: true,
+    answer: decision,
+  },
+  'decisions.claim without a holder': {
+    call: (client) => client.decisions.claim(id),
+    method: 'POST',
+    url: `/v1/decisions/${id}/claim`,
+    body: { holder: expect.stringMatching(/^.{16,64}$/) },
+    isKeyed: true,
+    answer: decision,
+  },
+  'budgets.list': {
+    call: (client) => client.budgets.list({ limit: 20 }).page(),
+    method: 'GET',
+    url: `/v1/budgets?limit=20`,
+    answer: page,
+  },
+  'policies.budget': {
+    call: (client) => client.policies.budget('pol_1'),
+    method: 'GET',
+    url: `/v1/policies/pol_1/budget`,
+    answer: { data: [{ policy_id: 'pol_1' }] },
+  },
+  'policies.budgetHistory': {
+    call: (client) => client.policies.budgetHistory('pol_1', { limit: 5, cursor: 'c2' }).page(),
+    method: 'GET',
+    url: `/v1/policies/pol_1/budget/history?limit=5&cursor=c2`,
+    answer: page,
   },
   'permits.redeem': {
     call: (client) => client.permits.redeem('a.b.c'),
@@ -235,7 +318,13 @@ describeTransports('resources', (rig) => {
     await client.agents.suspend(agent, options)
     await client.agents.resume(agent, options)
     await client.permits.redeem('a.b.c', options)
-    expect(stub.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(7).fill('mine-1'))
+    await client.decisions.confirm(id, {}, options)
+    await client.decisions.reject(id, {}, options)
+    await client.decisions.correct(id, { result: 'rejected' }, options)
+    await client.decisions.approve(id, {}, options)
+    await client.decisions.decline(id, {}, options)
+    await client.decisions.claim(id, {}, options)
+    expect(stub.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(13).fill('mine-1'))
   })
 
   it.each(['', 'two words', 'ümlaut', 'x'.repeat(256), 'line\n'])(
@@ -275,8 +364,26 @@ describeTransports('resources', (rig) => {
     expect(String(error)).toContain('rotate key_1')
   })
 
+  it('takes no other decision for the one that it named', async () => {
+    const { stub, open } = rig()
+    stub.answer(answerJson(200, decision))
+    const { decisions } = open()
+    const other = 'dec_01kagx5v5ne8sr6w1y6gqk4t2j'
+    for (const call of [decisions.get(other), decisions.confirm(other), decisions.claim(other, { holder: 'run-77' })]) {
+      expect(await rejectionOf(call)).toMatchObject({ name: 'UnavailableError', kind: 'bad_answer' })
+    }
+  })
+
+  it.each([{}, { data: {} }, { data: null }])('does not take %j for the accounts of a budget', async (answer) => {
+    const { stub, open } = rig()
+    stub.answer(answerJson(200, answer))
+    expect(await rejectionOf(open().policies.budget('pol_1'))).toMatchObject({ kind: 'bad_answer' })
+  })
+
   it.each([
-    ['decisions.get', (client: Countersign) => client.decisions.get('dec_1')],
+    ['decisions.get', (client: Countersign) => client.decisions.get(id)],
+    ['decisions.confirm', (client: Countersign) => client.decisions.confirm(id)],
+    ['decisions.claim', (client: Countersign) => client.decisions.claim(id, { holder: 'run-77' })],
     ['permits.redeem', (client: Countersign) => client.permits.redeem('a.b.c')],
   ])('never takes an unknown effect for an answer of %s', async (_name, call) => {
     const { stub, open } = rig()

@@ -17,3 +17,4 @@ export {
   type StubDecisionPoint,
   startStubDecisionPoint,
 } from './stub-decision-point.js'
+export { type StubLifecycle, startStubLifecycle } from './stub-lifecycle.js'

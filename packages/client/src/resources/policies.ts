@@ -1,13 +1,21 @@
+import { isRecord } from '../answer.js'
 import { path } from '../call.js'
+import { UnavailableError } from '../errors/unavailable-error.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
-import type { Policy, PolicyDocument, PolicyValidation } from '../wire.js'
+import type { BudgetAccount, Policy, PolicyDocument, PolicyValidation } from '../wire.js'
 
 /** For a change that must not overwrite a change it has not seen. */
 export interface PolicyUpdateOptions extends CallOptions {
   /** The `revision` that was read; when it is not the present one any more, 412 `revision_mismatch`. Default: overwrite. */
   readonly ifRevision?: number | undefined
+}
+
+/** The budget accounts of one policy. */
+export interface PolicyBudget {
+  /** The present ones, then older ones in which something is still reserved; empty for a policy without a budget. */
+  readonly data: readonly BudgetAccount[]
 }
 
 /** Source: docs/sdk.md "Policies". */
@@ -77,5 +85,18 @@ export class Policies {
       body: document,
       options,
     })) as PolicyValidation
+  }
+
+  /** What the budget of a policy holds now. @throws ApiError not_found */
+  async budget(id: string, options?: CallOptions): Promise<PolicyBudget> {
+    const to = path`/v1/policies/${id}/budget`
+    const answer = await this.#requester.send({ method: 'GET', path: to, options })
+    if (isRecord(answer) && Array.isArray(answer.data)) return { data: answer.data }
+    throw new UnavailableError('bad_answer', `GET ${to}: the answer is not a list of accounts`)
+  }
+
+  /** The accounts of periods that are over, newest first. */
+  budgetHistory(id: string, query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
+    return pagesOf(this.#requester, path`/v1/policies/${id}/budget/history`, { ...query }, options)
   }
 }

@@ -1,0 +1,161 @@
+/** Waits until a person has answered a review, and takes the action when it was approved. */
+
+import { ApiError } from './errors/api-error.js'
+import { NotPermittedError, type NotPermittedReason } from './errors/not-permitted-error.js'
+import { UnavailableError } from './errors/unavailable-error.js'
+import { type AskedAction, isAnswerTo, isPermitted, type PermittedDecision } from './is-permitted.js'
+import type { CallOptions, IdempotentCallOptions } from './options.js'
+import type { Running } from './requester.js'
+import { isRetryableStatus } from './retry.js'
+import type { Decision, DecisionStatus } from './wire.js'
+
+/** The two calls that waiting is made of. */
+export interface ReviewCalls {
+  get(id: string, options: CallOptions & { readonly waitSeconds: number }): Promise<Decision>
+  claim(id: string, claim: { readonly holder: string }, options: IdempotentCallOptions): Promise<Decision>
+}
+
+/** What one wait is about. */
+export interface ReviewWaitSubject {
+  readonly id: string
+  /** As the caller knows it. */
+  readonly decision: Decision | undefined
+  readonly holder: string
+}
+
+/** The decision point keeps an answer back for 30 s at most. */
+const POLL_SECONDS = 25
+/** A round that took less did not wait for anything: the next one is put off, the longer the more of them there were. */
+const PATIENT_MS = 10_000
+const BASE_MS = 500
+const CAP_MS = 10_000
+
+/** Why a decision of a status cannot run any more; null while it can come to that. */
+const ENDS: Readonly<Record<DecisionStatus, NotPermittedReason | null>> = {
+  awaiting_review: null,
+  approved: null,
+  authorized: null,
+  denied: 'denied',
+  declined: 'declined',
+  expired: 'expired',
+  confirmed: 'settled',
+  rejected: 'settled',
+}
+
+/** Refusals of a claim that no later attempt of this wait should undo: the caller is told instead. */
+const REFUSALS: ReadonlySet<string> = new Set<NotPermittedReason>([
+  'already_claimed',
+  'permit_already_used',
+  'policy_denies',
+  'agent_suspended',
+])
+
+export class ReviewWait {
+  readonly #calls: ReviewCalls
+  readonly #random: () => number
+  readonly #subject: ReviewWaitSubject
+  /** One for every attempt to claim, so that a claim whose answer was lost is the same claim. */
+  readonly #idempotencyKey = crypto.randomUUID()
+  #lastFault: unknown
+
+  constructor(calls: ReviewCalls, random: () => number, subject: ReviewWaitSubject) {
+    this.#calls = calls
+    this.#random = random
+    this.#subject = subject
+  }
+
+  /** What a wait that takes too long rejects with: its cause is the last fault of the decision point, if there was any. */
+  timeoutError(timeoutMs: number): UnavailableError {
+    const cause = this.#lastFault === undefined ? {} : { cause: this.#lastFault }
+    return new UnavailableError('timeout', `decision ${this.#subject.id}: no permit within ${timeoutMs} ms`, cause)
+  }
+
+  async run(running: Running): Promise<PermittedDecision> {
+    let known = this.#subject.decision
+    // Whoever has the answer of `authorize` is the holder of what was authorized at once.
+    if (known !== undefined && known.effect !== 'review') return permitted(known, known, 'not_reviewed')
+    for (let hurried = 0; ; ) {
+      const startedMs = running.remainingMs()
+      let retryAfterSeconds = 0
+      try {
+        if (known === undefined || known.status === 'awaiting_review') known = await this.#look(running, known)
+        if (known.status !== 'awaiting_review') return await this.#claim(running, known)
+      } catch (error) {
+        if (running.signal.aborted || !mayPass(error)) throw error
+        this.#lastFault = error
+        retryAfterSeconds = (ApiError.isInstance(error) && error.retryAfterSeconds) || 0
+        // It has moved since it was looked at.
+        if (isMoved(error)) known = undefined
+      }
+      hurried = startedMs - running.remainingMs() < PATIENT_MS ? hurried + 1 : 0
+      if (hurried > 0) await running.pause(retryAfterSeconds * 1000 + pauseMs(hurried, this.#random()))
+    }
+  }
+
+  /** The decision once it awaits no review any more, or as it is when the decision point has waited long enough. */
+  async #look({ signal, remainingMs }: Running, known: Decision | undefined): Promise<Decision> {
+    const { id } = this.#subject
+    const waitSeconds = Math.min(POLL_SECONDS, Math.max(1, Math.ceil(remainingMs() / 1000)))
+    const seen = await this.#calls.get(id, { waitSeconds, signal })
+    if (known === undefined || isAnswerTo(seen, known)) return seen
+    throw notAbout(id)
+  }
+
+  async #claim({ signal }: Running, known: Decision): Promise<PermittedDecision> {
+    const end = endOf(known)
+    if (end !== null) throw notPermitted(known, end)
+    // Reading it shows its permit to every job of the key that asked: only asking again says who its holder is.
+    if (known.effect !== 'review') throw notPermitted(known, 'not_reviewed')
+    const { id, holder } = this.#subject
+    const options = { signal, idempotencyKey: this.#idempotencyKey }
+    const claimed = await this.#calls.claim(id, { holder }, options).catch((error: unknown) => {
+      const code = ApiError.isInstance(error) ? error.code : ''
+      throw REFUSALS.has(code) ? notPermitted(known, code as NotPermittedReason, error) : error
+    })
+    return permitted(claimed, known, 'agent_suspended')
+  }
+}
+
+/** The decision when it may run now, being about what was asked; nothing else gets past this. */
+function permitted(decision: Decision, about: AskedAction, withoutPermit: NotPermittedReason): PermittedDecision {
+  if (!isAnswerTo(decision, about)) throw notAbout(decision.id)
+  if (isPermitted(decision, about)) {
+    if (decision.permit_token !== undefined) return { ...decision, permit_token: decision.permit_token }
+    throw notPermitted(decision, withoutPermit)
+  }
+  const end = endOf(decision) ?? (decision.status === 'authorized' ? 'expired' : null)
+  if (end !== null) throw notPermitted(decision, end)
+  throw new UnavailableError('bad_answer', `decision ${decision.id}: it is claimed and still ${decision.status}`)
+}
+
+function endOf({ status, review }: Decision): NotPermittedReason | null {
+  return status === 'rejected' && review?.status === 'withdrawn' ? 'withdrawn' : ENDS[status]
+}
+
+function notPermitted({ id, review }: Decision, reason: NotPermittedReason, cause?: unknown): NotPermittedError {
+  const comment = review?.comment ?? null
+  return new NotPermittedError(id, reason, cause === undefined ? { comment } : { comment, cause })
+}
+
+function notAbout(id: string): UnavailableError {
+  return new UnavailableError('bad_answer', `decision ${id}: the answer is about another agent, action or resource`)
+}
+
+/** Faults that are worth another attempt: the decision point is away or busy, or the decision moved meanwhile. */
+function mayPass(error: unknown): boolean {
+  if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFault(error.status ?? 0)
+  return ApiError.isInstance(error) && (isFault(error.status) || isMoved(error))
+}
+
+function isFault(status: number): boolean {
+  return status >= 500 || isRetryableStatus(status)
+}
+
+function isMoved(error: unknown): boolean {
+  return ApiError.isInstance(error) && error.code === 'invalid_transition'
+}
+
+/** `rounds` counts those without a wait, from 1: half of a growing window, and a random part of the other half. */
+function pauseMs(rounds: number, random: number): number {
+  return Math.min(CAP_MS, BASE_MS * 2 ** (rounds - 1)) * (0.5 + random / 2)
+}
