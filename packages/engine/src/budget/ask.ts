@@ -1,7 +1,7 @@
 import { LIMITS, matchesPattern } from '@countersign/contract'
 import type { Evaluation } from '../evaluation.js'
 import { typeOf } from '../indeterminate.js'
-import { readPath } from '../path.js'
+import { type Path, readPath } from '../path.js'
 import type { EngineRequest, Facts } from '../request.js'
 import { isBudgetAmount, toMicro } from './amount.js'
 import type { AskedBudget, BudgetNeed } from './asked-budget.js'
@@ -67,12 +67,7 @@ function askBudget(
 type Asking = Pick<AskedBudget, 'amount' | 'reads_amount' | 'fault' | 'need'>
 
 /** Amount, unit and agent, in this order. */
-function readAmount(
-  budget: CompiledBudget,
-  path: Exclude<CompiledBudget['amount'], bigint>,
-  request: EngineRequest,
-  facts: Facts,
-): Asking {
+function readAmount(budget: CompiledBudget, path: Path, request: EngineRequest, facts: Facts): Asking {
   const value = readPath(path, request, facts)
   if (!isBudgetAmount(value)) {
     const need = { path: path.source, needed: `a number from 0 to ${LIMITS.amount}`, found: typeOf(value) }
