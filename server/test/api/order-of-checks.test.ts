@@ -92,7 +92,7 @@ it('the body comes before the agent', async () => {
   expect(code(await server.call('POST', '/v1/decisions', { key, body: right, headers: badKey }))).toBe(
     'validation_failed',
   )
-  const budget = { limit: 1, unit: 'EUR', period: 'daily' }
+  const budget = { limit: -1, unit: 'EUR', period: 'daily' }
   const simulation = { request: right, policies: [{ ...allowing('mail.send'), budget }] }
   expect(code(await server.call('POST', '/v1/simulate', { key, body: simulation }))).toBe('validation_failed')
 })
@@ -104,7 +104,7 @@ it('the body comes before the id in the path', async () => {
     [
       'PUT',
       `/v1/policies/${NONE}`,
-      { body: { ...allowing('a.b'), budget: { limit: 1, unit: 'EUR', period: 'daily' } } },
+      { body: { ...allowing('a.b'), budget: { limit: -1, unit: 'EUR', period: 'daily' } } },
     ],
     ['PUT', '/v1/agents/agent:nobody', { body: { odd: 1 } }],
     ['POST', '/v1/keys/key_nobody/rotate', { body: { grace_seconds: -1 } }],
@@ -143,7 +143,7 @@ it('400 and 403 come before a reused idempotency key, and that before every 409'
   const create = (path: string, body: object) => server.call('POST', path, { headers, body })
   const first = allowing('a.b')
   await succeed(create('/v1/policies', first))
-  const limited = { ...allowing('a.b'), budget: { limit: 1, unit: 'EUR', period: 'daily' } }
+  const limited = { ...allowing('a.b'), budget: { limit: -1, unit: 'EUR', period: 'daily' } }
   expect(code(await create('/v1/policies', limited))).toBe('validation_failed')
   expect(code(await create('/v1/policies', { ...first, priority: 1 }))).toBe('idempotency_key_reused')
 

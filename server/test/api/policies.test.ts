@@ -133,7 +133,6 @@ describe('POST /v1/policies 201', () => {
 
 describe('POST /v1/policies 400', () => {
   it.each<[what: string, change: object, pointers: string[]]>([
-    ['a budget, which this version would not enforce', { budget: BUDGET }, ['/budget']],
     [
       'a faulty budget at its own places',
       { budget: { ...BUDGET, limit: -1, odd: 1 } },
@@ -308,12 +307,14 @@ describe('PUT /v1/policies/{id} 400', () => {
     },
   )
 
-  it('refuses a budget', async () => {
+  it('names the faults of a budget', async () => {
     const made = await createPolicy(server, allowing('put.budget'))
-    expect(await put(made.id, { ...made, budget: BUDGET })).toMatchObject({
+    const before = stored(server)
+    expect(await put(made.id, { ...made, budget: { ...BUDGET, period: 'monthy' } })).toMatchObject({
       status: 400,
-      body: { code: 'validation_failed', errors: [{ pointer: '/budget' }] },
+      body: { code: 'validation_failed', errors: [{ pointer: '/budget/period' }] },
     })
+    expect(stored(server)).toEqual(before)
   })
 })
 
@@ -392,9 +393,10 @@ describe('POST /v1/policies/validate 200', () => {
       warnings: [],
     })
     expect(await validate({})).toMatchObject({ valid: false, errors: [{ pointer: '/name' }, { pointer: '/rules' }] })
-    expect(await validate({ ...REFUNDS, budget: BUDGET })).toMatchObject({
+    expect(await validate({ ...REFUNDS, budget: BUDGET })).toEqual({ valid: true, errors: [], warnings: [] })
+    expect(await validate({ ...REFUNDS, budget: {} })).toMatchObject({
       valid: false,
-      errors: [{ pointer: '/budget' }],
+      errors: [{ pointer: '/budget/limit' }, { pointer: '/budget/period' }, { pointer: '/budget/unit' }],
       warnings: [],
     })
     expect(stored(server)).toEqual(before)
@@ -471,8 +473,11 @@ describe('POST /v1/simulate 400', () => {
   it.each<[what: string, body: object, pointers: string[]]>([
     [
       'budgets at their own places',
-      { request: ALLOWED, policies: [REFUNDS, { ...REFUNDS, budget: BUDGET }, { ...REFUNDS, budget: BUDGET }] },
-      ['/policies/1/budget', '/policies/2/budget'],
+      {
+        request: ALLOWED,
+        policies: [REFUNDS, { ...REFUNDS, budget: { ...BUDGET, limit: -1 } }, { ...REFUNDS, budget: null }],
+      },
+      ['/policies/1/budget/limit', '/policies/2/budget'],
     ],
     ['a missing request', {}, ['/request']],
     [
