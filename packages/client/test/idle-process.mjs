@@ -1,6 +1,7 @@
-// Asks once, leaves the connection open, and has nothing else to do: the process must end by itself.
+// Asks, waits for a review, leaves the connections open, and has nothing else to do: the process must end by itself.
 import { Countersign } from '@countersign/client'
 
 const client = new Countersign()
 const decision = await client.authorize({ action: 'payment.refund' })
-console.log(decision.status)
+const { status } = await client.decisions.waitForReview(decision)
+console.log(`${decision.status}, then ${status}`)

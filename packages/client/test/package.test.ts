@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { answerDecision, startStubDecisionPoint } from '@countersign/testkit'
+import { startStubDecisionPoint, startStubLifecycle } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const run = promisify(execFile)
@@ -173,7 +173,12 @@ describe('the package', () => {
   })
 
   it('resolves to node:http on Node, takes its defaults from the environment and lets an idle process end', async () => {
-    const stub = await startStubDecisionPoint(answerDecision())
+    const lifecycle = startStubLifecycle()
+    const stub = await startStubDecisionPoint((request, response) => {
+      lifecycle.answer(request, response)
+      const [, id] = /([^/]+)\?wait=/.exec(request.url) ?? []
+      if (id !== undefined) lifecycle.change(id, { status: 'approved' })
+    })
     await writeFile(join(folder, 'idle-process.mjs'), await readFile(join(root, 'test', 'idle-process.mjs')))
     const { stdout } = await run(process.execPath, ['idle-process.mjs'], {
       cwd: folder,
@@ -185,7 +190,7 @@ describe('the package', () => {
         COUNTERSIGN_AGENT_ID: 'agent:support-7',
       },
     })
-    expect(stdout).toBe('authorized\n')
+    expect(stdout).toBe('awaiting_review, then authorized\n')
     expect(JSON.parse(stub.requests[0]?.body ?? '')).toMatchObject({ agent_id: 'agent:support-7' })
     // fetch names itself; node:http does not.
     expect(stub.requests[0]?.headers['user-agent']).toBeUndefined()

@@ -14,6 +14,14 @@ const SIZES = {
   signing_key_changes: { ci: 15, full: 200 },
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
+  /** Sequences on which the server and the reference ledger have to agree. */
+  ledger_sequences: { ci: 300, full: 5_000 },
+  /** Decisions that parallel callers ask for while they race for one budget. */
+  budget_race_requests: { ci: 2_000, full: 20_000 },
+  /** Processes that race for one approved decision. */
+  claiming_processes: { ci: 10, full: 100 },
+  /** Times that a server is killed at each step of each move of a decision. */
+  settle_kills: { ci: 1, full: 10 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'

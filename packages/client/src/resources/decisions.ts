@@ -165,9 +165,9 @@ export class Decisions {
    */
   async waitForReview(decisionOrId: Decision | string, options: ReviewWaitOptions = {}): Promise<PermittedDecision> {
     const decision = typeof decisionOrId === 'string' ? undefined : decisionOrId
+    const { id } = typeof decisionOrId === 'string' ? { id: decisionOrId } : decisionOrId
     const asker = decision && this.#holders.get(decision)
     const holder = options.holder ?? asker ?? crypto.randomUUID()
-    const id = decision?.id ?? String(decisionOrId)
     const timeoutMs = checkTimeout('timeoutMs', options.timeoutMs ?? REVIEW_WAIT_MS)
     const wait = new ReviewWait(this, () => this.#requester.random(), { id, decision, holder })
     const limit = { timeoutMs, signal: options.signal, timeoutError: () => wait.timeoutError(timeoutMs) }
