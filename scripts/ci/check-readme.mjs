@@ -24,7 +24,15 @@ const CTRL_C = '\x03'
  */
 
 /** Read in this order, on one server; the first command of the first of them is what the others presuppose. */
-const GUIDES = ['docs/get-started.md', 'docs/decisions.md', 'docs/agents.md', 'docs/audit.md']
+const GUIDES = [
+  'docs/get-started.md',
+  'docs/decisions.md',
+  'docs/agents.md',
+  'docs/audit.md',
+  'docs/budgets.md',
+  'docs/lifecycle.md',
+  'docs/reviews.md',
+]
 
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
 

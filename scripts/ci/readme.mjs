@@ -6,7 +6,8 @@
  * start` is up. A block that only a reader can run says so in its info string: `sh skip`.
  *
  * A `json` or `text` block right below a command is what it prints. Of JSON, the members that the page shows are
- * compared; `…` within a text stands for anything.
+ * compared; `…` within a text stands for anything. A command may fail only where the page shows a problem with its HTTP
+ * status below it.
  */
 
 /** What the README says and the checks must change: the server's port and where its data lie. */
@@ -54,9 +55,18 @@ export function commandBlocks(markdown) {
     if (!['sh', 'js'].includes(language) || info === 'skip') return []
     const next = fences[i + 1]
     const isOutcome = next && ['json', 'text'].includes(next.language) && markdown.slice(to, next.from).trim() === ''
+    const outcome = isOutcome ? { language: next.language, text: next.text } : null
     const command = language === 'js' ? `node --input-type=module <<'JS'\n${text}\nJS` : text
-    return [{ command, outcome: isOutcome ? { language: next.language, text: next.text } : null }]
+    return [{ command: isProblem(outcome) ? `{ ${command}\n} || true` : command, outcome }]
   })
+}
+
+/**
+ * Whether the page shows an answer that curl fails on.
+ * @param {Outcome | null} outcome
+ */
+function isProblem(outcome) {
+  return outcome?.language === 'json' && typeof JSON.parse(outcome.text).status === 'number'
 }
 
 /**

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { asScript, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
+import { asScript, commandBlocks, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
 
 const PAGE = `
 # Title
@@ -79,6 +79,18 @@ describe('the commands of the README', () => {
     expect(() => execFileSync('bash', ['-c', script])).toThrow()
     const output = execFileSync('bash', ['-c', `${script.replace('false', 'true')}`], { encoding: 'utf8' })
     expect(outputsOf(output)).toEqual(['', 'one', 'two'])
+  })
+
+  it('may fail where the page shows a problem', () => {
+    const page = '```sh\necho \'{"status": 409}\'; false\n```\n\n```json\n{ "status": 409 }\n```\n'
+    const run = (markdown: string) => {
+      const commands = commandBlocks(markdown).map(({ command }) => command)
+      return execFileSync('bash', ['-c', asScript(commands, { port: 1, dataFolder: '/elsewhere' })], {
+        encoding: 'utf8',
+      })
+    }
+    expect(outputsOf(run(page))).toEqual(['{"status": 409}'])
+    expect(() => run(page.replace('{ "status": 409 }', '{ "status": "rejected" }'))).toThrow()
   })
 })
 
