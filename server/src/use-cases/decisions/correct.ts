@@ -28,8 +28,8 @@ export async function correctDecision(
     id,
     ({ decision }, now) => {
       assertMayCorrect(caller, decision)
-      if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
       if (isSettledSo(decision, result)) return null
+      if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
       if (!isBeforeClosing(decision, now)) throw invalidTransition(decision, now, 'corrected any more')
       const { late } = decision.outcome
       const changes = settle(decision, result, { at: now, note, late, corrected: true })
