@@ -121,6 +121,74 @@ describe('the SDK', () => {
     ])
   })
 
+  it('confirms, rejects and corrects, and tells what it did to the budget', async () => {
+    const { id } = await client.policies.create({
+      name: 'invoices',
+      rules: [{ action: 'invoice.pay', effect: 'allow' }],
+      budget: { limit: 500, unit: 'EUR', period: 'monthly' },
+    })
+    const made = await client.keys.create({ name: 'billing', scopes: ['decisions:write'] })
+    const bot = open(made.key, AGENT)
+    const pay = (amount: number) => bot.authorize({ action: 'invoice.pay', context: { amount } })
+    const balance = async () => {
+      const { data } = await client.policies.budget(id)
+      return data.map(({ spent, reserved, remaining }) => [spent, reserved, remaining])
+    }
+    const [first, second] = [await pay(80), await pay(20)]
+    expect(await balance()).toEqual([[0, 100, 400]])
+    const confirmed = await bot.decisions.confirm(first.id, { amount: 75, note: 'a discount' })
+    expect(confirmed).toMatchObject({ status: 'confirmed', outcome: { amount: 75, note: 'a discount' } })
+    expect(await bot.decisions.confirm(first.id, { amount: 75 })).toEqual(confirmed)
+    await bot.decisions.reject(second.id, { reason: 'paid twice' })
+    expect(await balance()).toEqual([[75, 0, 425]])
+    await expect(bot.decisions.reject(first.id)).rejects.toMatchObject({
+      code: 'invalid_transition',
+      current_status: 'confirmed',
+    })
+    // By the key that did not ask.
+    expect(await client.decisions.confirm(first.id, { amount: 75 })).toMatchObject({ id: first.id })
+    expect(await client.decisions.reject(second.id)).toMatchObject({ id: second.id })
+    expect(await client.decisions.correct(first.id, { result: 'confirmed', amount: 0.75 })).toMatchObject({
+      outcome: { amount: 0.75, corrected: true },
+    })
+    const accounts = []
+    for await (const account of client.budgets.list({ limit: 1 })) accounts.push(account)
+    expect(accounts).toMatchObject([{ policy_id: id, agent_id: null, unit: 'EUR', limit: 500, spent: 0.75 }])
+    expect(await client.policies.budgetHistory(id).page()).toEqual({ data: [], next_cursor: null })
+    server.clock.advance(31 * 24 * 60 * 60 * 1000)
+    expect(await balance()).toEqual([[0, 0, 500]])
+    const past = []
+    for await (const { spent, resets_at } of client.policies.budgetHistory(id)) past.push([spent, resets_at])
+    expect(past).toEqual([[0.75, '2026-12-01T00:00:00.000Z']])
+    bot.close()
+  })
+
+  it('approves and declines reviews, claims what was approved, and waits for it', async () => {
+    // The SDK asks this machine's clock whether a permit is over.
+    vi.useFakeTimers({ toFake: ['Date'], now: server.clock.now() })
+    try {
+      const decision = await client.authorize({ ...reviewed, holder: 'run-77' })
+      const waiting = client.decisions.waitForReview(decision)
+      expect(await client.decisions.approve(decision.id, { comment: 'checked' })).toMatchObject({
+        status: 'approved',
+        review: { comment: 'checked' },
+      })
+      const permitted = await waiting
+      expect(isPermitted(permitted, asked)).toBe(true)
+      expect(await client.decisions.claim(decision.id, { holder: 'run-77' })).toEqual(permitted)
+      await expect(client.decisions.claim(decision.id)).rejects.toMatchObject({ code: 'already_claimed' })
+      const other = await client.authorize(reviewed)
+      expect(await client.decisions.decline(other.id, { comment: 'not now' })).toMatchObject({ status: 'declined' })
+      await expect(client.decisions.waitForReview(other)).rejects.toMatchObject({
+        name: 'NotPermittedError',
+        reason: 'declined',
+        comment: 'not now',
+      })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('simulates with the stored policies and with others', async () => {
     expect(await client.simulate({ request: permitted })).toMatchObject({ effect: 'allow', policy_id: policy.id })
     const policies = [{ id: 'pol_mine', name: 'mine', rules: [{ action: '*', effect: 'deny' }] }] as const
@@ -227,6 +295,6 @@ describe('the SDK', () => {
     client.close()
     await expect(client.keys.self()).rejects.toBeInstanceOf(TypeError)
     expect([...calls].filter(([, spy]) => spy.mock.calls.length === 0).map(([name]) => name)).toEqual([])
-    expect(calls.size).toBeGreaterThan(25)
+    expect(calls.size).toBeGreaterThan(35)
   })
 })
