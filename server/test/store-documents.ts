@@ -1,8 +1,9 @@
 /** Documents and records as the store suite needs them: whole, valid, and numbered so that a higher number is newer. */
-import type { AuditEntry, JsonObject } from '@countersign/contract'
+import type { AccountKey, AuditEntry, JsonObject } from '@countersign/contract'
 import type {
   HeldRequest,
   IdempotencyRecord,
+  Posting,
   StoredAgent,
   StoredDecision,
   StoredKey,
@@ -79,6 +80,32 @@ export function reviewOf(number: number, over: Partial<StoredDecision> = {}): St
     },
     ...over,
   })
+}
+
+export function accountOf(over: Partial<AccountKey> = {}): AccountKey {
+  return {
+    policy_id: idOf('pol', 1),
+    unit: 'eur',
+    period: 'daily',
+    agent_id: null,
+    starts_at: '2026-11-21T00:00:00.000Z',
+    ...over,
+  }
+}
+
+/** What an open decision counts for in an account. */
+export function heldIn(account: AccountKey, amount: bigint): Posting {
+  return { account, amount: String(amount), reads_amount: true, spent: '0', reserved: String(amount) }
+}
+
+/** What a decision counts for that is confirmed or expired. */
+export function spentIn(account: AccountKey, amount: bigint, spent = amount): Posting {
+  return { account, amount: String(amount), reads_amount: true, spent: String(spent), reserved: '0' }
+}
+
+/** What a decision counts for that was given up. */
+export function releasedIn(account: AccountKey, amount: bigint): Posting {
+  return { account, amount: String(amount), reads_amount: true, spent: '0', reserved: '0' }
 }
 
 export function requestOf(number: number, context: JsonObject | null = { amount: number }): HeldRequest {

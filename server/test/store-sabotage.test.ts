@@ -1,8 +1,12 @@
 /** A suite is worth what it catches: each of these stores breaks one promise, and the named case has to notice. */
+import type { AccountKey } from '@countersign/contract'
 import { describe, expect, it } from 'vitest'
+import type { StoredDecision } from '#server/ports/documents'
+import type { Balance, Ledger } from '#server/ports/ledger'
 import type { DecisionWithRequest, Page, Store, StoreRecord } from '#server/ports/store'
 import { openInNewDirectory } from './open-sqlite-store.js'
 import type { OpenedStore } from './store-cases/store-case.js'
+import { instant } from './store-documents.js'
 import { STORE_CASES } from './store-suite.js'
 
 interface Sabotage {
@@ -181,6 +185,218 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'lets a record count as long as its decision is open',
   },
   {
+    what: 'drops a reservation when its record leaves',
+    broken: (sound) => ({
+      async commit(records) {
+        for (const name of reservationsOf(records)) await sound.ledger.release(name)
+        return sound.commit(records)
+      },
+    }),
+    caughtBy: 'counts a decision once at every moment while its record is written',
+  },
+  {
+    what: 'keeps a reservation beside the postings of its record',
+    broken: (sound) => ({
+      commit: (records) => sound.commit(records.map(withoutReservation)),
+    }),
+    caughtBy: 'counts a decision once at every moment while its record is written',
+  },
+  {
+    what: 'lets a reservation stand with new decisions only',
+    broken: (sound) => ({
+      commit: (records) =>
+        sound.commit(
+          records.map((record) => (record.change.kind === 'decision.update' ? withoutReservation(record) : record)),
+        ),
+    }),
+    caughtBy: 'lets a reservation stand with a later record of a decision, too',
+  },
+  {
+    what: 'gives back twice what is released twice',
+    broken: (sound) => {
+      const reserved = new Map<string, Parameters<Ledger['reserve']>[0]>()
+      const released = new Set<string>()
+      return {
+        ledger: {
+          async reserve(request) {
+            const answer = await sound.ledger.reserve(request)
+            if (answer.reservation !== null) reserved.set(answer.reservation, request)
+            return answer
+          },
+          async release(name) {
+            await sound.ledger.release(name)
+            const { demands } = reserved.get(name) ?? { demands: [] }
+            if (released.has(name)) for (const { account, amount } of demands) await hold(sound, account, -amount)
+            released.add(name)
+          },
+          balances: (accounts) => sound.ledger.balances(accounts),
+        },
+      }
+    },
+    caughtBy: 'gives a reservation back once, that no record made stand',
+  },
+  {
+    what: 'gives back what a record made stand',
+    broken: (sound) => {
+      const standing = new Map<string, StoredDecision['postings']>()
+      return {
+        async commit(records) {
+          const result = await sound.commit(records)
+          for (const { change } of records.slice(0, result.written)) {
+            if (!('reservation' in change) || change.reservation === null) continue
+            standing.set(change.reservation, change.decision.postings)
+          }
+          return result
+        },
+        ledger: {
+          reserve: (request) => sound.ledger.reserve(request),
+          balances: (accounts) => sound.ledger.balances(accounts),
+          async release(name) {
+            await sound.ledger.release(name)
+            for (const { account, amount } of standing.get(name) ?? []) await hold(sound, account, -BigInt(amount))
+            standing.delete(name)
+          },
+        },
+      }
+    },
+    caughtBy: 'keeps what a record made stand when its reservation is released',
+  },
+  {
+    what: 'moves accounts by the new postings instead of the difference',
+    broken: (sound) => ({
+      async commit(records) {
+        const result = await sound.commit(records)
+        for (const { change } of records.slice(0, result.written)) {
+          if (change.kind !== 'decision.update') continue
+          for (const { account, amount } of change.decision.postings) await hold(sound, account, BigInt(amount))
+        }
+        return result
+      },
+    }),
+    caughtBy: 'moves accounts by what a record changes of the postings before it',
+  },
+  {
+    what: 'counts a record that met a conflict',
+    broken: (sound) => ({
+      async commit(records) {
+        const result = await sound.commit(records)
+        const refused = result.conflict === null ? undefined : records[result.written]?.change
+        const postings = refused !== undefined && 'decision' in refused ? refused.decision.postings : []
+        for (const { account, amount } of postings) await hold(sound, account, BigInt(amount))
+        return result
+      },
+    }),
+    caughtBy: 'counts nothing of a decision at another version',
+  },
+  {
+    what: 'reserves in one account after the other, as far as there is room',
+    broken: (sound) => ({
+      ledger: {
+        async reserve(request) {
+          const { reservation, balances } = await sound.ledger.reserve(request)
+          if (reservation !== null) return { reservation, balances }
+          for (const demand of request.demands) {
+            const one = await sound.ledger.reserve({ ...request, demands: [demand] })
+            if (one.reservation === null) break
+          }
+          return { reservation, balances }
+        },
+        release: (name) => sound.ledger.release(name),
+        balances: (accounts) => sound.ledger.balances(accounts),
+      },
+    }),
+    caughtBy: 'takes every amount of a reservation or none',
+  },
+  {
+    what: 'looks first and reserves later',
+    broken: (sound) => ({
+      ledger: {
+        async reserve(request) {
+          const balances = await sound.ledger.balances(request.demands.map(({ account }) => account))
+          const hasRoom = request.demands.every(({ amount, limit }, i) => {
+            const { spent, reserved } = balances[i] as Balance
+            return limit === null || spent + reserved + amount <= limit
+          })
+          if (!hasRoom) return { reservation: null, balances }
+          return sound.ledger.reserve({
+            ...request,
+            demands: request.demands.map((demand) => ({ ...demand, limit: null })),
+          })
+        },
+        release: (name) => sound.ledger.release(name),
+        balances: (accounts) => sound.ledger.balances(accounts),
+      },
+    }),
+    caughtBy: 'gives the last room to one of those who ask for it at once',
+  },
+  {
+    what: 'lets the limit itself be out of reach',
+    broken: (sound) => ({
+      ledger: {
+        reserve: (request) =>
+          sound.ledger.reserve({
+            ...request,
+            demands: request.demands.map(({ limit, ...demand }) => ({
+              ...demand,
+              limit: limit === null ? null : limit - 1n,
+            })),
+          }),
+        release: (name) => sound.ledger.release(name),
+        balances: (accounts) => sound.ledger.balances(accounts),
+      },
+    }),
+    caughtBy: 'has room up to the limit exactly',
+  },
+  {
+    what: 'counts in doubles',
+    broken: (sound) => ({
+      ledger: {
+        reserve: (request) => sound.ledger.reserve(request),
+        release: (name) => sound.ledger.release(name),
+        async balances(accounts) {
+          const balances = await sound.ledger.balances(accounts)
+          return balances.map(({ spent, reserved }) => ({ spent: asDouble(spent), reserved: asDouble(reserved) }))
+        },
+      },
+    }),
+    caughtBy: 'counts exactly, also what no double and no 64 bits can hold',
+  },
+  {
+    what: 'takes accounts of the same policy, unit and period for one, whoever they are of',
+    broken: (sound) => ({
+      readAccounts: async (keys) => {
+        const found = await sound.readAccounts(keys.map((key) => ({ ...key, agent_id: null })))
+        return found.map((account, i) => ({ ...account, agent_id: keys[i]?.agent_id ?? null }))
+      },
+    }),
+    caughtBy: 'tells accounts apart by policy, unit, period, agent and start',
+  },
+  {
+    what: 'hides the accounts of all agents together from a bound key',
+    broken: (sound) => ({
+      async listAccounts(filter, page) {
+        return sound.listAccounts(filter.agents === null ? filter : { ...filter, scope: 'agent' }, page)
+      },
+    }),
+    caughtBy: 'lists accounts by {"agents":["agent:2"]}',
+  },
+  {
+    what: 'lets a decision be overdue only after its last instant',
+    broken: (sound) => ({
+      listOverdue: (status, now, limit) => sound.listOverdue(status, earlier(now), limit),
+    }),
+    caughtBy: 'names what is overdue by its status',
+  },
+  {
+    what: 'names the last end of all approvals',
+    broken: (sound) => ({
+      async firstApprovalEnd() {
+        return (await sound.listOverdue('approved', instant(1e6), 1000)).at(-1)?.expires_at ?? null
+      },
+    }),
+    caughtBy: 'knows the first end of all approvals',
+  },
+  {
     what: 'makes a new secret at each call',
     broken: () => ({
       secret: async () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'),
@@ -196,7 +412,29 @@ const SABOTAGES: readonly Sabotage[] = [
 
 /** The same records, one place back in the log: the first takes that of the one that met a conflict. */
 function movedBack(records: readonly StoreRecord[]): readonly StoreRecord[] {
-  return records.map((record) => ({ ...record, entry: { ...record.entry, index: record.entry.index - 1 } }))
+  return records.map(({ entry, ...record }) => ({
+    ...record,
+    entry: entry === null ? null : { ...entry, index: entry.index - 1 },
+  }))
+}
+
+function reservationsOf(records: readonly StoreRecord[]): readonly string[] {
+  return records.flatMap(({ change }) =>
+    'reservation' in change && change.reservation !== null ? [change.reservation] : [],
+  )
+}
+
+function withoutReservation(record: StoreRecord): StoreRecord {
+  return 'reservation' in record.change ? { ...record, change: { ...record.change, reservation: null } } : record
+}
+
+/** A reservation that nothing ends. */
+async function hold(store: Store, account: AccountKey, amount: bigint): Promise<void> {
+  await store.ledger.reserve({ decision_id: 'dec_none', version: 0, demands: [{ account, amount, limit: null }] })
+}
+
+function asDouble(amount: bigint): bigint {
+  return BigInt(Number(amount))
 }
 
 async function atPresentVersion(store: Store, record: StoreRecord): Promise<StoreRecord> {

@@ -3,6 +3,7 @@
  * against stores that break a promise on purpose.
  */
 import { afterEach, beforeEach, describe, it } from 'vitest'
+import { ACCOUNT_CASES } from './store-cases/accounts.js'
 import { AGENT_CASES } from './store-cases/agents.js'
 import { AUDIT_CASES } from './store-cases/audit-entries.js'
 import { COMMIT_CASES } from './store-cases/commit.js'
@@ -10,7 +11,10 @@ import { DECISION_LIST_CASES } from './store-cases/decision-lists.js'
 import { DECISION_CASES } from './store-cases/decisions.js'
 import { IDEMPOTENCY_CASES } from './store-cases/idempotency.js'
 import { KEY_CASES } from './store-cases/keys.js'
+import { LEDGER_CASES } from './store-cases/ledger.js'
+import { PARALLEL_LEDGER_CASES } from './store-cases/ledger-in-parallel.js'
 import { LIFE_CASES } from './store-cases/life.js'
+import { OVERDUE_CASES } from './store-cases/overdue.js'
 import { POLICY_CASES } from './store-cases/policies.js'
 import type { OpenedStore, StoreCase } from './store-cases/store-case.js'
 
@@ -18,6 +22,10 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...COMMIT_CASES,
   ...DECISION_CASES,
   ...DECISION_LIST_CASES,
+  ...OVERDUE_CASES,
+  ...LEDGER_CASES,
+  ...PARALLEL_LEDGER_CASES,
+  ...ACCOUNT_CASES,
   ...POLICY_CASES,
   ...AGENT_CASES,
   ...KEY_CASES,

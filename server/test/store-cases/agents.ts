@@ -128,6 +128,17 @@ export const AGENT_CASES: readonly StoreCase[] = [
     },
   },
   {
+    title: 'pages through agents of one instant, whatever characters their ids have',
+    async run({ store }) {
+      const pen = await LogPen.of(store)
+      const ids = ['a', 'a+b', 'a/b', 'a/b/c', 'a/c', 'b/', 'b//a']
+      await pen.commit(
+        ...ids.map((agent_id, number) => createOf(decisionOf(number, { agent_id, evaluated_at: instant(0) }))),
+      )
+      for (const limit of [1, 2, 3, 200]) expect(await listedIds(store, null, limit)).toEqual(ids.toReversed())
+    },
+  },
+  {
     title: 'keeps to the agents of a bound key',
     async run({ store }) {
       const pen = await LogPen.of(store)

@@ -1,10 +1,14 @@
 import { expect } from 'vitest'
 import { type Store, StoreUnavailableError } from '#server/ports/store'
-import { createOf, decisionOf, idempotencyOf, idOf, instant, LogPen } from '../store-documents.js'
+import { accountOf, createOf, decisionOf, idempotencyOf, idOf, instant, LogPen } from '../store-documents.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
-/** Every call of the port. */
-const CALLS: { readonly [Name in Exclude<keyof Store, 'close' | 'ledger'>]: (store: Store) => Promise<unknown> } = {
+/** Every call of the port that can be refused. */
+const CALLS: {
+  readonly [Name in Exclude<keyof Store, 'close' | 'ledger'> | 'ledger.reserve' | 'ledger.balances']: (
+    store: Store,
+  ) => Promise<unknown>
+} = {
   commit: (store) => store.commit([]),
   openLog: (store) => store.openLog(),
   findDecision: (store) => store.findDecision(idOf('dec', 1)),
@@ -30,6 +34,13 @@ const CALLS: { readonly [Name in Exclude<keyof Store, 'close' | 'ledger'>]: (sto
   listAuditEntries: (store) => store.listAuditEntries({}, WHOLE),
   secret: (store) => store.secret('cursors'),
   ping: (store) => store.ping(),
+  'ledger.reserve': (store) =>
+    store.ledger.reserve({
+      decision_id: idOf('dec', 1),
+      version: 0,
+      demands: [{ account: accountOf(), amount: 0n, limit: null }],
+    }),
+  'ledger.balances': (store) => store.ledger.balances([accountOf()]),
 }
 
 export const LIFE_CASES: readonly StoreCase[] = [
@@ -42,6 +53,7 @@ export const LIFE_CASES: readonly StoreCase[] = [
       for (const [name, call] of Object.entries(CALLS)) {
         await expect(call(store), name).rejects.toThrow(StoreUnavailableError)
       }
+      await store.ledger.release('a reservation')
     },
   },
   {

@@ -16,7 +16,7 @@ interface Hold {
 
 /** An account in which a reservation is open. */
 interface HeldAccount {
-  readonly key: AccountKey
+  readonly account: AccountKey
   /** What is on the disk; null when that has to be read again. */
   durable: Balance | null
   reservations: number
@@ -50,16 +50,15 @@ export class SqliteLedger implements Ledger {
   }
 
   async reserve({ demands }: ReservationRequest): Promise<ReservationAnswer> {
-    const before = demands.map(({ account }) => this.#balance(account))
-    const hasRoom = demands.every((demand, i) => fits(demand, before[i] as Balance))
-    if (!hasRoom) return { reservation: null, balances: before }
-    this.#given += 1
-    const reservation = `${this.#process}/${this.#given}`
-    this.#reservations.set(
-      reservation,
-      demands.map(({ account, amount }) => this.#hold(account, amount)),
-    )
-    return { reservation, balances: demands.map(({ account }) => this.#balance(account)) }
+    return this.#read((db) => {
+      const before = demands.map(({ account }) => this.#balance(db, account))
+      const hasRoom = demands.every((demand, i) => fits(demand, before[i] as Balance))
+      if (!hasRoom) return { reservation: null, balances: before }
+      return {
+        reservation: this.#hold(demands, before),
+        balances: demands.map(({ account }) => this.#balance(db, account)),
+      }
+    })
   }
 
   async release(reservation: string): Promise<void> {
@@ -67,17 +66,24 @@ export class SqliteLedger implements Ledger {
   }
 
   async balances(accounts: readonly AccountKey[]): Promise<readonly Balance[]> {
-    return accounts.map((account) => this.#balance(account))
+    return this.#read((db) => accounts.map((account) => this.#balance(db, account)))
   }
 
-  /** To be called before records leave: from here on their accounts must not be read until it is known what became of them. */
+  /**
+   * To be called before records leave: from then on the accounts that they name by reservations are not read from the disk
+   * until it is known what became of them.
+   *
+   * @throws StoreUnavailableError
+   */
   expect(records: readonly StoreRecord[]): void {
-    for (const reservation of reservationsOf(records)) {
-      for (const { text } of this.#reservations.get(reservation) ?? []) {
-        const held = this.#held.get(text) as HeldAccount
-        held.durable ??= this.#readDurable(held.key)
+    this.#read((db) => {
+      for (const reservation of reservationsOf(records)) {
+        for (const { text } of this.#reservations.get(reservation) ?? []) {
+          const held = this.#held.get(text) as HeldAccount
+          held.durable ??= readBalance(db, held.account)
+        }
       }
-    }
+    })
   }
 
   /** Takes over what a commit has made durable: the accounts that it moved, as they stand now, and what its records named. */
@@ -94,39 +100,40 @@ export class SqliteLedger implements Ledger {
       const written = this.#read((db) => records.filter(({ entry }) => entry !== null && hasAuditEntry(db, entry)))
       for (const reservation of reservationsOf(written)) this.#end(reservation)
     } catch {
-      // While the disk cannot be read nothing is reserved, and `release` follows.
+      // While the disk cannot be read nothing is reserved either, and a release follows.
     }
   }
 
-  #balance(account: AccountKey): Balance {
+  #balance(db: Connection, account: AccountKey): Balance {
     const text = accountText(account)
     const held = this.#held.get(text)
-    if (held === undefined) return this.#durableOfIdle(text, account)
-    held.durable ??= this.#readDurable(account)
+    if (held === undefined) {
+      const durable = this.#idle.get(text) ?? readBalance(db, account)
+      this.#rememberIdle(text, durable)
+      return durable
+    }
+    held.durable ??= readBalance(db, account)
     return { spent: held.durable.spent, reserved: held.durable.reserved + held.amount }
   }
 
-  #durableOfIdle(text: string, account: AccountKey): Balance {
-    const durable = this.#idle.get(text) ?? this.#readDurable(account)
-    this.#rememberIdle(text, durable)
-    return durable
-  }
-
-  #readDurable(account: AccountKey): Balance {
-    return balanceOf(this.#read((db) => readAccount(db, account)))
-  }
-
-  #hold(account: AccountKey, amount: bigint): Hold {
-    const text = accountText(account)
-    let held = this.#held.get(text)
-    if (held === undefined) {
-      held = { key: account, durable: this.#durableOfIdle(text, account), reservations: 0, amount: 0n }
-      this.#held.set(text, held)
-      this.#idle.delete(text)
-    }
-    held.reservations += 1
-    held.amount += amount
-    return { text, amount }
+  /** Takes every amount; `before` are the balances as they stand. Cannot fail halfway. */
+  #hold(demands: readonly BudgetDemand[], before: readonly Balance[]): string {
+    this.#given += 1
+    const reservation = `${this.#process}/${this.#given}`
+    const holds = demands.map(({ account, amount }, i) => {
+      const text = accountText(account)
+      let held = this.#held.get(text)
+      if (held === undefined) {
+        held = { account, durable: before[i] as Balance, reservations: 0, amount: 0n }
+        this.#held.set(text, held)
+        this.#idle.delete(text)
+      }
+      held.reservations += 1
+      held.amount += amount
+      return { text, amount }
+    })
+    this.#reservations.set(reservation, holds)
+    return reservation
   }
 
   #end(reservation: string): void {
@@ -157,6 +164,10 @@ export class SqliteLedger implements Ledger {
 
 function fits({ amount, limit }: BudgetDemand, { spent, reserved }: Balance): boolean {
   return limit === null || spent + reserved + amount <= limit
+}
+
+function readBalance(db: Connection, account: AccountKey): Balance {
+  return balanceOf(readAccount(db, account))
 }
 
 function balanceOf({ spent, reserved }: StoredAccount): Balance {
