@@ -30,7 +30,14 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'integrations/*', mayImport: ['@countersign/client', 'node:*', '*'] },
   {
     area: 'examples/*',
-    mayImport: ['@countersign/client', '@countersign/permit', '@countersign/contract', 'node:*', '*'],
+    mayImport: [
+      'examples/decision-point',
+      '@countersign/client',
+      '@countersign/permit',
+      '@countersign/contract',
+      'node:*',
+      '*',
+    ],
   },
 
   { area: 'server/src/ports', mayImport: ['@countersign/contract', 'type @countersign/permit'] },

@@ -1,7 +1,7 @@
 /** Five questions under one policy, then a permit verified with the decision point gone. Exits 1 when an answer differs. */
 import { Countersign, isPermitted } from '@countersign/client'
 import { createPermitVerifier, PermitError, requestHash } from '@countersign/permit'
-import { startDecisionPoint } from './decision-point.mjs'
+import { startDecisionPoint } from '../decision-point.mjs'
 
 const agent_id = 'agent:support-7'
 const action = 'payment.refund'

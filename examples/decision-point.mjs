@@ -1,4 +1,4 @@
-/** A decision point of its own for this story: the shipped server as a child process, on a free port, in a folder that goes when it ends. */
+/** A decision point of its own for a story: the shipped server as a child process, on a free port, in a folder that goes when it ends. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const COUNTERSIGN = fileURLToPath(new URL('../../server/dist/cli/main.js', import.meta.url))
+const COUNTERSIGN = fileURLToPath(new URL('../server/dist/cli/main.js', import.meta.url))
 
 /**
  * Resolves once it answers. `stop` ends it and removes what it stored.
@@ -15,7 +15,7 @@ const COUNTERSIGN = fileURLToPath(new URL('../../server/dist/cli/main.js', impor
  * @returns {Promise<{ url: string, apiKey: string, stop: () => Promise<void> }>}
  */
 export async function startDecisionPoint() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-quickstart-'))
+  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-example-'))
   const child = spawn(process.execPath, [COUNTERSIGN, 'serve'], {
     env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'inherit'],
