@@ -32,6 +32,7 @@ const GUIDES = [
   'docs/budgets.md',
   'docs/lifecycle.md',
   'docs/reviews.md',
+  'docs/sdk.md',
 ]
 
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
