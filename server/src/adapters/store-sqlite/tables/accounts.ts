@@ -1,4 +1,5 @@
-import { type AccountKey, patternTest } from '@countersign/contract'
+import type { AccountKey } from '@countersign/contract'
+import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAccount } from '../../../ports/documents.js'
 import type { AccountFilter, Page, PageRequest } from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'

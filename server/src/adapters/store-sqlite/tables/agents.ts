@@ -1,4 +1,4 @@
-import { patternTest } from '@countersign/contract'
+import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAgent, StoredDecision } from '../../../ports/documents.js'
 import type { AgentWithSightings, Page, PageRequest } from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'

@@ -1,4 +1,4 @@
-import { patternTest } from '@countersign/contract'
+import { patternTest } from '@countersign/contract/pattern-match'
 import type { HeldRequest, Posting, StoredDecision } from '../../../ports/documents.js'
 import type {
   DecisionFilter,
