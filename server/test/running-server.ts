@@ -18,6 +18,9 @@ export class TestClock {
   advance(ms: number): void {
     this.#ms += ms
   }
+  set(date: Date): void {
+    this.#ms = date.getTime()
+  }
 }
 
 export interface RunningServer {
