@@ -4,14 +4,22 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Connection, type SqlValue } from '#server/adapters/store-sqlite/driver'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import { listAccounts, readAccounts } from '#server/adapters/store-sqlite/tables/accounts'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from '#server/adapters/store-sqlite/tables/agents'
 import { listAuditEntries, nextLogIndex } from '#server/adapters/store-sqlite/tables/audit-entries'
-import { findDecision, listDecisions, listOpenReviews } from '#server/adapters/store-sqlite/tables/decisions'
+import {
+  findDecision,
+  firstApprovalEnd,
+  listDecisions,
+  listOpenReviews,
+  listOverdue,
+  readPostings,
+} from '#server/adapters/store-sqlite/tables/decisions'
 import { findIdempotency } from '#server/adapters/store-sqlite/tables/idempotency'
 import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#server/adapters/store-sqlite/tables/policies'
-import type { AuditFilter, DecisionFilter } from '#server/ports/store'
+import type { AccountFilter, AuditFilter, DecisionFilter } from '#server/ports/store'
 import { WHOLE } from './store-cases/store-case.js'
-import { idempotencyOf, idOf, instant } from './store-documents.js'
+import { accountOf, idempotencyOf, idOf, instant } from './store-documents.js'
 
 describe('the plans of the embedded store', () => {
   let dataDir: string
@@ -96,6 +104,26 @@ describe('the plans of the embedded store', () => {
     await expectIndexed((watched) => listAuditEntries(watched, filter, WHOLE), search)
   })
 
+  const SEQ = 'rowid>? AND rowid<?'
+  const form = { policy_id: 'a', unit: 'eur', period: 'total', starts_at: null } as const
+  const accounts: readonly (readonly [Partial<AccountFilter>, string])[] = [
+    [{}, `INTEGER PRIMARY KEY (${SEQ})`],
+    [{ unit: 'eur', period: 'daily', scope: 'agent' }, `INTEGER PRIMARY KEY (${SEQ})`],
+    [{ agents: ['billing-*'] }, `INTEGER PRIMARY KEY (${SEQ})`],
+    [{ policy_id: 'a' }, `accounts_by_policy (policy_id=? AND ${SEQ})`],
+    [{ policy_id: 'a', starts_at: null }, `accounts_by_policy (policy_id=? AND ${SEQ})`],
+    [form, `accounts_by_start (policy_id=? AND unit=? AND period=? AND starts_at=? AND ${SEQ})`],
+    [
+      { ...form, scope: 'agent', agents: ['*'] },
+      `accounts_by_start (policy_id=? AND unit=? AND period=? AND starts_at=? AND ${SEQ})`,
+    ],
+    [{ is_reserved: true }, 'accounts_reserved (seq>? AND seq<?)'],
+    [{ policy_id: 'a', is_reserved: true }, 'accounts_reserved (seq>? AND seq<?)'],
+  ]
+  it.each(accounts)('list accounts by %j from one index', async (filter, search) => {
+    await expectIndexed((watched) => listAccounts(watched, { agents: null, ...filter }, WHOLE), search)
+  })
+
   const name = idempotencyOf('')
   const others: readonly (readonly [string, (db: Connection) => unknown, string])[] = [
     [
@@ -104,6 +132,15 @@ describe('the plans of the embedded store', () => {
       'decisions USING INDEX sqlite_autoindex_decisions_1 (id=?)',
     ],
     ['open reviews', (on) => listOpenReviews(on, instant(0)), 'decisions_awaiting_review (expires_ms>?)'],
+    ['overdue decisions', (on) => listOverdue(on, 'authorized', instant(0), 5), 'decisions_authorized (expires_ms<?)'],
+    ['overdue reviews', (on) => listOverdue(on, 'awaiting_review', instant(0), 5), 'decisions_awaiting_review (exp'],
+    ['overdue approvals', (on) => listOverdue(on, 'approved', instant(0), 5), 'decisions_approved (expires_ms<?)'],
+    ['postings', (on) => readPostings(on, idOf('dec', 1)), 'decisions USING INDEX sqlite_autoindex_decisions_1 (id=?)'],
+    [
+      'accounts',
+      (on) => readAccounts(on, [accountOf()]),
+      '(policy_id=? AND unit=? AND period=? AND starts_at=? AND agent_id=?)',
+    ],
     ['policies of a set', (on) => loadPoliciesOfSet(on, 5), 'policies_by_set (until_set>?)'],
     ['a page of policies', (on) => listPolicies(on, WHOLE), 'policies_live_by_id (id<?)'],
     ['revisions', (on) => listPolicyRevisions(on, 'pol_1', WHOLE), '(id=? AND version<?)'],
@@ -115,6 +152,10 @@ describe('the plans of the embedded store', () => {
   ]
   it.each(others)('find %s by an index', async (_, read, search) => {
     await expectIndexed(read, search)
+  })
+
+  it('find the first end of all approvals at the beginning of an index of approvals', async () => {
+    expect(await plansOf(firstApprovalEnd)).toEqual(['SCAN decisions USING COVERING INDEX decisions_approved'])
   })
 
   it('load the held agents from an index that holds no other', async () => {

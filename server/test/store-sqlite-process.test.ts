@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { stress } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataDirectoryInUseError } from '#server/adapters/store-sqlite/data-directory'
+import { Connection } from '#server/adapters/store-sqlite/driver'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import type { Store } from '#server/ports/store'
 import { walk } from './store-cases/store-case.js'
@@ -62,11 +63,38 @@ async function expectWhole(store: Store, lastAcknowledged: number): Promise<void
   expect(entries.map(({ index }) => index)).toEqual([...Array(next_index).keys()])
   const filter = { agents: null, now: instant(0) }
   const decisions = await walk(200, (page) => store.listDecisions(filter, page))
-  expect(decisions.map(({ decision }) => decision.id).reverse()).toEqual(entries.map(({ subject }) => subject))
-  for (const { subject } of entries) {
+  const created = entries.filter(({ type }) => type === 'decision.created')
+  expect(decisions.map(({ decision }) => decision.id).reverse()).toEqual(created.map(({ subject }) => subject))
+  const versions = decisions.reduce((sum, { decision }) => sum + decision.version, 0)
+  expect(versions).toBe(entries.length)
+  for (const { subject } of created) {
     const record = await store.findIdempotency(idempotencyOf(subject, { key: subject }), instant(0))
     expect(record?.subject).toBe(subject)
   }
+}
+
+const ACCOUNT_COLUMNS = ['policy_id', 'unit', 'period', 'agent_id', 'starts_at'] as const
+
+/** Every account is, to the unit, what the decisions count for there, read past the store. */
+function expectBalanced(dataDir: string): void {
+  const db = Connection.openReadOnly(join(dataDir, 'countersign.db'))
+  const sums = new Map<string, { spent: bigint; reserved: bigint }>()
+  const columns = ACCOUNT_COLUMNS.map((name) => `coalesce(posting.value ->> '$.account.${name}', '')`)
+  for (const { account, spent, reserved } of db.all(
+    `SELECT json_array(${columns}) AS account, posting.value ->> 'spent' AS spent, posting.value ->> 'reserved' AS reserved
+     FROM decisions, json_each(decisions.document, '$.postings') AS posting`,
+  )) {
+    const sum = sums.get(account as string) ?? { spent: 0n, reserved: 0n }
+    sum.spent += BigInt(spent as string)
+    sum.reserved += BigInt(reserved as string)
+    sums.set(account as string, sum)
+  }
+  const stored = db.all(`SELECT json_array(${ACCOUNT_COLUMNS}) AS account, spent, reserved FROM accounts`)
+  db.close()
+  expect(sums.size).toBeGreaterThan(0)
+  expect(new Map(stored.map((row) => [row.account, { spent: row.spent, reserved: row.reserved }]))).toEqual(
+    new Map([...sums].map(([account, sum]) => [account, { spent: `${sum.spent}`, reserved: `${sum.reserved}` }])),
+  )
 }
 
 describe('the embedded store beside other processes', () => {
@@ -114,15 +142,19 @@ describe('the embedded store beside other processes', () => {
     await store.close()
   })
 
-  it('has every acknowledged record after kill -9, whole, round after round', async () => {
+  it('has every acknowledged record after kill -9, whole, and each account in balance, round after round', async () => {
     for (let round = 0; round < stress.store_kills; round += 1) {
       const writing = start(1 + (round % 3) * 7)
       const untilCommits = 5 + 13 * (round % 7)
-      for (let commits = 0; commits < untilCommits; commits += 1) await writing.next()
+      expect(await writing.next()).toBe('open')
+      for (let commits = 0; commits < untilCommits; commits += 1) {
+        expect(await writing.next()).toMatch(/^acknowledged /)
+      }
       await writing.kill()
       const store = await openSqliteStore({ dataDir })
       await expectWhole(store, writing.acknowledged)
       await store.close()
+      expectBalanced(dataDir)
     }
   })
 
@@ -144,5 +176,6 @@ describe('the embedded store beside other processes', () => {
     const store = await openSqliteStore({ dataDir })
     await expectWhole(store, writing.acknowledged)
     await store.close()
+    expectBalanced(dataDir)
   })
 })
