@@ -4,28 +4,59 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { PolicySet } from '@countersign/engine'
 import { afterAll, describe, expect, it } from 'vitest'
+import { decideWithBudgets } from './budget-answer.js'
 import { pairOf, readAgreedCases } from './golden-cases.js'
 import { importMutant } from './mutant-build.js'
 import { MUTANTS } from './mutants.js'
+import { decideNaively } from './naive-budgets.js'
 import { evaluateNaively } from './naive-evaluator.js'
 import { seededRandom } from './random.js'
+import { type BudgetPair, randomBudgetPairs } from './random-budget.js'
 import { type Pair, randomPairs } from './random-pair.js'
 
 type Engine = typeof import('@countersign/engine')
 
 /** Always the same pairs: whether a mutant is caught must not be a matter of luck. */
 const PAIRS = 20_000
+const BUDGET_PAIRS = 5_000
 const pairs = [...randomPairs(seededRandom(1), PAIRS)].map((pair) => ({
   pair,
   expected: evaluateNaively(pair.policies, pair.request, pair.facts) as object,
+}))
+const budgetPairs = [...randomBudgetPairs(seededRandom(1), BUDGET_PAIRS)].map((pair) => ({
+  pair,
+  expected: decideNaively(pair.policies, pair.request, pair.facts, pair.phase, pair.balances),
 }))
 const golden = readAgreedCases().map((given) => ({ pair: pairOf(given), expected: given.expect as object }))
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-mutants-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** The number of golden cases and random pairs gone through until one differed; null when none did. */
-function firstDifference(engine: Engine): number | null {
+/** What was gone through until something differed; null when nothing did. */
+function firstDifference(engine: Engine): string | null {
+  const evaluated = firstWrongEvaluation(engine)
+  if (evaluated !== null) return `evaluation ${evaluated}`
+  const decided = firstWrongBudgets(engine)
+  return decided === null ? null : `budgets ${decided}`
+}
+
+function firstWrongBudgets(engine: Engine): number | null {
+  for (const [index, { pair, expected }] of budgetPairs.entries()) {
+    if (!isDeepStrictEqual(answerOrError(engine, pair), expected)) return index + 1
+  }
+  return null
+}
+
+/** A mutant may come upon what cannot be, and throw. */
+function answerOrError(engine: Engine, pair: BudgetPair): unknown {
+  try {
+    return decideWithBudgets(engine, engine.compilePolicies(pair.policies), pair)
+  } catch (error) {
+    return error
+  }
+}
+
+function firstWrongEvaluation(engine: Engine): number | null {
   let set: PolicySet | null = null
   let loaded: Pair['policies'] = []
   for (const [index, { pair, expected }] of [...golden, ...pairs].entries()) {
@@ -44,6 +75,9 @@ describe('mutants of the built engine', () => {
 
   it.each(MUTANTS)('caught: $name', async (mutant) => {
     const caughtAfter = firstDifference(await importMutant(folder, mutant))
-    expect(caughtAfter, `"${mutant.name}" survives ${golden.length} golden cases and ${PAIRS} pairs`).not.toBeNull()
+    expect(
+      caughtAfter,
+      `"${mutant.name}" survives ${golden.length} golden cases, ${PAIRS} pairs and ${BUDGET_PAIRS} with budgets`,
+    ).not.toBeNull()
   })
 })

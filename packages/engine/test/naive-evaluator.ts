@@ -37,6 +37,14 @@ export interface Coverage {
   isTie: boolean
 }
 
+/** What one policy says. */
+interface Verdict {
+  readonly policy: NaivePolicy
+  readonly effect: Effect
+  readonly rule: number
+  readonly truth: Truth
+}
+
 type Truth = 'true' | 'false' | 'unknown'
 
 const RESTRICTIVE_FIRST: readonly Effect[] = ['deny', 'review', 'allow', 'log']
@@ -53,30 +61,53 @@ export function evaluateNaively(
 ): NaiveAnswer {
   const byDefault = { effect: 'deny', policy_id: 'pol_default', rule: null } as const
   if (facts.suspended) return { ...byDefault, reason_code: 'agent_suspended', shadow: [] }
-  const taking = policies.filter(
-    ({ enabled, agents }) =>
-      enabled !== false && (agents === undefined || agents.some((pattern) => like(pattern, request.agent_id))),
-  )
-  const verdicts = taking.flatMap((policy) => {
-    const verdict = judgePolicy(policy, request, facts, coverage)
-    return verdict === null ? [] : [{ policy, ...verdict }]
-  })
+  const isShadow = ({ policy }: Verdict) => policy.mode === 'shadow'
+  const verdicts = judgeAll(policies, request, facts, coverage)
   const shadow = verdicts
-    .filter(({ policy }) => policy.mode === 'shadow')
+    .filter(isShadow)
     .map(({ policy, effect, rule }) => ({ policy_id: policy.id, effect, rule }))
     .sort((one, other) => byText(one.policy_id, other.policy_id))
-  const enforced = verdicts.filter(({ policy }) => policy.mode !== 'shadow')
-  if (enforced.length === 0) return { ...byDefault, reason_code: 'no_matching_policy', shadow }
-  const highest = Math.max(...enforced.map(({ policy }) => policy.priority ?? 0))
-  const level = enforced.filter(({ policy }) => (policy.priority ?? 0) === highest)
+  const level = highestPriority(verdicts.filter((verdict) => !isShadow(verdict)))
   coverage.isTie = level.length > 1
   const [winner] = level.sort(
     (one, other) =>
       RESTRICTIVE_FIRST.indexOf(one.effect) - RESTRICTIVE_FIRST.indexOf(other.effect) ||
       byText(one.policy.id, other.policy.id),
-  ) as [(typeof level)[number]]
+  )
+  if (winner === undefined) return { ...byDefault, reason_code: 'no_matching_policy', shadow }
   const reason_code = winner.truth === 'true' ? 'rule_matched' : 'condition_indeterminate'
   return { effect: winner.effect, policy_id: winner.policy.id, rule: winner.rule, reason_code, shadow }
+}
+
+/** What each policy at the deciding priority says by itself. */
+export function decidingVerdicts(
+  policies: readonly NaivePolicy[],
+  request: NaiveRequest,
+  facts: NaiveFacts,
+): Verdict[] {
+  const enforced = policies.filter(({ mode }) => mode !== 'shadow')
+  return highestPriority(judgeAll(enforced, request, facts, newCoverage()))
+}
+
+function highestPriority(verdicts: readonly Verdict[]): Verdict[] {
+  const highest = Math.max(...verdicts.map(({ policy }) => policy.priority ?? 0))
+  return verdicts.filter(({ policy }) => (policy.priority ?? 0) === highest)
+}
+
+function judgeAll(
+  policies: readonly NaivePolicy[],
+  request: NaiveRequest,
+  facts: NaiveFacts,
+  coverage: Coverage,
+): Verdict[] {
+  const taking = policies.filter(
+    ({ enabled, agents }) =>
+      enabled !== false && (agents === undefined || agents.some((pattern) => like(pattern, request.agent_id))),
+  )
+  return taking.flatMap((policy) => {
+    const verdict = judgePolicy(policy, request, facts, coverage)
+    return verdict === null ? [] : [{ policy, ...verdict }]
+  })
 }
 
 function judgePolicy(policy: NaivePolicy, request: NaiveRequest, facts: NaiveFacts, coverage: Coverage) {
@@ -127,7 +158,7 @@ function judgeConditions(conditions: JsonObject, request: NaiveRequest, facts: N
   )
 }
 
-function valueAt(path: string, request: NaiveRequest, facts: NaiveFacts): Json | undefined {
+export function valueAt(path: string, request: NaiveRequest, facts: NaiveFacts): Json | undefined {
   const colon = request.resource?.indexOf(':') ?? -1
   const fixed: Record<string, Json | undefined> = {
     agent_id: request.agent_id,
@@ -242,7 +273,7 @@ function byteInHex(decimal: string): string {
   return Number(decimal).toString(16).padStart(2, '0')
 }
 
-function like(pattern: string, text: string): boolean {
+export function like(pattern: string, text: string): boolean {
   const expression = pattern
     .split('*')
     .map((part) => part.replace(/[\\^$.|?+()[\]{}/-]/g, '\\$&'))

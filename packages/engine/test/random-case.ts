@@ -1,6 +1,7 @@
 import type { Conditions, Effect, Json, JsonObject, Rule } from '@countersign/contract'
 import type { EnginePolicy, EngineRequest, Facts } from '@countersign/engine'
 import { chance, listOf, pick, type Random } from './random.js'
+import { randomBudget } from './random-budget.js'
 
 /** Few words of each kind, so that policies and requests meet often. */
 const AGENTS = ['agent:support-1', 'agent:support-2', 'agent:billing', 'Agent:Support-1', 'bot/run@eu', '10.1.2.3']
@@ -49,6 +50,7 @@ export function randomPolicy(random: Random, id: string): EnginePolicy {
     ...(chance(random, 35) && { mode: chance(random, 50) ? 'shadow' : 'enforce' }),
     ...(chance(random, 40) && { agents: randomAgents(random) }),
     rules: listOf(random, 1, 4, () => randomRule(random)),
+    ...(chance(random, 30) && { budget: randomBudget(random) }),
   }
 }
 

@@ -19,6 +19,10 @@ function policy(id: string, effect: Effect, changes: Partial<EnginePolicy> = {})
   return { id, revision: 3, name: id, rules: [{ action: '*', effect }], budget: BUDGET, ...changes }
 }
 
+function withoutBudget({ budget, ...rest }: EnginePolicy): EnginePolicy {
+  return rest
+}
+
 function ask(
   policies: EnginePolicy[],
   phase: 'decision' | 'approval' = 'decision',
@@ -76,7 +80,7 @@ describe('which budgets are asked', () => {
       policy('pol_c', 'allow'),
       policy('pol_B', 'allow'),
       policy('pol_a', 'log'),
-      policy('pol_d', 'allow', { budget: undefined } as Partial<EnginePolicy>),
+      withoutBudget(policy('pol_d', 'allow')),
       policy('pol_e', 'allow', { priority: -1 }),
       policy('pol_f', 'allow', { mode: 'shadow' }),
       policy('pol_g', 'allow', { enabled: false }),
