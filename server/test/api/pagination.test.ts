@@ -13,12 +13,17 @@ import {
   succeed,
 } from './refunds.js'
 
+const HOUR_MS = 3_600_000
+
 let server: RunningServer
 let revised: string
+let spent: string
 beforeAll(async () => {
   server = await runServer({ settings: { rateLimitPerSecond: 0 } })
   const policy = await createPolicy(server, REFUNDS)
   revised = `/v1/policies/${policy.id}/revisions`
+  const budget = { limit: 1, unit: 'calls', period: 'hourly', amount: 1 }
+  spent = `/v1/policies/${(await createPolicy(server, { ...allowing('spend.hourly'), budget })).id}/budget/history`
   for (let i = 0; i < 6; i++) {
     await succeed(
       server.call('PUT', `/v1/policies/${policy.id}`, { body: { ...REFUNDS, description: `revision ${i}` } }),
@@ -26,21 +31,35 @@ beforeAll(async () => {
     await createPolicy(server, allowing('list.test'))
     await makeKey(server, ['decisions:read'])
     await decide(server, { ...ALLOWED, agent_id: `agent:support-${i}` })
-    server.clock.advance(1)
+    await createPolicy(server, { ...allowing('spend.never'), budget })
+    await decide(server, { agent_id: 'agent:spender', action: 'spend.hourly' })
+    server.clock.advance(HOUR_MS)
   }
 })
 afterAll(() => server.stop())
 
-const lists = () => ['/v1/decisions', '/v1/policies', '/v1/agents', '/v1/keys', '/v1/audit', revised]
-/** Within the revisions of a policy all have its id. */
-const nameOf = (list: string) => (item: { id: string; revision?: number }) =>
-  list === revised ? String(item.revision) : item.id
+const lists = () => [
+  '/v1/decisions',
+  '/v1/policies',
+  '/v1/agents',
+  '/v1/keys',
+  '/v1/audit',
+  '/v1/budgets',
+  revised,
+  spent,
+]
+/** Within the revisions of a policy all have its id; an account has none. */
+const nameOf =
+  (list: string) => (item: { id: string; revision?: number; policy_id?: string; starts_at?: string | null }) => {
+    if (list === revised) return String(item.revision)
+    return list === '/v1/budgets' || list === spent ? `${item.policy_id} ${item.starts_at}` : item.id
+  }
 const later = (ms: number) => new Date(FROZEN.getTime() + ms).toISOString()
 
 it('covers every list of the table', () => {
   const routes = server.started.composed.routes.filter(({ query }) => query !== undefined && 'cursor' in query.shape)
-  const paths = routes.map(({ path }) => path.replace('{id}', revised.split('/')[3] as string))
-  expect(paths.sort()).toEqual(lists().sort())
+  const listed = lists().map((list) => list.replace(/pol_[a-z0-9]+/, '{id}'))
+  expect(routes.map(({ path }) => path).sort()).toEqual(listed.sort())
 })
 
 describe('a list', () => {
@@ -76,6 +95,8 @@ describe('a list', () => {
       '/v1/audit': ({ at, id }: { at: string; id: string }) => at + id,
       [revised]: ({ revision }: { revision: number }) => String(revision).padStart(5),
       '/v1/agents': ({ first_seen }: { first_seen: string }) => first_seen,
+      '/v1/budgets': ({ policy_id }: { policy_id: string }) => policy_id,
+      [spent]: ({ starts_at }: { starts_at: string }) => starts_at,
     }
     for (const list of lists()) {
       const keys = (await everyItem(server, list)).map((item) => (times[list] as (item: unknown) => string)(item))

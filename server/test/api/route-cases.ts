@@ -35,6 +35,22 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
   const newDecision = () => decide(server, { agent_id: AGENT, action: 'mail.send' })
   const newPolicy = async () => (await createPolicy(server, allowing('mail.read'))).id
   const newKey = async () => (await makeKey(server, ['keys:write'])).id
+  /** A policy that gives each agent an account; one agent has spent what there is. */
+  const newBudget = async () => {
+    const [agent_id, action] = [await newAgent(), `calls.n${made++}`]
+    const budget = { limit: 1, unit: 'calls', period: 'total', amount: 1, scope: 'agent' }
+    const policy = await createPolicy(server, { ...allowing(action), priority: 1, budget })
+    const decision = await decide(server, { agent_id, action })
+    return { policy, decision }
+  }
+  /** The same, where the account is of an earlier form of the budget and holds nothing. */
+  const newPastBudget = async () => {
+    const { policy, decision } = await newBudget()
+    await succeed(server.call('POST', `/v1/decisions/${decision.id}/confirm`))
+    const body = { ...policy, budget: { ...policy.budget, unit: 'other' } }
+    await succeed(server.call('PUT', `/v1/policies/${policy.id}`, { body }))
+    return policy
+  }
 
   return {
     'decisions.decide': {
@@ -78,6 +94,21 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
     'policies.simulate': {
       request: () => ({ path: '/v1/simulate', body: { request: { agent_id: AGENT, action: 'mail.send' } } }),
       bound: 'agent_not_allowed',
+    },
+    'budgets.list': {
+      request: async () => {
+        await newBudget()
+        return { path: '/v1/budgets' }
+      },
+      bound: 'left out',
+    },
+    'policies.budget': {
+      request: async () => ({ path: `/v1/policies/${(await newBudget()).policy.id}/budget` }),
+      bound: 'left out',
+    },
+    'policies.budget_history': {
+      request: async () => ({ path: `/v1/policies/${(await newPastBudget()).id}/budget/history` }),
+      bound: 'left out',
     },
     'agents.create': {
       request: () => ({ path: '/v1/agents', body: { id: `agent:n${made++}` } }),
