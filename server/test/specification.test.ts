@@ -38,6 +38,20 @@ async function effectsUnder(rules: readonly object[], questions: readonly object
   return (await Promise.all(answers)).map(({ effect }) => effect)
 }
 
+/** A policy that allows an action within a budget. */
+async function budgeted(action: string, budget: object) {
+  const policy = await createPolicy(server, { name: action, rules: [{ action, effect: 'allow' }], budget })
+  return {
+    policy,
+    ask: (amount: number) => decide(server, { ...ASKED, action, context: { amount } }),
+    /** What is spent and what is reserved. */
+    used: async () => {
+      const { data } = await succeed(server.call('GET', `/v1/policies/${policy.id}/budget`))
+      return [data[0].spent, data[0].reserved]
+    },
+  }
+}
+
 describe('1. what the service does', () => {
   it('1.1 every decision carries an effect, one of: allow, deny, review, log', async () => {
     const effects = [
@@ -90,6 +104,17 @@ describe('1. what the service does', () => {
     expect(data).toMatchObject([{ id }])
     expect((await server.call('DELETE', `/v1/policies/${id}`)).status).toBe(204)
     expect((await server.call('GET', `/v1/policies/${id}`)).status).toBe(404)
+  })
+
+  it('1.7 budget usage is tracked accurately when decisions are confirmed or rejected; this step is optional', async () => {
+    const { used, ask } = await budgeted('pay.tracked', { limit: 100, unit: 'EUR', period: 'total' })
+    const [one, two, three] = [await ask(30.1), await ask(20.2), await ask(10)]
+    expect(await used()).toEqual([0, 60.3])
+    await succeed(server.call('POST', `/v1/decisions/${one.id}/confirm`, { body: { amount: 25.55 } }))
+    await succeed(server.call('POST', `/v1/decisions/${two.id}/reject`))
+    expect(await used()).toEqual([25.55, 10])
+    server.clock.advance(Date.parse(three.expires_at) - server.clock.now().getTime())
+    expect(await used()).toEqual([35.55, 0])
   })
 
   it('1.8 every decision is audited', async () => {
@@ -298,11 +323,21 @@ describe('2.3 policy', () => {
     expect(await refund(1001)).toMatchObject({ effect: 'deny', rule: 2, reason_code: 'rule_matched' })
   })
 
-  it('2.3 budget: refused until the server keeps budgets', async () => {
+  it('2.3 budget: optional; limit (number), unit (a currency code) and period (for example monthly)', async () => {
     const budget = { limit: 5000, unit: 'EUR', period: 'monthly' }
-    const document = { name: 'with a budget', rules: [{ action: 'a.b', effect: 'allow' }], budget }
-    const answer = await server.call('POST', '/v1/policies', { body: document })
-    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/budget' }] } })
+    const { policy } = await budgeted('pay.monthly', budget)
+    expect(policy.budget).toMatchObject(budget)
+    const without = await createPolicy(server, { name: 'no budget', rules: [{ action: 'a.b', effect: 'allow' }] })
+    expect(without).not.toHaveProperty('budget')
+    for (const [member, wrong] of Object.entries({ limit: '5000', unit: 978, period: 'moon' })) {
+      const document = {
+        name: 'wrong',
+        rules: [{ action: 'a.b', effect: 'allow' }],
+        budget: { ...budget, [member]: wrong },
+      }
+      const answer = await server.call('POST', '/v1/policies', { body: document })
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/budget/${member}` }] } })
+    }
   })
 })
 
@@ -324,6 +359,22 @@ describe('2.4 permit token', () => {
     const { body } = await server.call('GET', `/v1/audit?decision_id=${id}`)
     const [{ log, index, leaf }] = body.data
     expect(part(permit_token, 1).audit).toEqual({ log, index, leaf })
+  })
+})
+
+describe('3. decision lifecycle', () => {
+  it('3 a decision has a confirm and reject lifecycle that is optional and feeds budget tracking', async () => {
+    const { used, ask } = await budgeted('pay.lifecycle', { limit: 10, unit: 'calls', period: 'total', amount: 1 })
+    const moved = async (move: string) => {
+      const { id } = await ask(0)
+      return (await succeed(server.call('POST', `/v1/decisions/${id}/${move}`))).status
+    }
+    expect(await moved('confirm')).toBe('confirmed')
+    expect(await used()).toEqual([1, 0])
+    expect(await moved('reject')).toBe('rejected')
+    expect(await used()).toEqual([1, 0])
+    expect((await ask(0)).status).toBe('authorized')
+    expect(await used()).toEqual([1, 1])
   })
 })
 
@@ -451,6 +502,17 @@ describe('8. limits', () => {
     } finally {
       await limited.stop()
     }
+  })
+
+  it('8.2 a policy budget has limit, unit and period', async () => {
+    const { ask } = await budgeted('pay.hourly', { limit: 100, unit: 'EUR', period: 'hourly' })
+    expect(await ask(100)).toMatchObject({
+      effect: 'allow',
+      budgets: [{ unit: 'EUR', period: 'hourly', remaining: 0 }],
+    })
+    expect(await ask(0.01)).toMatchObject({ effect: 'deny', reason_code: 'budget_exceeded' })
+    server.clock.advance(3_600_000)
+    expect(await ask(0.01)).toMatchObject({ effect: 'allow', budgets: [{ remaining: 99.99 }] })
   })
 
   it('8.4 decisions expire at expires_at', async () => {
