@@ -15,32 +15,35 @@ const SHRINKING_MS = 20_000
 
 it(`agree on ${stress.ledger_sequences} sequences`, async () => {
   console.log(`SEED=${SEED}`)
-  let steps = 0
+  const done = { sequences: 0, steps: 0 }
   let server: LedgerServer | null = null
-  let lived = 0
-  const shrinkUntil = Number.POSITIVE_INFINITY
-  const property = fc.asyncProperty(
-    fc.array(putPolicy, { maxLength: 3 }),
-    ledgerCommands,
-    async (policies, commands) => {
-      if (performance.now() > shrinkUntil) return
-      if (lived++ % SEQUENCES_OF_A_LIFE === 0) {
-        await server?.stop()
-        server = await LedgerServer.start(FROZEN)
-      }
-      const on = server as LedgerServer
-      const scene = new Scene(on)
-      await scene.begin(on, policies)
-      await fc.asyncModelRun(() => ({ model: scene, real: on }), commands)
-      await scene.end(on)
-      steps += [...commands].length
-    },
-  )
+  let deadline = Number.POSITIVE_INFINITY
+  const serverOfNow = async (): Promise<LedgerServer> => {
+    if (done.sequences++ % SEQUENCES_OF_A_LIFE !== 0 && server !== null) return server
+    await server?.stop()
+    server = await LedgerServer.start(FROZEN)
+    return server
+  }
+  const property = fc.asyncProperty(fc.array(putPolicy, { maxLength: 3 }), ledgerCommands, async (policies, drawn) => {
+    if (performance.now() > deadline) return
+    const real = await serverOfNow()
+    const scene = new Scene(real)
+    try {
+      await scene.begin(real, policies)
+      await fc.asyncModelRun(() => ({ model: scene, real }), drawn)
+      await scene.end(real)
+    } catch (fault) {
+      deadline = Math.min(deadline, performance.now() + SHRINKING_MS)
+      await scene.clear(real)
+      throw fault
+    }
+    done.steps += [...drawn].length
+  })
   try {
     await fc.assert(property, { numRuns: stress.ledger_sequences, seed: SEED })
   } finally {
     await (server as LedgerServer | null)?.stop()
   }
-  console.log(`${lived} sequences of ${steps} steps`)
-  expect(lived).toBe(stress.ledger_sequences)
+  console.log(`${done.sequences} sequences of ${done.steps} steps`)
+  expect(done.sequences).toBe(stress.ledger_sequences)
 })
