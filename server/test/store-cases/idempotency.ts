@@ -13,7 +13,7 @@ import {
   updateOf,
   writePolicyOf,
 } from '../store-documents.js'
-import type { StoreCase } from './store-case.js'
+import { type StoreCase, WHOLE } from './store-case.js'
 
 /** A record made at an instant in seconds, for a decision that lives so many seconds. */
 function attempt(number: number, atSeconds: number, lifeSeconds: number, over: Partial<IdempotencyRecord> = {}) {
@@ -33,6 +33,25 @@ function attempt(number: number, atSeconds: number, lifeSeconds: number, over: P
 const ENDS: readonly DecisionStatus[] = ['denied', 'declined', 'rejected', 'confirmed', 'expired']
 
 export const IDEMPOTENCY_CASES: readonly StoreCase[] = [
+  {
+    title: 'keeps the record of a call that changed nothing, without an entry in the log, among others of its group',
+    async run({ store, reopen }) {
+      const pen = await LogPen.of(store)
+      const call = { change: { kind: 'call.only' }, idempotency: idempotencyOf(idOf('dec', 1)) } as const
+      expect(await pen.commit(createOf(decisionOf(1)), call, createOf(decisionOf(2)))).toEqual({
+        written: 3,
+        conflict: null,
+      })
+      expect(await pen.commit(call, createOf(decisionOf(3)))).toEqual({ written: 0, conflict: 'idempotency_key' })
+      const reopened = await reopen()
+      expect(await reopened.findIdempotency(call.idempotency, instant(0))).toStrictEqual(call.idempotency)
+      expect((await reopened.openLog()).next_index).toBe(2)
+      expect((await reopened.listAuditEntries({}, WHOLE)).items.map(({ subject }) => subject)).toEqual([
+        idOf('dec', 2),
+        idOf('dec', 1),
+      ])
+    },
+  },
   {
     title: 'finds a record by its whole name and gives it back as it was written',
     async run({ store, reopen }) {
