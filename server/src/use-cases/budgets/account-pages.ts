@@ -12,7 +12,7 @@ export interface Step<Item, Position> {
 }
 
 /** The next items from a position on, `room` at most. There may be none though the list goes on. */
-export type TakeStep<Item, Position> = (position: Position, room: number) => Promise<Step<Item, Position>>
+type TakeStep<Item, Position> = (position: Position, room: number) => Promise<Step<Item, Position>>
 
 /**
  * Fills a page step by step. What follows a full page is looked at too, so that the last page is known to be the last;

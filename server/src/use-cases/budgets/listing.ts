@@ -17,7 +17,7 @@ export type ListingPosition =
 
 type ListingStep = Step<BudgetAccount, ListingPosition>
 
-export interface Listed {
+interface Listed {
   readonly policies: Iterable<EnginePolicy>
   /** The moment that says which accounts are the present ones. */
   readonly at: Date

@@ -1,7 +1,6 @@
 import type { DecisionRequest, SimulatedPolicy, SimulateResponse } from '@countersign/contract'
 import {
   type AskedBudget,
-  type BudgetRefusal,
   budgetRows,
   compilePolicies,
   type EnginePolicy,
@@ -17,6 +16,7 @@ import { type EvaluateDeps, evaluateSafely } from '../decisions/evaluate-safely.
 import { type ExpireDeps, expireApprovals } from '../decisions/expire.js'
 import { overruled } from '../decisions/explain.js'
 import { factsOf, toEngineRequest } from '../decisions/facts.js'
+import { NOTHING_ASKED, type ReservedBudgets } from '../decisions/reserve-budgets.js'
 
 export interface SimulateDeps extends EvaluateDeps, ExpireDeps {
   readonly policies: Policies
@@ -61,15 +61,12 @@ function toDraft({ id, ...document }: SimulatedPolicy, index: number): EnginePol
   return { ...document, id: id ?? `pol_draft_${index}`, revision: null }
 }
 
-interface TriedBudgets {
-  readonly refusal: BudgetRefusal | null
-  /** As they would be right after. */
-  readonly budgets: SimulateResponse['budgets']
-}
-
-/** What the budgets would say, and what they would show, without taking anything. */
-async function tryBudgets(deps: SimulateDeps, asked: readonly AskedBudget[]): Promise<TriedBudgets> {
-  if (asked.length === 0) return { refusal: null, budgets: [] }
+/** What the budgets would say, and how they would stand right after, without taking anything. */
+async function tryBudgets(
+  deps: SimulateDeps,
+  asked: readonly AskedBudget[],
+): Promise<Pick<ReservedBudgets, 'refusal' | 'budgets'>> {
+  if (asked.length === 0) return NOTHING_ASKED
   await expireApprovals(deps)
   const balances = await deps.store.ledger.balances(asked.map(({ account }) => account))
   const refusal = judgeBudgets(asked, balances)
