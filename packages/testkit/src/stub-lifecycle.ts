@@ -10,8 +10,6 @@ import type { ReceivedRequest, StubAnswer } from './stub-decision-point.js'
 export interface StubLifecycle {
   /** Answers the endpoints of decisions, anything else with 404. */
   readonly answer: StubAnswer
-  /** The decision as it stands, with its permit while it has one. */
-  read(id: string): Decision
   /** Changes a decision behind the API's back, such as its status to `expired`; who waits for it is answered. */
   change(id: string, change: Partial<Decision>): void
   /** How many long polls are open. */
@@ -115,7 +113,6 @@ export function startStubLifecycle(effectOf: (asked: DecisionRequest) => Effect 
       const waitMs = Number(searchParams.get('wait') ?? 0) * 1000
       whenReviewed(one, waitMs, response, () => reply(answerJson(200, shown(one))))
     },
-    read: (id) => shown(kept(id)),
     change: (id, changed) => change(kept(id), changed),
     waitingCount: () => [...all.values()].reduce((count, { waiting }) => count + waiting.size, 0),
   }
