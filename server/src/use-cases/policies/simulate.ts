@@ -16,7 +16,7 @@ import { type EvaluateDeps, evaluateSafely } from '../decisions/evaluate-safely.
 import { type ExpireDeps, expireApprovals } from '../decisions/expire.js'
 import { overruled } from '../decisions/explain.js'
 import { factsOf, toEngineRequest } from '../decisions/facts.js'
-import { NOTHING_ASKED, type ReservedBudgets } from '../decisions/reserve-budgets.js'
+import type { ReservedBudgets } from '../decisions/reserve-budgets.js'
 
 export interface SimulateDeps extends EvaluateDeps, ExpireDeps {
   readonly policies: Policies
@@ -66,7 +66,7 @@ async function tryBudgets(
   deps: SimulateDeps,
   asked: readonly AskedBudget[],
 ): Promise<Pick<ReservedBudgets, 'refusal' | 'budgets'>> {
-  if (asked.length === 0) return NOTHING_ASKED
+  if (asked.length === 0) return { refusal: null, budgets: [] }
   await expireApprovals(deps)
   const balances = await deps.store.ledger.balances(asked.map(({ account }) => account))
   const refusal = judgeBudgets(asked, balances)
