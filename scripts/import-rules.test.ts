@@ -13,12 +13,15 @@ describe('who imports whom', () => {
     expect(importFaults(files, IMPORT_RULES)).toEqual([])
   })
 
-  it('leaves the naive evaluator of the tests without anything of the engine', () => {
-    const path = 'packages/engine/test/naive-evaluator.ts'
+  it('leaves the naive models of the tests without anything of the engine', () => {
+    const evaluator = 'packages/engine/test/naive-evaluator'
+    const budgets = 'packages/engine/test/naive-budgets'
     const rules = [
-      { area: 'packages/engine/test/naive-evaluator', mayImport: ['type @countersign/contract', 'node:net'] },
+      { area: evaluator, mayImport: ['type @countersign/contract', 'node:net'] },
+      { area: budgets, mayImport: ['type @countersign/contract', evaluator] },
     ]
-    expect(importFaults([{ path, text: readText(path) }], rules)).toEqual([])
+    const files = [evaluator, budgets].map((area) => ({ path: `${area}.ts`, text: readText(`${area}.ts`) }))
+    expect(importFaults(files, rules)).toEqual([])
   })
 })
 

@@ -35,6 +35,7 @@ describe('an evaluation', () => {
       { agents: ['agent:nobody', 'nobody*', '*nobody'] },
       { enabled: false },
       { rules: [{ action: 'never.*', effect: 'deny' }] },
+      { rules: [{ action: 'never.*', effect: 'allow' }], budget: { limit: 0, unit: 'EUR', period: 'daily' } },
       { rules: [{ action: '*', effect: 'deny', conditions: { 'now.hour': { $gt: 23 } } }] },
       { rules: [{ action: '*', effect: 'allow', conditions: { 'context.never': { $eq: 1 } } }] },
       { rules: [{ action: '*', effect: 'review', conditions: { 'context.never': { $eq: 1 } }, on_unknown: 'skip' }] },

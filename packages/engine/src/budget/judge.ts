@@ -18,6 +18,8 @@ export interface BudgetRefusal {
 /**
  * What the budgets say together: null when there is room in all of them, else the first that denies, else the first that
  * asks for review. `balances` are those of the accounts as they stand before, one for each budget.
+ *
+ * Source: docs/budgets.md "When a budget refuses".
  */
 export function judgeBudgets(asked: readonly AskedBudget[], balances: readonly Balance[]): BudgetRefusal | null {
   let review: BudgetRefusal | null = null
