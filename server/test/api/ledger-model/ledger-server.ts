@@ -1,7 +1,7 @@
 import { typeidIds } from '#server/adapters/typeid-ids'
 import type { Ids } from '#server/ports/ids'
 import { type Answer, type RunningServer, runServer, TestClock } from '../../running-server.js'
-import { makeKey, succeed } from '../refunds.js'
+import { everyItem, makeKey, succeed } from '../refunds.js'
 import { byRow, type Step, type StepAnswer } from './step.js'
 
 /** The keys of the golden cases: one asks and settles what it asked, the others are no kin of it. */
@@ -43,7 +43,9 @@ export class LedgerServer {
     const made = typeidIds(clock)
     const nextPolicy = { id: '' }
     const ids: Ids = { next: (prefix) => (prefix === 'pol' ? nextPolicy.id : made.next(prefix)) }
-    const settings = { rateLimitPerSecond: 0, maxOpenReviews: 1_000_000, maxOpenReviewsPerKey: 1_000_000 }
+    const limits = { rateLimitPerSecond: 0, maxOpenReviews: 1_000_000, maxOpenReviewsPerKey: 1_000_000 }
+    // The port is another one after a restart; permits are good all the same.
+    const settings = { ...limits, issuer: 'https://decisions.example' }
     const server = await runServer({ clock, settings, parts: { ids } })
     const keys: Record<string, string> = {}
     for (const [name, scopes] of Object.entries(SCOPES)) keys[name] = (await makeKey(server, scopes)).key
@@ -82,10 +84,8 @@ export class LedgerServer {
       case 'suspend':
       case 'resume':
         return answerOf(await this.server.call('POST', `/v1/agents/${step.agent_id}/${step.op}`))
-      case 'budgets': {
-        const { data, ...answer } = answerOf(await this.server.call('GET', '/v1/budgets?limit=200'))
-        return { ...answer, data: (data as object[]).sort(byRow) }
-      }
+      case 'budgets':
+        return { http: 200, data: (await everyItem(this.server, '/v1/budgets')).sort(byRow) }
       case 'redeem':
         return this.#redeem(step.ref)
       default:

@@ -1,0 +1,96 @@
+/** POST /v1/decisions/{id}/correct: an operator's word over the asker's. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { conflict, Desk, MINUTE_MS } from './desk.js'
+import { succeed } from './refunds.js'
+import { stored } from './stored.js'
+
+let desk: Desk
+beforeEach(async () => {
+  desk = await Desk.open()
+})
+afterEach(() => desk.stop())
+
+describe('200', () => {
+  it('replaces the outcome, and the budget follows', async () => {
+    const { id } = await desk.decide(40)
+    await succeed(desk.move('confirm', id, { amount: 50, note: 'cents' }))
+    expect(await desk.account()).toMatchObject({ spent: 50 })
+    const correct = (body: object) => succeed(desk.move('correct', id, body))
+    const base = { note: null, late: false, corrected: true }
+    expect(await correct({ result: 'confirmed', amount: 0.5, note: 'euros' })).toMatchObject({
+      status: 'confirmed',
+      outcome: { ...base, result: 'confirmed', amount: 0.5, overage: false, note: 'euros' },
+    })
+    expect(await desk.account()).toMatchObject({ spent: 0.5, reserved: 0 })
+    expect(await correct({ result: 'rejected' })).toMatchObject({
+      status: 'rejected',
+      outcome: { ...base, result: 'rejected', amount: null, overage: false },
+    })
+    expect(await desk.account()).toMatchObject({ spent: 0, reserved: 0, remaining: 1000 })
+    expect(await correct({ result: 'confirmed' })).toMatchObject({ outcome: { ...base, amount: 40 } })
+    expect(await correct({ result: 'confirmed', amount: 41 })).toMatchObject({ outcome: { ...base, overage: true } })
+    expect(await desk.account()).toMatchObject({ spent: 41, reserved: 0 })
+    expect(await desk.told(id)).toEqual(['confirmed', ...Array(4).fill('corrected')])
+  })
+
+  it('keeps that the word was late', async () => {
+    const { id } = await desk.decide(40)
+    desk.clock.advance(5 * MINUTE_MS)
+    await succeed(desk.move('reject', id))
+    expect((await desk.move('correct', id, { result: 'confirmed' })).body).toMatchObject({
+      status: 'confirmed',
+      outcome: { late: true, corrected: true, amount: 40 },
+    })
+  })
+
+  it('changes nothing when the outcome says the same already', async () => {
+    const { id } = await desk.decide(40)
+    const confirmed = await succeed(desk.move('confirm', id))
+    const held = stored(desk.server)
+    for (const body of [{ result: 'confirmed' }, { result: 'confirmed', amount: 40, note: 'yes' }])
+      expect(await desk.move('correct', id, body)).toMatchObject({ status: 200, body: confirmed })
+    expect(stored(desk.server)).toEqual(held)
+    const rejected = await succeed(desk.move('correct', id, { result: 'rejected' }))
+    expect((await desk.move('correct', id, { result: 'rejected' })).body).toEqual(rejected)
+    // So does the asker who now says what the operator said.
+    expect((await desk.move('reject', id)).body).toEqual(rejected)
+    expect(await desk.move('confirm', id)).toMatchObject(conflict('rejected'))
+  })
+})
+
+describe('refused', () => {
+  it('to whoever asked, and to keys that may not settle', async () => {
+    const { id } = await desk.decide(40)
+    await succeed(desk.move('confirm', id))
+    const body = { result: 'rejected' }
+    for (const as of ['asker', 'reviewer', 'redeemer', 'stranger'] as const)
+      expect(await desk.move('correct', id, body, { as })).toMatchObject({
+        status: 403,
+        body: { code: 'insufficient_scope' },
+      })
+    const asked = { agent_id: 'agent:desk', action: 'pay.create', context: { amount: 1 } }
+    const own = await succeed(desk.server.call('POST', '/v1/decisions', { body: asked }))
+    await succeed(desk.move('confirm', own.id, {}, { as: 'admin' }))
+    expect(await desk.move('correct', own.id, body, { as: 'admin' })).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope' },
+    })
+    expect((await desk.move('correct', id, body, { as: 'admin' })).status).toBe(200)
+  })
+
+  it('when it names no result, another one, or an amount of what did not happen', async () => {
+    const { id } = await desk.decide(40)
+    await succeed(desk.move('confirm', id))
+    const faulty: [object, string][] = [
+      [{}, '/result'],
+      [{ result: 'expired' }, '/result'],
+      [{ result: 'rejected', amount: 1 }, '/amount'],
+      [{ result: 'rejected', amount: 0 }, '/amount'],
+      [{ result: 'confirmed', amount: -1 }, '/amount'],
+      [{ result: 'confirmed', reason: 'x' }, '/reason'],
+    ]
+    for (const [body, pointer] of faulty)
+      expect(await desk.move('correct', id, body)).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
+    expect((await desk.move('correct', id, { result: 'rejected', amount: null })).status).toBe(200)
+  })
+})
