@@ -10,6 +10,7 @@ import type { Ids } from './ports/ids.js'
 import {
   type Change,
   type CommitResult,
+  type Conflict,
   ConflictError,
   type Store,
   type StoreRecord,
@@ -194,19 +195,28 @@ export class RecordWriter {
     this.log.next_index += countEntries(sealed.slice(0, result.written))
     if (result.conflict === 'log_index') this.log = null
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
-      void answer(one, besides[i], storeMs)
+      const conflict = result.refused?.get(i)
+      if (conflict !== undefined) one.waiting.reject(refusal(conflict))
+      else void answer(one, besides[i], storeMs)
       one.waiting.settle()
     }
     if (result.conflict !== null) {
       const refused = (sealed[result.written] as Sealed).waiting
-      refused.reject(
-        result.conflict === 'log_index'
-          ? new StoreUnavailableError('Another process writes to this audit log.')
-          : new ConflictError(result.conflict),
-      )
+      refused.reject(refusal(result.conflict))
       refused.settle()
       this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
     }
+  }
+}
+
+function refusal(conflict: Conflict): Error {
+  switch (conflict) {
+    case 'log_index':
+      return new StoreUnavailableError('Another process writes to this audit log.')
+    case 'voided':
+      return new StoreUnavailableError('The record took so long that it was taken for lost.')
+    default:
+      return new ConflictError(conflict)
   }
 }
 

@@ -34,6 +34,8 @@ export const AUDIT_TYPES = [
   'signing_key.rotated',
   'signing_key.revoked',
   'request.erased',
+  // The place of a record that never became durable.
+  'void',
 ] as const
 export type AuditType = (typeof AUDIT_TYPES)[number]
 

@@ -9,7 +9,8 @@
  *   instead of it, in the same atomic step as the record. Every later record of the decision moves the balances by the
  *   difference of its postings, in the same way: so it commits, releases and expires.
  * - A reservation that no record made stand is given back by `release`, or by the adapter when the process died.
- * - A call that cannot be served rejects with `StoreUnavailableError`; nothing is known to be reserved then.
+ * - A call that cannot be served rejects with `StoreUnavailableError`, or with `BudgetBusyError` when only the account
+ *   cannot be written; nothing is known to be reserved then.
  */
 import type { AccountKey } from '@countersign/contract'
 
@@ -50,4 +51,9 @@ export interface Ledger {
   release(reservation: string): Promise<void>
   /** The balances as a reservation would meet them. */
   balances(accounts: readonly AccountKey[]): Promise<readonly Balance[]>
+}
+
+/** So many write one account at once that this one did not get through in time. Nothing was reserved. */
+export class BudgetBusyError extends Error {
+  override readonly name = 'BudgetBusyError'
 }

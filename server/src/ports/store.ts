@@ -73,11 +73,19 @@ export type Conflict =
   | 'idempotency_key'
   /** The log holds an entry at this index: another process writes to it. */
   | 'log_index'
+  /** Another process has taken the record for lost, so that it must not come any more. */
+  | 'voided'
 
-/** The first `written` records are durable; the next one met `conflict` and it and all behind it left no trace. */
+/**
+ * The first `written` records have their places in the log; the next one met `conflict` and it and all behind it left no
+ * trace. The written ones are durable but for those in `refused` (absent when there is none), by number in the group: they
+ * met a conflict with another process when others of the group were written already, and an entry of type `void` has
+ * their place.
+ */
 export interface CommitResult {
   readonly written: number
   readonly conflict: Conflict | null
+  readonly refused?: ReadonlyMap<number, Conflict>
 }
 
 /**

@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { AccountKey } from '@countersign/contract'
+
+/** One text an account. */
+export function accountText({ policy_id, unit, period, agent_id, starts_at }: AccountKey): string {
+  return JSON.stringify([policy_id, unit, period, agent_id, starts_at])
+}
+
+export function accountKeyOf(text: string): AccountKey {
+  const [policy_id, unit, period, agent_id, starts_at] = JSON.parse(text) as [
+    string,
+    string,
+    AccountKey['period'],
+    string | null,
+    string | null,
+  ]
+  return { policy_id, unit, period, agent_id, starts_at }
+}
+
+/** The id of an account's document, and the name of its lines in decisions: a hash, for accounts name units and agents. */
+export function accountId(account: AccountKey): string {
+  return textId(accountText(account))
+}
+
+export function textId(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}

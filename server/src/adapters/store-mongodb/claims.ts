@@ -1,0 +1,167 @@
+import type { IdempotencyRecord } from '../../ports/documents.js'
+import { textId } from './account-id.js'
+import { auditId, isPlace } from './audit.js'
+import type { Database } from './database.js'
+import { openAmong } from './decisions.js'
+import type { Claim, Home, HomeName, Place } from './stored.js'
+
+type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
+
+export function claimId({ key_id, operation, key }: Name): string {
+  return textId(JSON.stringify([key_id, operation, key]))
+}
+
+export function claimOf(record: IdempotencyRecord, claim: string, place: Place | null, home: HomeName | null): Claim {
+  const { key_id, operation, key, fingerprint, status, subject, created_at, expires_at } = record
+  return {
+    _id: claimId(record),
+    claim,
+    key_id,
+    operation,
+    key,
+    fingerprint,
+    status,
+    subject,
+    created_ms: Date.parse(created_at),
+    expires_ms: Date.parse(expires_at),
+    place,
+    home,
+  }
+}
+
+export async function findIdempotency(database: Database, name: Name, now: string): Promise<IdempotencyRecord | null> {
+  const found = await database.call(() => database.claims.findOne({ _id: claimId(name) }))
+  if (found === null) return null
+  const nowMs = Date.parse(now)
+  const counts = found.expires_ms > nowMs || (await openAmong(database, [found.subject], nowMs)).size > 0
+  return counts && (await isStanding(database, found)) ? recordOf(found) : null
+}
+
+/**
+ * The names among these that are taken by calls which count when the new ones are made. A claim whose record never came is
+ * none: but as long as its record is announced, it may come.
+ */
+export async function isTaken(database: Database, claims: readonly Claim[]): Promise<ReadonlySet<string>> {
+  if (claims.length === 0) return new Set()
+  const byId = new Map(claims.map((claim) => [claim._id, claim]))
+  const present = await database.call(() => database.claims.find({ _id: { $in: [...byId.keys()] } }).toArray())
+  const taken = await Promise.all(
+    present.map(async (there) => {
+      const { claim, created_ms } = byId.get(there._id) as Claim
+      if (there.claim === claim) return []
+      const counts = there.expires_ms > created_ms || (await openAmong(database, [there.subject], created_ms)).size > 0
+      return counts && ((await isAnnounced(database, there)) || (await isStanding(database, there))) ? [there._id] : []
+    }),
+  )
+  return new Set(taken.flat())
+}
+
+/** Takes names of calls that are free. False when one is not: then some of the others may be taken. */
+export async function takeNames(database: Database, claims: readonly Claim[]): Promise<boolean> {
+  const there = await database.insertNew(database.claims, claims)
+  const clashing = [...there].map((i) => claims[i] as Claim)
+  const taken = await isTaken(database, clashing)
+  const replaced = await Promise.all(
+    clashing.map(async ({ _id, ...claim }) => {
+      const present = await database.call(() => database.claims.findOne({ _id }))
+      if (present?.claim === claim.claim) return true
+      if (present === null || taken.has(_id)) return false
+      await database.call(() => database.claims.updateOne({ _id, claim: present.claim }, { $set: claim }))
+      const now = await database.call(() => database.claims.findOne({ _id }, { projection: { claim: 1 } }))
+      return now?.claim === claim.claim
+    }),
+  )
+  return replaced.every(Boolean)
+}
+
+async function isAnnounced(database: Database, { place }: Claim): Promise<boolean> {
+  if (place === null) return false
+  const log = await database.call(() =>
+    database.logs.findOne({ _id: place.log }, { projection: { 'group.entry_id': 1 } }),
+  )
+  return log?.group.some(({ entry_id }) => entry_id === place.entry_id) ?? false
+}
+
+/** Whether the record that a claim belongs to is durable. One that is on its way may become so. */
+async function isStanding(database: Database, { place, home }: Claim): Promise<boolean> {
+  if (place === null || home === null) return true
+  // The home is looked at first: its last record leaves it only once it is in the log.
+  const last = await lastRecordOf(database, home)
+  if (isPlace(last, place)) return true
+  const found = await database.call(() =>
+    database.audit.findOne({ _id: auditId(place) }, { projection: { id: 1, type: 1 } }),
+  )
+  return found !== null && found.id === place.entry_id && found.type !== 'void'
+}
+
+async function lastRecordOf(database: Database, { kind, id }: HomeName): Promise<Home['last']> {
+  const projection = { last: 1 }
+  const found = await database.call(async (): Promise<Pick<Home, 'last'> | null> => {
+    switch (kind) {
+      case 'decision':
+        return database.decisions.findOne({ _id: { $eq: id } }, { projection })
+      case 'agent':
+        return database.agents.findOne({ _id: { $eq: id } }, { projection })
+      case 'policies':
+        return database.policyDirectory.findOne({ _id: { $eq: id } }, { projection })
+      case 'keys':
+        return database.keyDirectory.findOne({ _id: { $eq: id } }, { projection })
+      case 'none':
+        return null
+    }
+  })
+  return found?.last ?? null
+}
+
+const LARGEST_PURGE = 1000
+
+type Old = Pick<Claim, '_id' | 'claim' | 'subject' | 'expires_ms'>
+
+export async function purgeIdempotency(database: Database, now: string): Promise<number> {
+  const nowMs = Date.parse(now)
+  let after: Old | null = null
+  for (;;) {
+    const old = await oldClaims(database, nowMs, after)
+    const open = await openAmong(
+      database,
+      old.map(({ subject }) => subject),
+      nowMs,
+    )
+    const over = old.filter(({ subject }) => !open.has(subject))
+    if (over.length > 0) {
+      const deletions = over.map(({ _id, claim }) => ({ deleteOne: { filter: { _id, claim } } }))
+      await database.call(() => database.claims.bulkWrite(deletions, { ordered: false }))
+      return over.length
+    }
+    if (old.length < LARGEST_PURGE) return 0
+    after = old.at(-1) ?? null
+  }
+}
+
+function oldClaims(database: Database, nowMs: number, after: Old | null): Promise<readonly Old[]> {
+  const range =
+    after === null
+      ? {}
+      : { $or: [{ expires_ms: { $gt: after.expires_ms } }, { expires_ms: after.expires_ms, _id: { $gt: after._id } }] }
+  return database.call(() =>
+    database.claims
+      .find({ $and: [{ expires_ms: { $lte: nowMs } }, range] })
+      .sort({ expires_ms: 1, _id: 1 })
+      .limit(LARGEST_PURGE)
+      .project<Old>({ claim: 1, subject: 1, expires_ms: 1 })
+      .toArray(),
+  )
+}
+
+function recordOf({ key_id, operation, key, fingerprint, status, subject, ...claim }: Claim): IdempotencyRecord {
+  return {
+    key_id,
+    operation,
+    key,
+    fingerprint,
+    status,
+    subject,
+    created_at: new Date(claim.created_ms).toISOString(),
+    expires_at: new Date(claim.expires_ms).toISOString(),
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * Makes records durable. The step of each record that makes it stand is one write of one document, its home: the decision,
+ * the agent, the directory of policies or of keys. It carries the entry, and names its place in the log. Everything else is
+ * done before, so that it comes to nothing without that step, or after, so that anybody can do it (finish-group.ts).
+ */
+import { randomUUID } from 'node:crypto'
+import type { AuditEntry } from '@countersign/contract'
+import type { StoredPolicy } from '../../ports/documents.js'
+import { BudgetBusyError } from '../../ports/ledger.js'
+import { type CommitResult, type Conflict, type StoreRecord, StoreUnavailableError } from '../../ports/store.js'
+import { keepRevisions } from './agents.js'
+import { auditDocumentOf, copyToLog, voidEntry } from './audit.js'
+import { claimOf, isTaken, takeNames } from './claims.js'
+import type { Database } from './database.js'
+import type { Followers } from './finish-group.js'
+import { type Homes, homeNameOf, readHomes, writeHomes } from './homes.js'
+import type { MongoLedger } from './ledger.js'
+import type { Log } from './log.js'
+import { finishPolicyRecord, keepPolicyRevision } from './policies.js'
+import type { Settling } from './settlements.js'
+import type { Claim, HomeName, Intent, Place } from './stored.js'
+
+export interface CommitDeps extends Followers {
+  readonly database: Database
+  readonly log: Log
+  readonly ledger: MongoLedger
+}
+
+/** A record on its way. */
+export interface Step {
+  readonly record: StoreRecord
+  readonly home: HomeName
+  /** Null for a call that changed nothing: its claim is all of it. */
+  readonly place: Place | null
+  readonly claim: Claim | null
+}
+
+const LARGEST_SEGMENT = 256
+
+export async function commitRecords(deps: CommitDeps, records: readonly StoreRecord[]): Promise<CommitResult> {
+  const refused = new Map<number, Conflict>()
+  let written = 0
+  while (written < records.length) {
+    const segment = await new Segment(deps, takeSegment(records, written)).write()
+    for (const [i, conflict] of segment.refused) refused.set(written + i, conflict)
+    written += segment.written
+    if (segment.conflict !== null) return { written, conflict: segment.conflict, ...(refused.size > 0 && { refused }) }
+  }
+  return { written, conflict: null, ...(refused.size > 0 && { refused }) }
+}
+
+/** Records that follow one another of which none builds on another: they can be written at once. */
+function takeSegment(records: readonly StoreRecord[], from: number): readonly Step[] {
+  const steps: Step[] = []
+  const touched = new Set<string>()
+  for (const record of records.slice(from, from + LARGEST_SEGMENT)) {
+    const step = stepOf(record)
+    const touches = [
+      ...(step.home.kind === 'none' ? [] : [`${step.home.kind} ${step.home.id}`]),
+      ...(step.claim === null ? [] : [`claim ${step.claim._id}`, `subject ${step.claim.subject}`]),
+    ]
+    // A claim counts while its decision is open, so it follows what the records before made of that.
+    if (touches.some((one) => touched.has(one) || touched.has(one.replace(/^decision/, 'subject')))) break
+    for (const one of touches) touched.add(one)
+    if (step.home.kind === 'decision') touched.add(`subject ${step.home.id}`)
+    steps.push(step)
+  }
+  return steps.length > 0 ? steps : [stepOf(records[from] as StoreRecord)]
+}
+
+function stepOf(record: StoreRecord): Step {
+  const { change, entry, idempotency } = record
+  const home = homeNameOf(change, entry)
+  const place = entry === null ? null : { log: entry.log, index: entry.index, entry_id: entry.id }
+  const claim = idempotency === null ? null : claimOf(idempotency, entry?.id ?? randomUUID(), place, place && home)
+  return { record, home, place, claim }
+}
+
+class Segment {
+  readonly #deps: CommitDeps
+  #steps: readonly Step[]
+  readonly #refused = new Map<Step, Conflict>()
+  /** With what the accounts of a decision have to follow. */
+  readonly #standing = new Map<Step, Settling | null>()
+  #conflict: Conflict | null = null
+
+  constructor(deps: CommitDeps, steps: readonly Step[]) {
+    this.#deps = deps
+    this.#steps = steps
+  }
+
+  async write(): Promise<{
+    readonly written: number
+    readonly conflict: Conflict | null
+    readonly refused: ReadonlyMap<number, Conflict>
+  }> {
+    const first = this.#deps.log.nextIndex
+    let homes = await this.#prepare(first)
+    let open = this.#steps
+    this.#mayStand(open, true)
+    while (open.length > 0) {
+      for (const [step, settling] of await writeHomes(this.#deps, open, homes)) this.#standing.set(step, settling)
+      open = open.filter((step) => !this.#standing.has(step))
+      if (open.length === 0) break
+      // Somebody else was faster with some: those whose conditions hold all the same are tried again, by what is there now.
+      homes = await this.#look(open)
+      open = this.#refuse(open, homes)
+      if (open.length > 0 && !(await this.#announce()))
+        throw new StoreUnavailableError('Another process took the audit log.')
+    }
+    this.#mayStand([...this.#refused.keys()], false)
+    await this.#follow()
+    this.#deps.log.advance(this.#steps.filter(({ place }) => place !== null).length)
+    return {
+      written: this.#steps.length,
+      conflict: this.#conflict,
+      refused: new Map([...this.#refused].map(([step, conflict]) => [this.#steps.indexOf(step), conflict])),
+    }
+  }
+
+  /** Looks whether the records may be written, as far as the first that may not, and takes what they need. */
+  async #prepare(first: number): Promise<Homes> {
+    for (;;) {
+      const homes = await this.#look(this.#steps)
+      await this.#cut(first, homes)
+      if (this.#steps.length === 0) return homes
+      if (!(await this.#announce())) {
+        this.#steps = []
+        this.#conflict = 'log_index'
+        return homes
+      }
+      if (await this.#claim()) return homes
+    }
+  }
+
+  /** Homes are read before the group is announced: a fence that is set after that is not overlooked. */
+  async #look(steps: readonly Step[]): Promise<Homes> {
+    const { database, log } = this.#deps
+    const homes = await readHomes(database, steps)
+    // What these documents were last written for has to be in the log before they are written again.
+    const last = homes.all().map((home) => home.last)
+    await Promise.all([
+      copyToLog(
+        database,
+        last.filter((record) => record !== null && !log.isCopied(record)),
+      ),
+      homes.policies === null ? null : finishPolicyRecord(database, homes.policies),
+    ])
+    return homes
+  }
+
+  /** Keeps the records before the first that meets a conflict. */
+  async #cut(first: number, homes: Homes): Promise<void> {
+    const { database, log } = this.#deps
+    const taken = await isTaken(
+      database,
+      this.#steps.flatMap(({ claim }) => claim ?? []),
+    )
+    let index = first
+    for (const [i, step] of this.#steps.entries()) {
+      const isMisplaced = step.place !== null && (step.place.index !== index || step.place.log !== log.name)
+      const conflict = isMisplaced
+        ? 'log_index'
+        : step.claim !== null && taken.has(step.claim._id)
+          ? 'idempotency_key'
+          : homes.conflictOf(step, this.#deps.ledger)
+      if (conflict !== null) {
+        this.#steps = this.#steps.slice(0, i)
+        this.#conflict = conflict
+        return
+      }
+      if (step.place !== null) index += 1
+    }
+  }
+
+  #announce(): Promise<boolean> {
+    const group = this.#steps.flatMap(({ place, home, claim, record }): Intent[] =>
+      place === null ? [] : [{ ...place, at: (record.entry as AuditEntry).at, home, claim: claim?._id ?? null }],
+    )
+    return group.length === 0 ? Promise.resolve(true) : this.#deps.log.announce(group)
+  }
+
+  /** Takes the names of the calls. False when another process was faster with one. */
+  async #claim(): Promise<boolean> {
+    const { database } = this.#deps
+    const claims = this.#steps.flatMap(({ claim, place }) => (claim === null || place === null ? [] : [claim]))
+    if (claims.length === 0) return true
+    if (await takeNames(database, claims)) return true
+    await this.#unclaim(this.#steps)
+    return false
+  }
+
+  async #unclaim(steps: readonly Step[]): Promise<void> {
+    const { database } = this.#deps
+    const deletions = steps.flatMap(({ claim, place }) =>
+      claim === null || place === null ? [] : [{ deleteOne: { filter: { _id: claim._id, claim: claim.claim } } }],
+    )
+    if (deletions.length > 0) await database.call(() => database.claims.bulkWrite(deletions, { ordered: false }))
+  }
+
+  /** Those of the records that did not stand whose conditions still hold. */
+  #refuse(open: readonly Step[], homes: Homes): readonly Step[] {
+    return open.filter((step) => {
+      const conflict =
+        step.home.kind === 'none'
+          ? step.place === null
+            ? 'idempotency_key'
+            : 'log_index'
+          : homes.conflictOf(step, this.#deps.ledger)
+      if (conflict !== null) this.#refused.set(step, conflict)
+      return conflict === null
+    })
+  }
+
+  #mayStand(steps: readonly Step[], isSent: boolean): void {
+    for (const { record } of steps) {
+      const reservation = 'reservation' in record.change ? this.#deps.ledger.find(record.change.reservation) : null
+      if (reservation !== null) reservation.isSent = isSent
+    }
+  }
+
+  /** What follows from the records that stand, and fills the places of the others. */
+  async #follow(): Promise<void> {
+    const { database, sightings } = this.#deps
+    const standing = [...this.#standing.keys()]
+    const refused = [...this.#refused.keys()]
+    const entries = this.#steps.flatMap((step) => {
+      const { record, place } = step
+      if (place === null || record.entry === null) return []
+      return [this.#refused.has(step) ? voidEntry({ ...place, at: record.entry.at }) : record.entry]
+    })
+    await Promise.all([
+      database.insertNew(database.audit, entries.map(auditDocumentOf)),
+      refused.length > 0 ? this.#unclaim(refused) : null,
+      sightings.mark(
+        standing.flatMap(({ record: { change } }) =>
+          change.kind === 'decision.create'
+            ? [{ agent_id: change.decision.agent_id, at: change.decision.evaluated_at }]
+            : [],
+        ),
+      ),
+      keepRevisions(
+        database,
+        standing.flatMap(({ record: { change } }) =>
+          change.kind === 'agent.write' ? [JSON.stringify(change.agent)] : [],
+        ),
+      ),
+      ...standing.map(({ record: { change } }) =>
+        change.kind === 'policy.write' ? keepPolicyRevision(database, { written: textOf(change.policy) }) : null,
+      ),
+      this.#settle(),
+    ])
+  }
+
+  async #settle(): Promise<void> {
+    const { ledger, settlements } = this.#deps
+    const written = [...this.#standing.values()].filter((settling) => settling !== null)
+    for (const { attempt } of written) if (attempt !== null) ledger.forget(attempt)
+    try {
+      await settlements.settle(written)
+    } catch (error) {
+      // The records stand; an account that is too busy now is brought to them by recovery.
+      if (!(error instanceof BudgetBusyError)) throw error
+    }
+  }
+}
+
+function textOf(policy: StoredPolicy): string {
+  return JSON.stringify(policy)
+}

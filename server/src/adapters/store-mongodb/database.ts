@@ -1,0 +1,244 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Collection, type Db, type Document, type IndexDescription, MongoClient, MongoServerError } from 'mongodb'
+import { StoreUnavailableError } from '../../ports/store.js'
+import type {
+  AccountDocument,
+  AgentHome,
+  AgentRevision,
+  AuditDocument,
+  Claim,
+  DecisionHome,
+  KeyDirectory,
+  KeyUse,
+  LeaseDocument,
+  LogDocument,
+  NamedValue,
+  PolicyDirectory,
+  PolicyRevision,
+  Sighting,
+} from './stored.js'
+
+export const DEFAULT_DATABASE = 'countersign'
+
+/** How long an operation is tried again after its answer was lost, or the server was not there. */
+const DEADLINE_MS = 4000
+const FIRST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 200
+/** How long the server may work on a read, so that a filter that hardly anything passes cannot bind it. */
+export const READ_LIMIT_MS = 4000
+
+const DUPLICATE_KEY = 11000
+
+/** The indexes by collection. Each query of the adapter is covered by one: first what is equal, then the order. */
+export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
+  decisions: [
+    { key: { at_ms: -1, _id: -1 } },
+    { key: { agent_id: 1, at_ms: -1, _id: -1 } },
+    { key: { action: 1, at_ms: -1, _id: -1 } },
+    { key: { policy_id: 1, at_ms: -1, _id: -1 } },
+    { key: { request_hash: 1, at_ms: -1, _id: -1 } },
+    { key: { resource: 1, at_ms: -1, _id: -1 } },
+    { key: { status: 1, at_ms: -1, _id: -1 } },
+    { key: { status: 1, expires_ms: 1 } },
+    { key: { unsettled: 1 }, sparse: true },
+  ],
+  accounts: [
+    { key: { opened: -1 } },
+    { key: { policy_id: 1, unit: 1, period: 1, starts_at: 1, opened: -1 } },
+    { key: { policy_id: 1, opened: -1 } },
+    { key: { is_reserved: 1, opened: -1 } },
+    { key: { marked_ms: 1 } },
+  ],
+  agents: [{ key: { is_listed: 1, at_ms: -1, _id: -1 } }, { key: { is_held: 1, _id: 1 } }],
+  policies: [
+    { key: { policy_id: 1, version: -1 } },
+    { key: { until_set: 1, from_set: 1 } },
+    { key: { until_set: 1, policy_id: -1 } },
+  ],
+  audit: [
+    { key: { at_ms: -1, id: -1 } },
+    { key: { subject: 1, at_ms: -1, id: -1 } },
+    { key: { agent_id: 1, at_ms: -1, id: -1 } },
+    { key: { type: 1, at_ms: -1, id: -1 } },
+  ],
+  claims: [{ key: { expires_ms: 1, _id: 1 } }],
+}
+
+/**
+ * The collections, and the one way of talking to them: a call is repeated until it is answered or its time is over. So
+ * every call has to come to the same however often it is made: what cannot be is conditional, and looks first what is there.
+ */
+export class Database {
+  readonly decisions: Collection<DecisionHome>
+  readonly accounts: Collection<AccountDocument>
+  readonly agents: Collection<AgentHome>
+  readonly agentRevisions: Collection<AgentRevision>
+  readonly sightings: Collection<Sighting>
+  readonly policyDirectory: Collection<PolicyDirectory>
+  readonly policies: Collection<PolicyRevision>
+  readonly keyDirectory: Collection<KeyDirectory>
+  readonly keyUses: Collection<KeyUse>
+  readonly claims: Collection<Claim>
+  readonly audit: Collection<AuditDocument>
+  readonly logs: Collection<LogDocument>
+  readonly secrets: Collection<NamedValue>
+  readonly touches: Collection<{ _id: string; count: number }>
+  readonly leases: Collection<LeaseDocument>
+  readonly #client: MongoClient
+  readonly #db: Db
+  #isClosed = false
+  #running = 0
+  #wakeIdle: (() => void) | null = null
+
+  private constructor(client: MongoClient, db: Db) {
+    this.#client = client
+    this.#db = db
+    this.decisions = db.collection('decisions')
+    this.accounts = db.collection('accounts')
+    this.agents = db.collection('agents')
+    this.agentRevisions = db.collection('agent_revisions')
+    this.sightings = db.collection('sightings')
+    this.policyDirectory = db.collection('policy_directory')
+    this.policies = db.collection('policies')
+    this.keyDirectory = db.collection('key_directory')
+    this.keyUses = db.collection('key_uses')
+    this.claims = db.collection('claims')
+    this.audit = db.collection('audit')
+    this.logs = db.collection('logs')
+    this.secrets = db.collection('secrets')
+    this.touches = db.collection('touches')
+    this.leases = db.collection('leases')
+  }
+
+  /** @throws StoreUnavailableError when it cannot be reached */
+  static async open(url: string): Promise<Database> {
+    const client = new MongoClient(url, {
+      appName: 'countersign',
+      writeConcern: { w: 'majority', journal: true },
+      readConcern: { level: 'majority' },
+      readPreference: 'primary',
+      retryWrites: true,
+      retryReads: true,
+      serverSelectionTimeoutMS: 2000,
+      connectTimeoutMS: 2000,
+      socketTimeoutMS: 3000,
+      maxPoolSize: 20,
+      // An absent member stays absent.
+      ignoreUndefined: false,
+    })
+    const name = new URL(url.replace(/^mongodb(\+srv)?:/, 'http:').replace(/\/\/[^/]*/, '//host')).pathname.slice(1)
+    const database = new Database(client, client.db(decodeURIComponent(name) || DEFAULT_DATABASE))
+    try {
+      await database.#makeIndexes()
+    } catch (error) {
+      await client.close()
+      throw error
+    }
+    return database
+  }
+
+  async #makeIndexes(): Promise<void> {
+    await this.call(async () => {
+      for (const [collection, indexes] of Object.entries(INDEXES))
+        await this.#db.collection(collection).createIndexes([...indexes])
+    })
+  }
+
+  /**
+   * Makes a call that may be repeated.
+   *
+   * @throws StoreUnavailableError
+   */
+  async call<T>(make: () => Promise<T>): Promise<T> {
+    this.assertOpen()
+    this.#running += 1
+    try {
+      return await repeat(make)
+    } finally {
+      this.#running -= 1
+      if (this.#running === 0) this.#wakeIdle?.()
+    }
+  }
+
+  /** Inserts what is not there yet: another document with the same id stays as it is. Says which those are. */
+  async insertNew<T extends Document & { _id: string }>(
+    collection: Collection<T>,
+    documents: readonly T[],
+  ): Promise<ReadonlySet<number>> {
+    if (documents.length === 0) return new Set()
+    return this.call(async () => {
+      try {
+        await collection.insertMany(documents as never, { ordered: false })
+        return new Set<number>()
+      } catch (error) {
+        return duplicatesOf(error)
+      }
+    })
+  }
+
+  assertOpen(): void {
+    if (this.#isClosed) throw new StoreUnavailableError('The store is closed.')
+  }
+
+  /** Refuses new calls, and waits for those on their way. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    while (this.#running > 0)
+      await new Promise<void>((resolve) => {
+        this.#wakeIdle = resolve
+      })
+    await this.#client.close()
+  }
+
+  /** Removes everything. For tests. */
+  async drop(): Promise<void> {
+    await this.call(() => this.#db.dropDatabase())
+  }
+}
+
+async function repeat<T>(make: () => Promise<T>): Promise<T> {
+  const started = performance.now()
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+    try {
+      return await make()
+    } catch (cause) {
+      if (cause instanceof StoreUnavailableError) throw cause
+      if (!mayPass(cause) || performance.now() - started > DEADLINE_MS)
+        throw new StoreUnavailableError('The store did not answer.', { cause })
+    }
+    await pause(wait, undefined, { ref: false })
+  }
+}
+
+/** Whether an error may be gone when the call is made again: no answer, or one of a server that is about to step down. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof MongoServerError)) return true
+  return (
+    error.hasErrorLabel('RetryableWriteError') ||
+    error.hasErrorLabel('RetryableError') ||
+    PASSING.has(Number(error.code))
+  )
+}
+
+/** Of a member that is no longer the primary, that shuts down or that could not reach the others in time. */
+const PASSING = new Set([6, 7, 63, 64, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436])
+
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === DUPLICATE_KEY
+}
+
+/** The places of a bulk whose key was taken. Any other error is thrown. */
+export function duplicatesOf(error: unknown): ReadonlySet<number> {
+  if (isDuplicate(error) || error instanceof MongoServerError) {
+    const writeErrors = (error as MongoServerError & { writeErrors?: unknown }).writeErrors
+    const list = (
+      Array.isArray(writeErrors) ? writeErrors : writeErrors === undefined ? [] : [writeErrors]
+    ) as readonly {
+      readonly code: number
+      readonly index: number
+    }[]
+    if (list.length > 0 && list.every(({ code }) => code === DUPLICATE_KEY))
+      return new Set(list.map(({ index }) => index))
+  }
+  throw error
+}

@@ -1,0 +1,111 @@
+import type { StoredDecision } from '../../ports/documents.js'
+import { keepRevisions, type Sightings, unwrittenAgent } from './agents.js'
+import { auditDocumentOf, auditId, copyToLog, isPlace, voidEntry } from './audit.js'
+import type { Database } from './database.js'
+import { fence, fenceDecision, insertVoid } from './fences.js'
+import { keepPolicyRevision } from './policies.js'
+import type { Settlements } from './settlements.js'
+import type { Home, Intent, LogDocument } from './stored.js'
+
+/** What follows from records: sightings of agents, and the accounts. */
+export interface Followers {
+  readonly sightings: Sightings
+  readonly settlements: Settlements
+}
+
+/**
+ * Settles what the last announced group of a log came to: a record that stands gets its entry, the place of any other is
+ * filled with a void entry, once nothing can make it stand any more. Answers the next index. Only whoever has raised the
+ * log's epoch may do it, and it may be done again.
+ */
+export async function finishGroup(
+  database: Database,
+  { sightings, settlements }: Followers,
+  log: LogDocument,
+): Promise<number> {
+  for (const intent of log.group) await finish(database, { sightings, settlements }, intent)
+  const next = log.start + log.group.length
+  await database.call(() =>
+    database.logs.updateOne({ _id: log._id, epoch: log.epoch }, { $set: { start: next, group: [] } }),
+  )
+  return next
+}
+
+async function finish(database: Database, followers: Followers, intent: Intent): Promise<void> {
+  for (;;) {
+    // The home first: its last record leaves it only once its entry is in the log.
+    const home = await readHome(database, intent)
+    if (home !== null && isPlace(home.last, intent)) {
+      await afterwards(database, followers, intent, home)
+      await copyToLog(database, [home.last])
+      return
+    }
+    const entry = await database.call(() => database.audit.findOne({ _id: auditId(intent) }, { projection: { id: 1 } }))
+    if (entry !== null) return
+    if (!(await fenceHome(database, intent, home))) continue
+    if (intent.claim !== null) {
+      const { claim } = intent
+      await database.call(() => database.claims.deleteOne({ _id: claim, claim: intent.entry_id }))
+    }
+    await database.insertNew(database.audit, [auditDocumentOf(voidEntry(intent))])
+    return
+  }
+}
+
+/** What follows from a record that stands, besides its entry. */
+async function afterwards(
+  database: Database,
+  { sightings, settlements }: Followers,
+  { home: { kind, id } }: Intent,
+  home: Home,
+): Promise<void> {
+  if (kind === 'decision') {
+    const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }))
+    if (found === null || found.is_void) return
+    const { agent_id, evaluated_at } = JSON.parse(found.document) as StoredDecision
+    await sightings.mark([{ agent_id, at: evaluated_at }])
+    await settlements.settle([found])
+  }
+  if (kind === 'agent' && 'document' in home && typeof home.document === 'string')
+    await keepRevisions(database, [home.document])
+  if (kind === 'policies') {
+    const directory = await database.call(() => database.policyDirectory.findOne({ _id: { $eq: id } }))
+    if (directory !== null) await keepPolicyRevision(database, directory)
+  }
+}
+
+function readHome(database: Database, { home: { kind, id } }: Intent): Promise<Home | null> {
+  return database.call(async () => {
+    switch (kind) {
+      case 'decision':
+        return database.decisions.findOne({ _id: { $eq: id } })
+      case 'agent':
+        return database.agents.findOne({ _id: { $eq: id } })
+      case 'policies':
+        return database.policyDirectory.findOne({ _id: { $eq: id } })
+      case 'keys':
+        return database.keyDirectory.findOne({ _id: { $eq: id } })
+      case 'none':
+        return null
+    }
+  })
+}
+
+/** Makes sure that the record cannot come any more, as its home was read. False when that has changed since. */
+async function fenceHome(database: Database, { home: { kind, id }, at }: Intent, home: Home | null): Promise<boolean> {
+  const raise = { $inc: { rev: 1 } }
+  switch (kind) {
+    case 'decision':
+      return home === null ? insertVoid(database, id) : fenceDecision(database, home)
+    case 'agent':
+      if (home === null) return (await database.insertNew(database.agents, [unwrittenAgent(id, at)])).size === 0
+      return fence(() => database.agents.updateOne({ _id: id, rev: home.rev }, raise), database)
+    case 'policies':
+      return fence(() => database.policyDirectory.updateOne({ _id: id, rev: home?.rev ?? 0 }, raise), database)
+    case 'keys':
+      return fence(() => database.keyDirectory.updateOne({ _id: id, rev: home?.rev ?? 0 }, raise), database)
+    case 'none':
+      // The entry is all of the record: what fills its place keeps it out.
+      return true
+  }
+}

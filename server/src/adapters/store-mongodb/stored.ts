@@ -1,0 +1,217 @@
+/**
+ * The documents of the store. JSON that users wrote, and whole documents of ours, are kept as JSON text: no text of a user
+ * is ever the name of a field or an operator, and all comes back to the last bit. The fields beside the text are what is
+ * searched. Amounts are decimal text, for they may be larger than 64 bits: every write of them is conditional on a version,
+ * so that the arithmetic is done here. Times are milliseconds since 1970.
+ */
+import type { AccountKey } from '@countersign/contract'
+
+/** Where a record stands in the log of its process. The entry's id tells one try to take the place from another. */
+export interface Place {
+  readonly log: string
+  readonly index: number
+  readonly entry_id: string
+}
+
+/** The audit entry of the last record that wrote a document, until it is in the log: it became durable with the document. */
+export interface LastRecord extends Place {
+  /** The entry, as JSON text. */
+  readonly entry: string
+}
+
+/** What every document has that records write. `rev` is raised by each write, `version` is that of the port. */
+export interface Home {
+  _id: string
+  rev: number
+  version: number
+  last: LastRecord | null
+}
+
+export interface Amounts {
+  readonly spent: string
+  readonly reserved: string
+  /** Raised with each change of what a decision shall count for. */
+  readonly n: number
+}
+
+/** `due`: what the decision shall count for in the account; `booked`: what the account is known to hold without a mark. */
+export interface LedgerLine {
+  /** The account's key, as JSON text. */
+  readonly key: string
+  readonly due: Amounts
+  readonly booked: Amounts
+}
+
+export interface DecisionHome extends Home {
+  /** Only that: it stands where a decision would that came too late. */
+  readonly is_void: boolean
+  readonly at_ms: number
+  readonly status: string
+  readonly expires_ms: number
+  readonly agent_id: string
+  readonly action: string
+  readonly resource: string | null
+  readonly effect: string
+  readonly policy_id: string
+  readonly request_hash: string
+  readonly document: string
+  readonly context: string | null
+  readonly salt: string
+  /** The reservation that stands with it. */
+  readonly attempt: string | null
+  /** By account id. */
+  readonly ledger: Readonly<Record<string, LedgerLine>>
+  /** Since when some `due` is not `booked`; absent when all is. */
+  readonly unsettled?: number
+}
+
+/** What counts in an account for a moment: of a reservation (by its attempt), or of a settlement (by the decision's id). */
+export interface Mark extends Amounts {
+  readonly decision: string
+  /** Null: of a settlement, which counts instead of what is booked. */
+  readonly attempt: string | null
+  /** The decision's `rev` that the attempt was made upon; null when it did not exist. */
+  readonly rev: number | null
+  readonly at_ms: number
+}
+
+export interface AccountDocument {
+  _id: string
+  /** Raised by each write. */
+  readonly v: number
+  readonly spent: string
+  readonly reserved: string
+  readonly is_reserved: boolean
+  /** Of the oldest mark, null without marks. */
+  readonly marked_ms: number | null
+  /** Whether a decision is known to have counted here. */
+  readonly is_used: boolean
+  /** The order in which accounts were opened. */
+  readonly opened: string
+  readonly policy_id: string
+  readonly unit: string
+  readonly period: AccountKey['period']
+  readonly starts_at: string | null
+  readonly agent_id: string | null
+  readonly marks: Readonly<Record<string, Mark>>
+}
+
+export interface AgentHome extends Home {
+  readonly at_ms: number
+  readonly known_at: string
+  readonly is_held: boolean
+  /** Whether it has asked. */
+  readonly is_seen: boolean
+  /** Held or seen. */
+  readonly is_listed: boolean
+  /** Null until it is written. */
+  readonly document: string | null
+}
+
+export interface Sighting {
+  _id: string
+  readonly first_seen: string
+  readonly last_seen: string
+}
+
+export interface AgentRevision {
+  _id: string
+  readonly document: string
+}
+
+/** All live policies by name and version, so that one condition on one document keeps names unique and sets in order. */
+export interface PolicyDirectory extends Home {
+  /** The present set. */
+  readonly policy_set: number
+  readonly live: Readonly<Record<string, { readonly version: number; readonly name: string }>>
+  /** What the last record wrote, as JSON text, until it is among the revisions. */
+  readonly written: string | null
+}
+
+export interface PolicyRevision {
+  _id: string
+  readonly policy_id: string
+  readonly version: number
+  readonly from_set: number
+  readonly until_set: number
+  readonly deleted_at: string | null
+  readonly document: string
+}
+
+/** All keys with the hashes of their secrets, so that one condition on one document keeps secrets unique. */
+export interface KeyDirectory extends Home {
+  readonly keys: Readonly<
+    Record<string, { readonly version: number; readonly hashes: readonly string[]; readonly document: string }>
+  >
+}
+
+export interface KeyUse {
+  _id: string
+  readonly used_at: string
+}
+
+/** The name of a call, taken by a record that stands or may come to. */
+export interface Claim {
+  _id: string
+  /** One try to take the name. */
+  readonly claim: string
+  readonly key_id: string
+  readonly operation: string
+  readonly key: string
+  readonly fingerprint: string
+  readonly status: number
+  readonly subject: string
+  readonly created_ms: number
+  readonly expires_ms: number
+  /** Of the record that it belongs to, null for one that is nothing but the claim. */
+  readonly place: Place | null
+  readonly home: HomeName | null
+}
+
+export interface HomeName {
+  readonly kind: 'decision' | 'agent' | 'policies' | 'keys' | 'none'
+  readonly id: string
+}
+
+export interface AuditDocument {
+  _id: string
+  readonly id: string
+  readonly at_ms: number
+  readonly type: string
+  readonly agent_id: string | null
+  readonly subject: string
+  readonly log: string
+  readonly index: number
+  readonly document: string
+}
+
+/** A record of the group that a process is about to write. */
+export interface Intent extends Place {
+  readonly at: string
+  readonly home: HomeName
+  readonly claim: string | null
+}
+
+/** The log of one process. What is below `group` is whole; whoever raises `epoch` is its only writer from then on. */
+export interface LogDocument {
+  _id: string
+  readonly epoch: number
+  /** The process that writes it; null when it was given up. */
+  readonly holder: string | null
+  readonly until_ms: number
+  readonly start: number
+  readonly group: readonly Intent[]
+}
+
+export interface NamedValue {
+  _id: string
+  readonly value: string
+}
+
+export interface LeaseDocument {
+  _id: string
+  readonly holder: string
+  readonly until_ms: number
+  /** Raised whenever another process takes it. */
+  readonly token: number
+}

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto'
+import { Database } from '#server/adapters/store-mongodb/database'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import type { OpenedStore } from './store-cases/store-case.js'
+
+/** The URL of the server for tests with a database of that name. */
+export function mongoUrl(database: string): string {
+  const given = process.env.MONGODB_URL
+  if (given === undefined || given === '') throw new Error('MONGODB_URL is not set: run `npm run test:mongodb`.')
+  const url = new URL(given.replace(/^mongodb/, 'http'))
+  url.pathname = `/${database}`
+  return url.href.replace(/^http/, 'mongodb')
+}
+
+/** A store in a database of its own, which is removed in the end. */
+export async function openInNewDatabase(): Promise<OpenedStore> {
+  const url = mongoUrl(`countersign-test-${randomBytes(6).toString('hex')}`)
+  let store = await openMongoStore({ url })
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = await openMongoStore({ url })
+      return store
+    },
+    async destroy() {
+      await store.close()
+      const database = await Database.open(url)
+      await database.drop()
+      await database.close()
+    },
+  }
+}
