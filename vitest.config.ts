@@ -3,9 +3,9 @@ import { defineConfig } from 'vitest/config'
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
 
-const project = (name: string, include: string[], timeout = 20_000) => ({
+const project = (name: string, include: string[], timeout = 20_000, exclude: string[] = []) => ({
   extends: true as const,
-  test: { name, include, testTimeout: timeout * (torture ? 30 : 1), hookTimeout: timeout * (torture ? 30 : 1) },
+  test: { name, include, exclude: ['**/node_modules/**', ...exclude], testTimeout: timeout * (torture ? 30 : 1), hookTimeout: timeout * (torture ? 30 : 1) },
 })
 
 export default defineConfig({
@@ -21,7 +21,8 @@ export default defineConfig({
       project('client', ['packages/client/{src,test}/**/*.test.ts']),
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
-      project('server', ['server/{src,test}/**/*.test.ts'], 60_000),
+      project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ['server/test/mongodb/**']),
+      project('mongodb', ['server/test/mongodb/**/*.test.ts'], 60_000),
     ],
   },
 })

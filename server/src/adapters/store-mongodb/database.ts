@@ -153,7 +153,7 @@ export class Database {
     this.assertOpen()
     this.#running += 1
     try {
-      return await repeat(make)
+      return await repeat(make, () => this.#isClosed)
     } finally {
       this.#running -= 1
       if (this.#running === 0) this.#wakeIdle?.()
@@ -196,14 +196,14 @@ export class Database {
   }
 }
 
-async function repeat<T>(make: () => Promise<T>): Promise<T> {
+async function repeat<T>(make: () => Promise<T>, isClosed: () => boolean): Promise<T> {
   const started = performance.now()
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
     try {
       return await make()
     } catch (cause) {
       if (cause instanceof StoreUnavailableError) throw cause
-      if (!mayPass(cause) || performance.now() - started > DEADLINE_MS)
+      if (isClosed() || !mayPass(cause) || performance.now() - started > DEADLINE_MS)
         throw new StoreUnavailableError('The store did not answer.', { cause })
     }
     await pause(wait, undefined, { ref: false })

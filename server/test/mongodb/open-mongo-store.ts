@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Database } from '#server/adapters/store-mongodb/database'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { OpenedStore } from './store-cases/store-case.js'
+import type { OpenedStore } from '../store-cases/store-case.js'
 
 /** The URL of the server for tests with a database of that name. */
 export function mongoUrl(database: string): string {

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest'
+import { runLedger } from './ledger-run.js'
+import { mongoUrl } from './open-mongo-store.js'
+
+const FIRST = Number(process.env.SEED ?? 1)
+const RUNS = Number(process.env.RUNS ?? 12)
+
+describe('the ledger on MongoDB', () => {
+  it('adds up whatever is cut and whoever dies', { timeout: 600_000 }, async () => {
+    const counts = new Map<string, number>()
+    let acknowledged = 0
+    let killed = 0
+    for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {
+      const report = await runLedger({ seed, url: mongoUrl(`countersign-ledger-${process.pid}-${seed}`) })
+      acknowledged += report.acknowledged
+      killed += report.killed
+      for (const [what, count] of report.counts) counts.set(what, (counts.get(what) ?? 0) + count)
+    }
+    console.log(`${RUNS} runs, ${acknowledged} decisions acknowledged, ${killed} stores killed`)
+    for (const [what, count] of [...counts].sort()) if (!what.startsWith('delayed')) console.log(`  ${what}: ${count}`)
+    expect(acknowledged).toBeGreaterThan(RUNS)
+  })
+})

@@ -1,0 +1,101 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+
+/** What becomes of one command: its answer may be cut, it may itself be lost, or it takes its time. */
+export type Fate = 'passes' | 'answer cut' | 'lost' | 'delayed'
+
+export interface Relay {
+  /** The URL of the server with this relay in its place. */
+  readonly url: string
+  /** How often what was done to commands, by `<fate> <command> <collection>`. */
+  readonly counts: ReadonlyMap<string, number>
+  /** From now on nothing passes, and new connections are refused: the machine is gone. */
+  kill(): void
+  close(): Promise<void>
+}
+
+const DELAY_MS = 15
+
+/** A TCP relay in front of a MongoDB server that breaks connections between a command and its answer. */
+export async function openRelay(serverUrl: string, fateOf: (command: string) => Fate): Promise<Relay> {
+  const target = new URL(serverUrl.replace(/^mongodb/, 'http'))
+  const counts = new Map<string, number>()
+  const sockets = new Set<Socket>()
+  let isDead = false
+  const server: Server = createServer((client) => {
+    if (isDead) return void client.destroy()
+    const upstream = connect(Number(target.port), target.hostname)
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', end)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        end()
+      })
+    }
+    const fates: Fate[] = []
+    messagesOf(client, (message) => {
+      const command = commandOf(message)
+      const fate = command === null ? 'passes' : fateOf(command)
+      if (fate !== 'passes') counts.set(`${fate} ${command}`, (counts.get(`${fate} ${command}`) ?? 0) + 1)
+      if (fate === 'lost') return end()
+      fates.push(fate)
+      upstream.write(message)
+    })
+    messagesOf(upstream, (message) => {
+      const fate = fates.shift()
+      if (fate === 'answer cut') end()
+      else if (fate === 'delayed') setTimeout(() => client.destroyed || client.write(message), DELAY_MS)
+      else client.write(message)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(target)
+  url.port = String((server.address() as AddressInfo).port)
+  const destroyAll = () => {
+    isDead = true
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    url: url.href.replace(/^http/, 'mongodb'),
+    counts,
+    kill: destroyAll,
+    async close() {
+      destroyAll()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Calls back for each whole message of the wire protocol. */
+function messagesOf(socket: Socket, onMessage: (message: Buffer) => void): void {
+  let rest = Buffer.alloc(0)
+  socket.on('data', (chunk) => {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    while (rest.length >= 4 && rest.length >= rest.readInt32LE(0)) {
+      const length = rest.readInt32LE(0)
+      onMessage(rest.subarray(0, length))
+      rest = rest.subarray(length)
+    }
+  })
+}
+
+const OP_MSG = 2013
+const KIND_BODY = 0
+const STRING = 2
+
+/** `<command> <collection>`, null for what is no command on a collection. */
+function commandOf(message: Buffer): string | null {
+  if (message.readInt32LE(12) !== OP_MSG || message[20] !== KIND_BODY) return null
+  const start = 25
+  if (message[start] !== STRING) return null
+  const nameEnd = message.indexOf(0, start + 1)
+  const name = message.toString('latin1', start + 1, nameEnd)
+  const length = message.readInt32LE(nameEnd + 1)
+  return `${name} ${message.toString('utf8', nameEnd + 5, nameEnd + 4 + length)}`
+}
