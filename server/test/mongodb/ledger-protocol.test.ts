@@ -4,8 +4,17 @@ import { mongoUrl } from './open-mongo-store.js'
 
 const FIRST = Number(process.env.SEED ?? 1)
 const RUNS = Number(process.env.RUNS ?? 12)
+const QUIET_RUNS = Number(process.env.RUNS ?? 20)
 
 describe('the ledger on MongoDB', () => {
+  it('adds up however processes overtake one another and take one another for dead', { timeout: 600_000 }, async () => {
+    for (let seed = FIRST; seed < FIRST + QUIET_RUNS; seed += 1) {
+      const url = mongoUrl(`countersign-ledger-${process.pid}-${seed}`)
+      const { acknowledged } = await runLedger({ seed, url, isFaulty: false, tasks: 120 })
+      expect(acknowledged).toBeGreaterThan(0)
+    }
+  })
+
   it('adds up whatever is cut and whoever dies', { timeout: 600_000 }, async () => {
     const counts = new Map<string, number>()
     let acknowledged = 0

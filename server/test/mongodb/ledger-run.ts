@@ -8,6 +8,7 @@ import { Database } from '#server/adapters/store-mongodb/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { Posting, StoredDecision } from '#server/ports/documents'
+import { BudgetBusyError } from '#server/ports/ledger'
 import { type Change, ConflictError, StoreUnavailableError } from '#server/ports/store'
 import { RecordWriter } from '#server/record-writer'
 import { walk } from '../store-cases/store-case.js'
@@ -34,6 +35,7 @@ export interface RunOptions {
   readonly url: string
   /** Breaks a rule of the protocol on purpose. */
   readonly sabotage?: (database: Database) => void
+  /** False: nothing is cut and nobody dies; commands still overtake one another. */
   readonly isFaulty?: boolean
   readonly tasks?: number
 }
@@ -78,10 +80,12 @@ class Run {
   readonly #counts = new Map<string, number>()
   readonly #acknowledged = new Map<string, number>()
   readonly #overdrawn = new Set<string>()
+  /** Numbers of decisions that may be there. */
+  readonly #made: number[] = []
   readonly #keys = new Map<string, string[]>()
   readonly #cutRate: number
   readonly #killRate: number
-  #hasFaults: boolean
+  #hasFaults = true
   #entries = 0
   #killed = 0
 
@@ -89,13 +93,13 @@ class Run {
     this.#options = options
     this.#random = mulberry32(options.seed)
     this.#accounts = [...Array(1 + this.#below(3)).keys()].map((i) => accountOf({ policy_id: idOf('pol', i) }))
-    this.#hasFaults = options.isFaulty ?? true
-    this.#cutRate = [0, 0.02, 0.08][this.#below(3)] as number
-    this.#killRate = [0, 0.02, 0.05][this.#below(3)] as number
+    const isFaulty = options.isFaulty ?? true
+    this.#cutRate = isFaulty ? ([0, 0.02, 0.06][this.#below(3)] as number) : 0
+    this.#killRate = isFaulty ? ([0, 0.02, 0.04][this.#below(3)] as number) : 0
   }
 
   async run(): Promise<RunReport> {
-    const { tasks = 40 } = this.#options
+    const { tasks = 60 } = this.#options
     await Promise.all([1, 2, 3].map(() => this.#join()))
     const going: Promise<void>[] = []
     for (let number = 1; number <= tasks; number += 1) {
@@ -162,13 +166,20 @@ class Run {
     try {
       if (draw < 0.35) await this.#decide(member, number)
       else if (draw < 0.5) await this.#review(member, number)
-      else if (draw < 0.65) await this.#approve(member, 1 + this.#below(number))
-      else if (draw < 0.92) await this.#settle(member, 1 + this.#below(number))
+      else if (draw < 0.65) await this.#approve(member, this.#pick())
+      else if (draw < 0.8) await this.#settle(member, this.#pick())
+      else if (draw < 0.92) await this.#race(alive, this.#pick())
       else await this.#recover(member)
     } catch (error) {
-      // Nothing was promised.
-      if (!(error instanceof StoreUnavailableError || error instanceof ConflictError)) throw error
+      throwUnlessRefused(error)
     }
+  }
+
+  /** One of those made lately, more likely than not. */
+  #pick(): number {
+    const latest = this.#made.slice(-6)
+    const among = this.#random() < 0.7 ? latest : this.#made
+    return among[this.#below(among.length)] ?? 0
   }
 
   #asks(): readonly { account: AccountKey; amount: bigint; limit: bigint }[] {
@@ -178,14 +189,13 @@ class Run {
   }
 
   async #decide(member: Member, number: number): Promise<void> {
+    this.#made.push(number)
     const demands = this.#asks()
     const id = idOf('dec', number)
     const { reservation } = await member.store.ledger.reserve({ decision_id: id, version: 0, demands })
     const postings = demands.map(({ account, amount }) => heldIn(account, amount))
     const decision =
-      reservation === null
-        ? decisionOf(number, { effect: 'deny', status: 'denied' })
-        : decisionOf(number, { postings })
+      reservation === null ? decisionOf(number, { effect: 'deny', status: 'denied' }) : decisionOf(number, { postings })
     const key = `key-${this.#below(20)}`
     const idempotency = this.#random() < 0.5 ? idempotencyOf(id, { key, expires_at: instant(DAY) }) : null
     await this.#write(member, createOf(decision, requestOf(number), reservation), reservation, idempotency)
@@ -193,6 +203,7 @@ class Run {
   }
 
   async #review(member: Member, number: number): Promise<void> {
+    this.#made.push(number)
     await this.#write(member, createOf(reviewOf(number), requestOf(number)), null, null)
   }
 
@@ -223,7 +234,9 @@ class Run {
     if (found === null) return
     const { decision } = found
     if (decision.status === 'awaiting_review')
-      return this.#random() < 0.3 ? this.#write(member, updateOf(decision, { status: 'declined' }), null, null) : undefined
+      return this.#random() < 0.3
+        ? this.#write(member, updateOf(decision, { status: 'declined' }), null, null)
+        : undefined
     if (decision.postings.length === 0) return
     const kind = (['confirm', 'less', 'more', 'reject'] as const)[this.#below(4)]
     const isOver = kind === 'more' && this.#random() < 0.2
@@ -239,6 +252,12 @@ class Run {
     await this.#write(member, updateOf(decision, { status, postings }), null, null)
   }
 
+  /** Several processes settle one decision at once. */
+  async #race(members: readonly Member[], number: number): Promise<void> {
+    const ends = await Promise.allSettled(members.map((member) => this.#settle(member, number)))
+    for (const end of ends) if (end.status === 'rejected') throwUnlessRefused(end.reason)
+  }
+
   async #recover(member: Member): Promise<void> {
     const ahead = this.#random() < 0.3 ? FAR_AHEAD_MS : 0
     const sweeper = ahead === 0 ? member.store : new MongoStore(member.database, () => Date.now() + ahead)
@@ -252,7 +271,14 @@ class Run {
     idempotency: ReturnType<typeof idempotencyOf> | null,
   ): Promise<void> {
     const { id, agent_id, version } = change.decision
-    const entry = { at: instant(0), type: 'decision.created', actor: null, subject: id, agent_id, data: { version } } as const
+    const entry = {
+      at: instant(0),
+      type: 'decision.created',
+      actor: null,
+      subject: id,
+      agent_id,
+      data: { version },
+    } as const
     try {
       await writer.write({ entry, change: () => change, idempotency })
     } catch (error) {
@@ -281,7 +307,13 @@ class Run {
     for (const { id, version } of decisions) {
       const versions = entries.filter(({ subject }) => subject === id).map(({ data }) => Number(data.version))
       const expected = [...Array(version).keys()].map((i) => i + 1)
-      this.#expect(same(versions.sort((a, b) => a - b), expected), `the log has versions ${versions} of ${id} at ${version}`)
+      this.#expect(
+        same(
+          versions.sort((a, b) => a - b),
+          expected,
+        ),
+        `the log has versions ${versions} of ${id} at ${version}`,
+      )
     }
     for (const [id, version] of this.#acknowledged) {
       const found = decisions.find((decision) => decision.id === id)
@@ -325,6 +357,13 @@ class Run {
   #below(bound: number): number {
     return Math.floor(this.#random() * bound)
   }
+}
+
+/** A refusal promises nothing. */
+function throwUnlessRefused(error: unknown): void {
+  const isRefusal =
+    error instanceof StoreUnavailableError || error instanceof ConflictError || error instanceof BudgetBusyError
+  if (!isRefusal) throw error
 }
 
 function same(one: readonly number[], other: readonly number[]): boolean {

@@ -1,5 +1,5 @@
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** What becomes of one command: its answer may be cut, it may itself be lost, or it takes its time. */
 export type Fate = 'passes' | 'answer cut' | 'lost' | 'delayed'

@@ -1,4 +1,4 @@
-import { openInNewDatabase } from './open-mongo-store.js'
 import { storeSuite } from '../store-suite.js'
+import { openInNewDatabase } from './open-mongo-store.js'
 
 storeSuite('the store on MongoDB', openInNewDatabase)

@@ -37,12 +37,11 @@ async function finishLogs(database: Database, followers: Followers, nowMs: numbe
   const left = await database.call(() =>
     database.logs.find({ until_ms: { $lt: nowMs }, holder: { $ne: null } }).toArray(),
   )
-  for (const log of left) {
-    const taken = { ...log, epoch: log.epoch + 1, holder: null }
-    const { matchedCount } = await database.call(() =>
-      database.logs.updateOne({ _id: log._id, epoch: log.epoch }, { $set: { epoch: taken.epoch, holder: null } }),
-    )
-    if (matchedCount === 1) await finishGroup(database, followers, taken)
+  for (const { _id, epoch } of left) {
+    await database.call(() => database.logs.updateOne({ _id, epoch }, { $set: { epoch: epoch + 1, holder: null } }))
+    // Read anew: until the epoch was raised its writer may have announced another group.
+    const taken = await database.call(() => database.logs.findOne({ _id, epoch: epoch + 1 }))
+    if (taken !== null) await finishGroup(database, followers, taken)
   }
 }
 

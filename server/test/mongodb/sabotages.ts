@@ -1,0 +1,139 @@
+/** The rules of the ledger's protocol on MongoDB, each broken in what a store says to its collections. */
+import type { Collection, Document } from 'mongodb'
+import type { Database } from '#server/adapters/store-mongodb/database'
+
+type Method = (...parameters: never[]) => unknown
+
+/** Puts other methods in the place of a collection's own. */
+function change<T extends Document>(
+  database: Database,
+  name: keyof Database,
+  methods: (own: Collection<T>) => Readonly<Record<string, Method>>,
+): void {
+  const own = database[name] as unknown as Collection<T>
+  const changed = methods(own)
+  const proxy = new Proxy(own, {
+    get(target, member) {
+      const method = changed[String(member)] ?? (target as unknown as Record<PropertyKey, unknown>)[member]
+      return typeof method === 'function' ? method.bind(target) : method
+    },
+  })
+  Object.assign(database, { [name]: proxy })
+}
+
+const DONE = { matchedCount: 1, modifiedCount: 1, acknowledged: true }
+
+interface ReadDecision extends Document {
+  readonly _id: string
+  readonly ledger?: Record<string, { due: { n: number }; booked: { n: number } }>
+}
+
+/** Every answer of the collection of decisions, as a sabotage changes it. */
+function readings(
+  own: Collection<ReadDecision>,
+  changed: (found: ReadDecision | null, id: string) => ReadDecision | null,
+) {
+  return {
+    findOne: async (filter: { _id?: string }, options?: object) => {
+      const found = await own.findOne(filter as never, options)
+      return typeof filter._id === 'string' ? changed(found as ReadDecision | null, filter._id) : found
+    },
+    find: (filter: never, options?: never) => {
+      const cursor = own.find(filter, options)
+      const toArray = cursor.toArray.bind(cursor)
+      cursor.toArray = async () =>
+        ((await toArray()) as ReadDecision[]).map((found) => changed(found, found._id) as never)
+      return cursor
+    },
+  }
+}
+
+export const SABOTAGES: Readonly<Record<string, (database: Database) => void>> = {
+  'writes an account whatever its version is': (database) =>
+    change(database, 'accounts', (own) => ({
+      updateOne: ({ _id }: { _id: never }, update: Document) => own.updateOne({ _id }, update),
+    })),
+
+  'reads a decision before the account': (database) => {
+    const earlier = new Map<string, ReadDecision>()
+    change<ReadDecision>(database, 'decisions', (own) =>
+      readings(own, (found, id) => {
+        const before = earlier.get(id)
+        if (found !== null && found.ledger !== undefined) earlier.set(id, structuredClone(found))
+        return before ?? found
+      }),
+    )
+  },
+
+  'drops a mark before its amount is booked': (database) => {
+    const booked = new Map<string, { n: number }>()
+    change<ReadDecision>(database, 'decisions', (own) => ({
+      ...readings(own, (found) => {
+        for (const [account, line] of Object.entries(found?.ledger ?? {})) {
+          const claimed = booked.get(`${found?._id} ${account}`)
+          if (claimed !== undefined && claimed.n > line.booked.n) Object.assign(line, { booked: claimed })
+        }
+        return found
+      }),
+      updateOne: (filter: { _id: string }, update: { $set?: Record<string, { n: number }> }) => {
+        for (const [member, value] of Object.entries(update.$set ?? {}))
+          if (member.endsWith('.booked')) booked.set(`${filter._id} ${member.split('.')[1]}`, value)
+        return Object.keys(update.$set ?? {}).some((member) => member.endsWith('.booked'))
+          ? Promise.resolve(DONE)
+          : own.updateOne(filter as never, update as never)
+      },
+    }))
+  },
+
+  'takes a reservation out without a tombstone': (database) => {
+    const voids = new Map<string, ReadDecision>()
+    change<ReadDecision>(database, 'decisions', (own) => ({
+      ...readings(own, (found, id) => found ?? voids.get(id) ?? null),
+      insertMany: (documents: ReadDecision[], options: never) => {
+        const real = documents.filter(({ is_void }) => is_void !== true)
+        for (const one of documents) if (one.is_void === true) voids.set(one._id, one)
+        return real.length === 0 ? Promise.resolve(DONE) : own.insertMany(real as never, options)
+      },
+    }))
+  },
+
+  'takes a reservation out without a fence': (database) => {
+    const raised = new Map<string, number>()
+    change<ReadDecision>(database, 'decisions', (own) => ({
+      ...readings(own, (found, id) => (found === null ? null : { ...found, rev: found.rev + (raised.get(id) ?? 0) })),
+      updateOne: (filter: { _id: string }, update: { $inc?: { rev?: number } }) => {
+        if (update.$inc?.rev === undefined) return own.updateOne(filter as never, update as never)
+        raised.set(filter._id, (raised.get(filter._id) ?? 0) + 1)
+        return Promise.resolve(DONE)
+      },
+      bulkWrite: (
+        operations: { updateOne: { filter: { _id: string; rev: number }; update: Document } }[],
+        options: never,
+      ) => {
+        const real = operations.map(({ updateOne: { filter, update } }) => {
+          const over = raised.get(filter._id) ?? 0
+          const $set = update.$set?.rev === undefined ? update.$set : { ...update.$set, rev: update.$set.rev - over }
+          return { updateOne: { filter: { ...filter, rev: filter.rev - over }, update: { ...update, $set } } }
+        })
+        return own.bulkWrite(real as never, options)
+      },
+    }))
+  },
+
+  'moves a decision whatever has become of it': (database) =>
+    change<ReadDecision>(database, 'decisions', (own) => ({
+      bulkWrite: (operations: { updateOne: { filter: { _id: string }; update: Document } }[], options: never) =>
+        own.bulkWrite(
+          operations.map(({ updateOne: { filter, update } }) => ({
+            updateOne: { filter: { _id: filter._id }, update },
+          })) as never,
+          options,
+        ),
+    })),
+
+  'announces a group in a log that was taken over': (database) =>
+    change(database, 'logs', (own) => ({
+      updateOne: (filter: { _id: never; epoch?: number }, update: { $set: { group?: unknown } }) =>
+        own.updateOne(update.$set.group === undefined ? (filter as never) : { _id: filter._id }, update as never),
+    })),
+}
