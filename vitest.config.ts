@@ -5,8 +5,23 @@ const torture = process.env.STRESS === 'full'
 
 const project = (name: string, include: string[], timeout = 20_000, exclude: string[] = []) => ({
   extends: true as const,
-  test: { name, include, exclude: ['**/node_modules/**', ...exclude], testTimeout: timeout * (torture ? 30 : 1), hookTimeout: timeout * (torture ? 30 : 1) },
+  test: {
+    name,
+    include,
+    exclude: ['**/node_modules/**', ...exclude],
+    testTimeout: timeout * (torture ? 30 : 1),
+    hookTimeout: timeout * (torture ? 30 : 1),
+  },
 })
+
+/** On MongoDB, for `npm run test:mongodb`: the store's own suites, and those of the API. */
+const onMongodb = [
+  project(
+    'mongodb',
+    ['server/test/mongodb/**/*.test.ts', 'server/test/api/**/*.test.ts', 'server/test/specification.test.ts'],
+    60_000,
+  ),
+]
 
 export default defineConfig({
   test: {
@@ -22,7 +37,7 @@ export default defineConfig({
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ['server/test/mongodb/**']),
-      project('mongodb', ['server/test/mongodb/**/*.test.ts'], 60_000),
+      ...(process.env.STORE === 'mongodb' ? onMongodb : []),
     ],
   },
 })

@@ -6,6 +6,7 @@ import { openKeyring } from './adapters/keyring/keyring.js'
 import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
 import { soleLease } from './adapters/sole-lease.js'
+import { openMongoStore } from './adapters/store-mongodb/open.js'
 import { openSqliteStore } from './adapters/store-sqlite/open.js'
 import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
@@ -27,6 +28,7 @@ import { permitRoutes } from './http/routes/permits.js'
 import { policyRoutes } from './http/routes/policies.js'
 import type { Clock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
+import type { Lease } from './ports/lease.js'
 import type { Log } from './ports/log.js'
 import type { Metrics } from './ports/metrics.js'
 import type { Store } from './ports/store.js'
@@ -82,16 +84,31 @@ export interface Composed {
 export async function compose(config: Config, parts: Parts): Promise<Composed> {
   const { clock, log } = parts
   const ids = parts.ids ?? typeidIds(clock)
-  const store = await (parts.openStore ?? ((dataDir) => openSqliteStore({ dataDir })))(config.dataDir)
+  const { store, lease } = await openStore(config, parts.openStore)
   try {
-    return await composeOn(store, config, { ...parts, clock, log, ids })
+    return await composeOn(store, lease, config, { ...parts, clock, log, ids })
   } catch (error) {
     await store.close()
     throw error
   }
 }
 
-async function composeOn(store: Store, config: Config, parts: Parts & { readonly ids: Ids }): Promise<Composed> {
+/** The store that the settings name, and the lease of those who share it. */
+async function openStore(
+  { dataDir, mongodbUrl }: Config,
+  open: Parts['openStore'] = (dataDir) => openSqliteStore({ dataDir }),
+): Promise<{ readonly store: Store; readonly lease: Lease }> {
+  if (mongodbUrl === null) return { store: await open(dataDir), lease: soleLease }
+  const store = await openMongoStore({ url: mongodbUrl })
+  return { store, lease: store.lease }
+}
+
+async function composeOn(
+  store: Store,
+  lease: Lease,
+  config: Config,
+  parts: Parts & { readonly ids: Ids },
+): Promise<Composed> {
   const { clock, log, ids } = parts
   const now = clock.now().toISOString()
   const metrics = prometheusMetrics()
@@ -188,7 +205,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     every(
       EXPIRE_EVERY_MS,
       async () => {
-        if (await soleLease.hold('expire', EXPIRE_LEASE_MS)) await overdue.expireOverdue()
+        if (await lease.hold('expire', EXPIRE_LEASE_MS)) await overdue.expireOverdue()
       },
       failed('what the clock has ended could not be settled'),
     ),

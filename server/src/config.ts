@@ -7,6 +7,8 @@ export interface Config {
   readonly port: number
   readonly host: string
   readonly dataDir: string
+  /** Null: the embedded store in `dataDir`. */
+  readonly mongodbUrl: string | null
   /** Null: made from the host and the bound port. */
   readonly issuer: string | null
   /** Null: the issuer. */
@@ -65,8 +67,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push('COUNTERSIGN_BOOTSTRAP_KEY starts like a Countersign key, but its form or checksum is wrong.')
   const logLevel = text('LOG_LEVEL') ?? 'info'
   if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL has to be one of ${LOG_LEVELS.join(', ')}.`)
-  if (text('MONGODB_URL') !== null)
-    problems.push('MONGODB_URL is set, but this version has the embedded store only. Unset it to use DATA_DIR.')
+  const mongodbUrl = text('MONGODB_URL')
+  if (mongodbUrl !== null && !/^mongodb(\+srv)?:\/\/[^\s]+$/.test(mongodbUrl))
+    problems.push(
+      'MONGODB_URL has to start with mongodb:// or mongodb+srv://. Unset it to use the embedded store in DATA_DIR.',
+    )
   const metricsToken = text('METRICS_TOKEN')
   if (metricsToken !== null && !/^[\x21-\x7e]{16,256}$/.test(metricsToken))
     problems.push('METRICS_TOKEN has to be 16 to 256 visible ASCII characters.')
@@ -75,6 +80,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: whole('PORT', 8787, 0, 65_535),
     host,
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
+    mongodbUrl,
     issuer,
     permitAudience: text('PERMIT_AUDIENCE'),
     logLevel,

@@ -1,11 +1,12 @@
 /** A real server in this process: real store files in a folder of its own, a clock that the test moves. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Parts } from '#server/compose'
 import { type Config, readConfig } from '#server/config'
 import { type Started, start } from '#server/start'
 import { answerCheckOf } from './documented-answers.js'
+import { dropDatabase, mongoUrl } from './mongodb/open-mongo-store.js'
 
 export const FROZEN = new Date('2026-11-21T10:00:00.000Z')
 
@@ -71,6 +72,9 @@ interface RestartOptions extends Pick<RunningServerOptions, 'settings' | 'parts'
   readonly meanwhile?: (dataDir: string) => Promise<void>
 }
 
+/** `npm run test:mongodb` runs the suites of the API on MongoDB, too. */
+const ON_MONGODB = process.env.STORE === 'mongodb'
+
 const BOOTSTRAP_KEY = 'a-key-for-tests-of-more-than-32-characters'
 
 export async function runServer(options: RunningServerOptions = {}): Promise<RunningServer> {
@@ -78,8 +82,15 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
   const clock = options.clock ?? new TestClock()
   const logged: { level: string; fields: object; message: string }[] = []
   const at = (level: string) => (fields: object, message: string) => void logged.push({ level, fields, message })
+  // With a store of the test's own, it is that one.
+  const mongodbUrl = ON_MONGODB && options.parts?.openStore === undefined ? mongoUrl(basename(dataDir)) : ''
   const config = {
-    ...readConfig({ PORT: '0', DATA_DIR: dataDir, COUNTERSIGN_BOOTSTRAP_KEY: BOOTSTRAP_KEY }),
+    ...readConfig({
+      PORT: '0',
+      DATA_DIR: dataDir,
+      COUNTERSIGN_BOOTSTRAP_KEY: BOOTSTRAP_KEY,
+      MONGODB_URL: mongodbUrl,
+    }),
     ...options.settings,
   }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
@@ -106,13 +117,18 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
       await started.stop(0)
       await meanwhile?.(dataDir)
       const next = await runServer({ ...options, ...changes, dataDir, clock })
-      return { ...next, stop: () => next.stop().then(() => rm(dataDir, { recursive: true, force: true })) }
+      return { ...next, stop: () => next.stop().then(() => removeData(dataDir)) }
     },
     async stop() {
       await started.stop(0)
-      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
+      if (options.dataDir === undefined) await removeData(dataDir)
     },
   }
+}
+
+async function removeData(dataDir: string): Promise<void> {
+  await rm(dataDir, { recursive: true, force: true })
+  if (ON_MONGODB) await dropDatabase(basename(dataDir))
 }
 
 async function send(url: string, method: string, body: unknown, headers: Record<string, string>) {

@@ -189,6 +189,12 @@ export const ERRORS = {
     retryable: true,
     remedy: 'Nothing was permitted. Ask again after `Retry-After` with the same idempotency key.',
   },
+  budget_busy: {
+    status: 503,
+    title: 'Too many decisions of one budget are on their way.',
+    retryable: true,
+    remedy: 'Nothing was permitted. Ask again after `Retry-After` with the same idempotency key.',
+  },
 } as const satisfies Record<string, ErrorEntry>
 
 /** One of the codes of the catalogue. */

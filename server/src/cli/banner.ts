@@ -3,7 +3,8 @@ import pc from 'picocolors'
 
 export interface ReadyFacts {
   readonly url: string
-  readonly dataDir: string
+  /** Which store it is, and where. */
+  readonly store: string
   readonly policyCount: number
   readonly readyMs: number
   /** The first key, on the first start only. */
@@ -24,7 +25,7 @@ export function banner(facts: ReadyFacts): string {
     '',
     `  API        ${pc.cyan(facts.url)}`,
     `  Reference  ${facts.url}/docs`,
-    `  Store      embedded, ${facts.dataDir}`,
+    `  Store      ${facts.store}`,
     `  Policies   ${policies}`,
   ]
   if (facts.firstKey !== null)

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyCreateSchema, validate } from '@countersign/contract'
 import { leaveOrder, readAnswer, withdrawOrder } from '../adapters/operator-inbox/orders.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
+import type { Config } from '../config.js'
 import type { KeyOrder, KeyOrderAnswer } from '../ports/key-order.js'
 import { Changes } from '../state/changes.js'
 import { Keys } from '../state/keys.js'
 import { makeOrderedKey } from '../use-cases/keys/order.js'
 import { EXIT, fail } from './exit.js'
-import { serverDataDir } from './server-data.js'
+import { serverData } from './server-data.js'
 import { withStore } from './with-store.js'
 
 export interface KeysCreateOptions {
@@ -35,7 +36,7 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
     return fail(new Error(`The key is not valid: ${faults.join('; ')}.`), EXIT.usage)
   }
   const text = generateKeyText()
-  const answer = await make(serverDataDir(), { key: checked.value, secret: secretOf(text) })
+  const answer = await make(serverData(), { key: checked.value, secret: secretOf(text) })
   if (answer === null)
     return fail(new Error('The running server did not make the key in time. Its log says why.'), EXIT.failure)
   if ('refused' in answer) return fail(new Error(`The key was not made: ${answer.refused}`), EXIT.failure)
@@ -47,16 +48,16 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
  * Who holds the data directory is a server, which takes orders, or another command, which soon lets go. Whatever is tried
  * more than once makes one key.
  */
-async function make(dataDir: string, order: KeyOrder): Promise<KeyOrderAnswer | null> {
+async function make(config: Config, order: KeyOrder): Promise<KeyOrderAnswer | null> {
   const end = performance.now() + DEADLINE_MS
   for (;;) {
-    const answer = (await makeInStore(dataDir, order)) ?? (await orderFromServer(dataDir, order))
+    const answer = (await makeInStore(config, order)) ?? (await orderFromServer(config.dataDir, order))
     if (answer !== null || performance.now() > end) return answer
   }
 }
 
-function makeInStore(dataDir: string, order: KeyOrder): Promise<KeyOrderAnswer | null> {
-  return withStore(dataDir, async ({ store, writer, clock, ids }) => {
+function makeInStore(config: Config, order: KeyOrder): Promise<KeyOrderAnswer | null> {
+  return withStore(config, async ({ store, writer, clock, ids }) => {
     const keys = new Keys(await store.loadKeys(), new Map())
     return makeOrderedKey({ clock, ids, keys, writer, changes: new Changes(async () => {}) }, order)
   })

@@ -1,7 +1,9 @@
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
+import { readMongoUrl } from '../adapters/store-mongodb/url.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
 import type { Log } from '../ports/log.js'
+import { StoreUnavailableError } from '../ports/store.js'
 import { type Started, start } from '../start.js'
 import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
@@ -62,15 +64,24 @@ async function announce({ url, composed }: Started, config: Config, isTerminal: 
   const { dataDir } = config
   const readyMs = Math.round(performance.now())
   const { policyCount, bootstrap } = composed
+  const store = storeOf(config)
   const keyFile = (await hasBootstrapKey(dataDir)) ? bootstrapKeyPath(dataDir) : null
   if (isTerminal)
-    process.stdout.write(banner({ url, dataDir, policyCount, readyMs, firstKey: bootstrap?.text ?? null, keyFile }))
+    process.stdout.write(
+      banner({
+        url,
+        store: `${store.store}, ${store.path}`,
+        policyCount,
+        readyMs,
+        firstKey: bootstrap?.text ?? null,
+        keyFile,
+      }),
+    )
   else
     log.info(
       {
         url,
-        store: 'embedded',
-        path: dataDir,
+        ...store,
         policies: policyCount,
         ready_ms: readyMs,
         ...(bootstrap !== null && { bootstrap_key_file: bootstrap.path }),
@@ -79,8 +90,16 @@ async function announce({ url, composed }: Started, config: Config, isTerminal: 
     )
 }
 
+/** Which store it is, and where; never with the credentials that its URL may hold. */
+function storeOf({ dataDir, mongodbUrl }: Config): { readonly store: string; readonly path: string } {
+  if (mongodbUrl === null) return { store: 'embedded', path: dataDir }
+  const address = readMongoUrl(mongodbUrl)
+  return { store: 'MongoDB', path: `${address?.hosts}/${address?.database}` }
+}
+
 /** Tells what to do about the errors that an operator meets. A setting that cannot be used is a fault of the configuration. */
-function refuse(error: unknown, { host, port, dataDir }: Config): number {
+function refuse(error: unknown, config: Config): number {
+  const { host, port, dataDir } = config
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
     const message = `Port ${port} on ${host} is in use. Is Countersign running already? Else set PORT to another one.`
@@ -90,6 +109,10 @@ function refuse(error: unknown, { host, port, dataDir }: Config): number {
     return fail(new Error(`This user may not use port ${port} on ${host}.`), EXIT.failure)
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return fail(new Error(`HOST ${host} is no address of this machine.`), EXIT.failure)
+  if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
+    const message = `MongoDB at ${storeOf(config).path} does not answer. Is it running, and is MONGODB_URL right?`
+    return fail(new Error(message, { cause: error }), EXIT.failure)
+  }
   if (syscall === 'mkdir')
     return fail(new Error(`DATA_DIR ${dataDir} cannot be made a directory (${code}).`), EXIT.config)
   return fail(error instanceof Error ? error : new Error(String(error)), EXIT.failure)

@@ -1,15 +1,17 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConfig } from '../config.js'
+import { type Config, readConfig } from '../config.js'
 
 /**
- * The data directory of the server that a command works on. A mistyped one would give a key that opens nothing, and files
+ * The settings of the server that a command works on. A mistyped one would give a key that opens nothing, and files
  * of another user would keep the server from reading its own.
  *
  * @throws Error when no server has data there, or that of another user
  */
-export function serverDataDir(): string {
-  const { dataDir } = readConfig(process.env)
+export function serverData(): Config {
+  const config = readConfig(process.env)
+  const { dataDir } = config
+  if (config.mongodbUrl !== null) return config
   const data = statSync(join(dataDir, 'countersign.db'), { throwIfNoEntry: false })
   if (data === undefined)
     throw new Error(
@@ -17,5 +19,5 @@ export function serverDataDir(): string {
     )
   if (process.getuid !== undefined && data.uid !== process.getuid())
     throw new Error(`The data in ${dataDir} belongs to the user with number ${data.uid}. Run this as that user.`)
-  return dataDir
+  return config
 }

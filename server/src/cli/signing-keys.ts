@@ -3,11 +3,11 @@ import { systemClock } from '../adapters/system-clock.js'
 import { EarlyRotationError, UnknownSigningKeyError } from '../ports/signer.js'
 import { recordSigningKeys } from '../use-cases/signing-keys/record.js'
 import { EXIT, fail } from './exit.js'
-import { serverDataDir } from './server-data.js'
+import { serverData } from './server-data.js'
 import { withStore } from './with-store.js'
 
 export async function signingKeysList(): Promise<number> {
-  return print(await keyringIn(serverDataDir()))
+  return print(await keyringIn(serverData().dataDir))
 }
 
 /** The next key signs from now on. A running server takes it over within 2 s. */
@@ -32,10 +32,10 @@ export async function signingKeysRevoke(kid: string): Promise<number> {
 
 /** Changes the keys and prints all of them. The change is recorded here, or by the server that runs: it sees the file. */
 async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<number> {
-  const dataDir = serverDataDir()
-  const signer = await keyringIn(dataDir)
+  const config = serverData()
+  const signer = await keyringIn(config.dataDir)
   await step(signer)
-  await withStore(dataDir, ({ store, writer }) => recordSigningKeys({ signer, store, writer }))
+  await withStore(config, ({ store, writer }) => recordSigningKeys({ signer, store, writer }))
   return print(signer)
 }
 

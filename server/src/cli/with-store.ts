@@ -1,7 +1,9 @@
+import { openMongoStore } from '../adapters/store-mongodb/open.js'
 import { DataDirectoryInUseError } from '../adapters/store-sqlite/data-directory.js'
 import { openSqliteStore } from '../adapters/store-sqlite/open.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { typeidIds } from '../adapters/typeid-ids.js'
+import type { Config } from '../config.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Store } from '../ports/store.js'
@@ -16,11 +18,17 @@ export interface OpenedStore {
 
 const DEADLINE_MS = 30_000
 
-/** Works on the store of a server that does not run. Resolves with null, having done nothing, beside one that does. */
-export async function withStore<T>(dataDir: string, work: (opened: OpenedStore) => Promise<T>): Promise<T | null> {
+/**
+ * Works on the store of a server: an embedded one only while the server does not run. Resolves with null, having done
+ * nothing, beside one that does.
+ */
+export async function withStore<T>(
+  { dataDir, mongodbUrl }: Pick<Config, 'dataDir' | 'mongodbUrl'>,
+  work: (opened: OpenedStore) => Promise<T>,
+): Promise<T | null> {
   let store: Store
   try {
-    store = await openSqliteStore({ dataDir })
+    store = mongodbUrl === null ? await openSqliteStore({ dataDir }) : await openMongoStore({ url: mongodbUrl })
   } catch (error) {
     if (error instanceof DataDirectoryInUseError) return null
     throw error

@@ -1,6 +1,7 @@
 /** Errors become answers here and nowhere else. What a person outside sees is the catalogue's text; causes go to the log. */
 import { ERRORS, type ErrorCode, type Problem } from '@countersign/contract'
 import { DomainError } from '../domain-error.js'
+import { BudgetBusyError } from '../ports/ledger.js'
 import type { Log } from '../ports/log.js'
 import { StoreUnavailableError } from '../ports/store.js'
 import type { Reply } from './reply.js'
@@ -30,11 +31,13 @@ export function problemReply(error: unknown, requestId: string, log: Log): Reply
 const DEFAULT_HEADERS: { readonly [code in ErrorCode]?: Readonly<Record<string, string>> } = {
   unauthorized: { 'WWW-Authenticate': 'Bearer' },
   store_unavailable: { 'Retry-After': '1' },
+  budget_busy: { 'Retry-After': '1' },
 }
 
 function asDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error
   if (error instanceof StoreUnavailableError)
     return new DomainError('store_unavailable', { detail: 'Nothing was permitted.', cause: error })
+  if (error instanceof BudgetBusyError) return new DomainError('budget_busy', { cause: error })
   return new DomainError('internal_error', { cause: error })
 }

@@ -12,9 +12,16 @@ export function mongoUrl(database: string): string {
   return url.href.replace(/^http/, 'mongodb')
 }
 
+export async function dropDatabase(name: string): Promise<void> {
+  const database = await Database.open(mongoUrl(name))
+  await database.drop()
+  await database.close()
+}
+
 /** A store in a database of its own, which is removed in the end. */
 export async function openInNewDatabase(): Promise<OpenedStore> {
-  const url = mongoUrl(`countersign-test-${randomBytes(6).toString('hex')}`)
+  const name = `countersign-test-${randomBytes(6).toString('hex')}`
+  const url = mongoUrl(name)
   let store = await openMongoStore({ url })
   return {
     store,
@@ -25,9 +32,7 @@ export async function openInNewDatabase(): Promise<OpenedStore> {
     },
     async destroy() {
       await store.close()
-      const database = await Database.open(url)
-      await database.drop()
-      await database.close()
+      await dropDatabase(name)
     },
   }
 }

@@ -32,7 +32,7 @@ describe('serve refuses to start', () => {
       PERMIT_AUDIENCE: '',
       LOG_LEVEL: 'loud',
       COUNTERSIGN_BOOTSTRAP_KEY: 'short',
-      MONGODB_URL: 'mongodb://localhost',
+      MONGODB_URL: 'http://localhost',
       METRICS_TOKEN: 'short',
       RATE_LIMIT_PER_SECOND: '-1',
       DECISION_TTL_SECONDS: '3601',

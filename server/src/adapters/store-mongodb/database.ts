@@ -17,8 +17,7 @@ import type {
   PolicyRevision,
   Sighting,
 } from './stored.js'
-
-export const DEFAULT_DATABASE = 'countersign'
+import { DEFAULT_DATABASE, readMongoUrl } from './url.js'
 
 /** How long an operation is tried again after its answer was lost, or the server was not there. */
 const DEADLINE_MS = 4000
@@ -126,8 +125,7 @@ export class Database {
       // An absent member stays absent.
       ignoreUndefined: false,
     })
-    const name = new URL(url.replace(/^mongodb(\+srv)?:/, 'http:').replace(/\/\/[^/]*/, '//host')).pathname.slice(1)
-    const database = new Database(client, client.db(decodeURIComponent(name) || DEFAULT_DATABASE))
+    const database = new Database(client, client.db(readMongoUrl(url)?.database ?? DEFAULT_DATABASE))
     try {
       await database.#makeIndexes()
     } catch (error) {
