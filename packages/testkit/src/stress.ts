@@ -22,8 +22,8 @@ const SIZES = {
   budget_race_requests: { ci: 2_000, full: 20_000 },
   /** Processes that race for one approved decision. */
   claiming_processes: { ci: 10, full: 100 },
-  /** Times that a server is killed at each step of each move of a decision. */
-  settle_kills: { ci: 1, full: 10 },
+  /** Times that a server is killed somewhere in a move of a decision. */
+  settle_kills: { ci: 5, full: 200 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'
