@@ -172,7 +172,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     openPages: openPages({
       ...deps,
       metricsToken: config.metricsToken,
-      openApi: openApiDocument(routes),
+      openApi: () => openApiDocument(routes),
     }),
   })
 

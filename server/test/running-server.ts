@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Parts } from '#server/compose'
 import { type Config, readConfig } from '#server/config'
 import { type Started, start } from '#server/start'
-import { answerCheckOf } from './documented-answers.js'
+import { AnswerCheck } from './documented-answers.js'
 
 export const FROZEN = new Date('2026-11-21T10:00:00.000Z')
 
@@ -84,7 +84,7 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
   }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
   const started = await start(config, { clock, log, ...options.parts })
-  const documented = answerCheckOf(await (await fetch(`${started.url}/openapi.json`)).text())
+  const documented = await checkOfAnswers(started.url)
   return {
     url: started.url,
     key: BOOTSTRAP_KEY,
@@ -113,6 +113,14 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+let answerCheck: Promise<AnswerCheck> | null = null
+
+/** Every server has the same document: that of the first one is read. */
+function checkOfAnswers(url: string): Promise<AnswerCheck> {
+  answerCheck ??= fetch(`${url}/openapi.json`).then(async (answer) => new AnswerCheck(await answer.json()))
+  return answerCheck
 }
 
 async function send(url: string, method: string, body: unknown, headers: Record<string, string>) {
