@@ -1,7 +1,7 @@
 /** The same move again with the same Idempotency-Key: the decision in its present state, and nothing happens twice. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Answer } from '../running-server.js'
-import { conflict, DAY_MS, Desk } from './desk.js'
+import { conflict, DAY_MS, Desk, MINUTE_MS } from './desk.js'
 import { succeed } from './refunds.js'
 import { stored } from './stored.js'
 
@@ -117,5 +117,32 @@ describe('a replay', () => {
     expect(isReplayed(await desk.move('confirm', id, {}, { name }))).toBe(true)
     desk.clock.advance(1)
     expect(await desk.move('confirm', id, { amount: 9 }, { name })).toMatchObject(conflict('confirmed'))
+  })
+})
+
+describe('the name of a request', () => {
+  it('is kept over a day while its decision is open, and free once that is settled', async () => {
+    const { body: first } = await desk.ask(200, { name })
+    desk.clock.advance(DAY_MS - 1)
+    await succeed(desk.move('approve', first.id))
+    desk.clock.advance(MINUTE_MS)
+    const again = await desk.ask(200, { name })
+    expect({ id: again.body.id, isReplayed: isReplayed(again) }).toEqual({ id: first.id, isReplayed: true })
+    expect((await desk.ask(201, { name })).status).toBe(422)
+    await succeed(desk.move('claim', first.id, { holder: 'one' }))
+    expect((await desk.ask(200, { name, holder: 'one' })).body.permit_token).toBeDefined()
+    await succeed(desk.move('confirm', first.id))
+    const next = await desk.ask(200, { name })
+    expect(isReplayed(next)).toBe(false)
+    expect(next.body.id).not.toBe(first.id)
+  })
+
+  it('is kept for a day after its decision was settled', async () => {
+    const { body: first } = await desk.ask(10, { name })
+    await succeed(desk.move('reject', first.id))
+    desk.clock.advance(DAY_MS - 1)
+    expect((await desk.ask(10, { name })).body).toMatchObject({ id: first.id, status: 'rejected' })
+    desk.clock.advance(1)
+    expect((await desk.ask(10, { name })).body.id).not.toBe(first.id)
   })
 })

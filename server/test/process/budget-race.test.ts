@@ -86,7 +86,7 @@ class Race {
 
   /** Past the end of what was authorized by now; every now and then into the next day. */
   private async letTimePass(): Promise<void> {
-    this.nowMs += this.random() < 0.8 ? 301_000 : 7_200_000
+    this.nowMs += this.random() < 0.5 ? 301_000 : 25_200_000
     await this.server.setTime(new Date(this.nowMs))
   }
 
