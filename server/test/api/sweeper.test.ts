@@ -1,24 +1,26 @@
 /** What the clock ends is written by itself, told in the audit log, and never told twice. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { until } from '../process/until.js'
 import { AGENT, DAY_MS, Desk, MINUTE_MS } from './desk.js'
 import { everyItem, succeed } from './refunds.js'
 
 let desk: Desk
 beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   desk = await Desk.open()
 })
-afterEach(() => desk.stop())
+afterEach(async () => {
+  await desk.stop()
+  vi.useRealTimers()
+})
 
-/** The entries that tell of an end, once there are so many. */
+/** The entries that tell of an end, once there are so many: the sweeper comes by again and again. */
 const expiries = (count: number) =>
-  vi.waitFor(
-    async () => {
-      const entries = await everyItem(desk.server, '/v1/audit?type=decision.expired')
-      expect(entries.length).toBeGreaterThanOrEqual(count)
-      return entries
-    },
-    { timeout: 20_000, interval: 100 },
-  )
+  until(`${count} entries of an end`, async () => {
+    vi.advanceTimersByTime(1000)
+    const entries = await everyItem(desk.server, '/v1/audit?type=decision.expired')
+    return entries.length >= count ? entries : undefined
+  })
 
 describe('the sweeper', () => {
   it('writes the end of what was authorized, waited, or was approved, as done by nobody', async () => {
