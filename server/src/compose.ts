@@ -35,9 +35,11 @@ import { Agents } from './state/agents.js'
 import { ApprovalEnds } from './state/approval-ends.js'
 import { Changes } from './state/changes.js'
 import { Keys } from './state/keys.js'
+import { LongPolls } from './state/long-polls.js'
 import { OpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
 import { Turns } from './state/turns.js'
+import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { expireOverdue } from './use-cases/decisions/expire.js'
 import { bootstrapKey } from './use-cases/keys/bootstrap.js'
 import { makeOrderedKey } from './use-cases/keys/order.js'
@@ -143,6 +145,7 @@ async function composeOn(store: Store, config: Config, parts: Parts & { readonly
     },
     approvalEnds: new ApprovalEnds(await store.firstApprovalEnd()),
     turns: new Turns(),
+    longPolls: new LongPolls((id) => isAwaitingReview({ store, clock }, id)),
     changes,
     cursors: new Cursors(await store.secret('cursors')),
     verifyPermit: permitCheck(signer, clock, permits),

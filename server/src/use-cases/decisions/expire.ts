@@ -1,4 +1,3 @@
-import type { Clock } from '../../ports/clock.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import { ConflictError, type OpenStatus, type Store } from '../../ports/store.js'
 import type { ApprovalEnds } from '../../state/approval-ends.js'
@@ -7,7 +6,6 @@ import { settleUnsaid } from './settlement.js'
 import { wasAuthorized } from './status.js'
 
 export interface ExpireDeps extends Omit<MoveDeps, 'store'> {
-  readonly clock: Clock
   readonly store: MoveDeps['store'] & Pick<Store, 'listOverdue' | 'firstApprovalEnd'>
   readonly approvalEnds: ApprovalEnds
 }
@@ -37,7 +35,7 @@ async function expireAllApprovals(deps: ExpireDeps): Promise<void> {
 }
 
 function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<void> {
-  return deps.turns.run(`overdue ${status}`, async () => {
+  return deps.turns.join(`overdue ${status}`, async () => {
     for (;;) {
       const now = deps.clock.now().toISOString()
       const overdue = await deps.store.listOverdue(status, now, BATCH)

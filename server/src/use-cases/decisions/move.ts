@@ -48,30 +48,31 @@ export type Judge = (found: DecisionWithRequest, now: string) => Move | null | P
  * @throws DomainError not_found, and what `judge` throws
  * @throws StoreUnavailableError
  */
-export function moveDecision(
+export async function moveDecision(
   deps: MoveDeps,
   caller: Caller,
   id: string,
   judge: Judge,
   idempotency: IdempotencyDraft | null,
 ): Promise<StoredDecision> {
-  return deps.turns.run(id, async () => {
+  const { decision, record } = await deps.turns.run(id, async () => {
     for (;;) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
       const record = idempotency?.(id, 200, now) ?? null
       const move = await judge(found, now)
-      if (move === null) {
-        if (record !== null) await deps.writer.writeCall(record)
-        return found.decision
-      }
+      if (move === null) return { decision: found.decision, record }
       try {
-        return await writeMove(deps, found.decision, move, { actor: caller.key.id, now, idempotency: record })
+        const by = { actor: caller.key.id, now, idempotency: record }
+        return { decision: await writeMove(deps, found.decision, move, by), record: null }
       } catch (error) {
         if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
       }
     }
   })
+  // Nothing moved; so nobody who wants to move the decision has to wait for this.
+  if (record !== null) await deps.writer.writeCall(record)
+  return decision
 }
 
 /**
