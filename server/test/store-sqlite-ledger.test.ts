@@ -89,7 +89,7 @@ describe('the ledger of the embedded store', () => {
     ledger.expect(records)
     const { written, accounts } = commitRecords(db, records)
     const meanwhile = await balance()
-    ledger.settle(records.slice(0, written), accounts)
+    ledger.takeOver(records.slice(0, written), accounts)
     return meanwhile
   }
 
@@ -114,7 +114,7 @@ describe('the ledger of the embedded store', () => {
     const { accounts } = commitRecords(db, [record])
     await ledger.balances(others)
     expect(await balance()).toEqual(held(5n))
-    ledger.settle([record], accounts)
+    ledger.takeOver([record], accounts)
     await ledger.balances(others)
     expect(await balance()).toEqual(held(5n))
   })

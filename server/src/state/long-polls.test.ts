@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { LongPolls } from './long-polls.js'
+import { LongPolls, type Poll } from './long-polls.js'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
@@ -8,12 +8,10 @@ vi.mock('node:timers/promises', () => ({
 }))
 
 /** Waits for one decision, in the name of one key. */
-function watch(
-  polls: LongPolls,
-  { waitMs = 30_000, isWanted = () => true, keyId = 'key_1', decisionId = 'dec_1' } = {},
-) {
+function watch(polls: LongPolls, changes: Partial<Poll> = {}) {
   const state = { isOver: false }
-  void polls.wait({ keyId, decisionId, waitMs, isWanted }).finally(() => {
+  const poll = { keyId: 'key_1', decisionId: 'dec_1', waitMs: 30_000, isWanted: () => true, ...changes }
+  void polls.wait(poll).finally(() => {
     state.isOver = true
   })
   return state

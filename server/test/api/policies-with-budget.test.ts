@@ -146,6 +146,7 @@ describe('POST /v1/simulate', () => {
     server.clock.advance(3_600_000 - 1)
     expect(await remaining()).toBe(40)
     server.clock.advance(1)
+    await succeed(server.call('GET', '/v1/budgets'))
     expect(await remaining()).toBe(50)
   })
 

@@ -3,6 +3,7 @@ import { type Caller, hasScope, maySpeakFor } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { DecisionWithRequest, Store } from '../../ports/store.js'
+import { isLive, type Keys } from '../../state/keys.js'
 import type { LongPolls } from '../../state/long-polls.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { presentStatus } from './status.js'
@@ -11,6 +12,7 @@ import { viewDecisionDetail } from './view.js'
 export interface GetDecisionDeps extends PermitDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'findDecision'>
+  readonly keys: Keys
   readonly longPolls: LongPolls
   /** False from the first moment of a shutdown on: then nobody is kept waiting. */
   readonly isServing: () => boolean
@@ -27,6 +29,7 @@ export interface Patience {
  * One decision; with its permit for the key that asked, while it may proceed.
  *
  * @throws DomainError not_found, insufficient_scope (a decision of another key without decisions:read)
+ * @throws DomainError unauthorized when the key was revoked while it waited
  */
 export async function getDecision(
   deps: GetDecisionDeps,
@@ -49,6 +52,9 @@ export async function getDecision(
       waitMs: waitSeconds * 1000,
       isWanted: () => deps.isServing() && isWanted(),
     })
+    // The key may have been revoked meanwhile.
+    const key = deps.keys.find(caller.key.id)
+    if (key === undefined || !isLive(key, deps.clock.now().toISOString())) throw new DomainError('unauthorized')
     return findReadable(deps.store, caller, id)
   }
 }

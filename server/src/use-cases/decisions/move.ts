@@ -8,6 +8,7 @@ import type { RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
 import type { Turns } from '../../state/turns.js'
 import type { IdempotencyDraft } from '../idempotency.js'
+import { expiry, isOverdue } from './expiry.js'
 import { findVisible } from './get.js'
 
 export interface MoveDeps {
@@ -63,6 +64,11 @@ export async function moveDecision(
       const move = await judge(found, now)
       if (move === null) return { decision: found.decision, record }
       try {
+        // The log tells of every move: what the clock did comes before what comes late.
+        if (isOverdue(found.decision, now)) {
+          await writeMove(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
+          continue
+        }
         const by = { actor: caller.key.id, now, idempotency: record }
         return { decision: await writeMove(deps, found.decision, move, by), record: null }
       } catch (error) {
