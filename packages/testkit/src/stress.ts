@@ -20,6 +20,8 @@ const SIZES = {
   ledger_sequences: { ci: 300, full: 5_000 },
   /** Decisions that parallel callers ask for while they race for one budget. */
   budget_race_requests: { ci: 2_000, full: 20_000 },
+  /** Moves of the same few decisions that many callers make at once. */
+  storm_moves: { ci: 1_500, full: 50_000 },
   /** Processes that race for one approved decision. */
   claiming_processes: { ci: 10, full: 100 },
   /** Times that a server is killed somewhere in a move of a decision. */
