@@ -37,9 +37,11 @@ import { Agents } from './state/agents.js'
 import { ApprovalEnds } from './state/approval-ends.js'
 import { Changes } from './state/changes.js'
 import { Keys } from './state/keys.js'
+import { LongPolls } from './state/long-polls.js'
 import { OpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
 import { Turns } from './state/turns.js'
+import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { expireOverdue } from './use-cases/decisions/expire.js'
 import { bootstrapKey } from './use-cases/keys/bootstrap.js'
 import { makeOrderedKey } from './use-cases/keys/order.js'
@@ -96,9 +98,10 @@ export async function compose(config: Config, parts: Parts): Promise<Composed> {
 /** The store that the settings name, and the lease of those who share it. */
 async function openStore(
   { dataDir, mongodbUrl }: Config,
-  open: Parts['openStore'] = (dataDir) => openSqliteStore({ dataDir }),
+  open: Parts['openStore'],
 ): Promise<{ readonly store: Store; readonly lease: Lease }> {
-  if (mongodbUrl === null) return { store: await open(dataDir), lease: soleLease }
+  if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
+  if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir }), lease: soleLease }
   const store = await openMongoStore({ url: mongodbUrl })
   return { store, lease: store.lease }
 }
@@ -160,6 +163,7 @@ async function composeOn(
     },
     approvalEnds: new ApprovalEnds(await store.firstApprovalEnd()),
     turns: new Turns(),
+    longPolls: new LongPolls((id) => isAwaitingReview({ store, clock }, id)),
     changes,
     cursors: new Cursors(await store.secret('cursors')),
     verifyPermit: permitCheck(signer, clock, permits),
@@ -189,7 +193,7 @@ async function composeOn(
     openPages: openPages({
       ...deps,
       metricsToken: config.metricsToken,
-      openApi: openApiDocument(routes),
+      openApi: () => openApiDocument(routes),
     }),
   })
 

@@ -76,7 +76,7 @@ describe('group commit', () => {
   test('every entry carries the hash of itself', async () => {
     const written = writer.write(draft('a'))
     const [record] = await store.next()
-    const { leaf, ...rest } = record?.entry as AuditEntry
+    const { leaf, ...rest } = (record as StoreRecord).entry as AuditEntry
     expect(leafHash(rest)).toBe(leaf)
     expect((await written).position.leaf).toBe(leaf)
   })
@@ -159,14 +159,6 @@ describe('nothing is answered that is not durable', () => {
     expect(await refused).toEqual(new Error('no key'))
     expect(store.log).toHaveLength(1)
   })
-
-  test('a change that cannot be made refuses its group and leaves the writer working', async () => {
-    const broken = { ...draft('a'), change: () => { throw new Error('a fault of ours') } } // biome-ignore format: one line
-    expect(await writer.write(broken).catch((error: Error) => error)).toBeInstanceOf(StoreUnavailableError)
-    const next = writer.write(draft('b'))
-    await store.next()
-    expect((await next).position.index).toBe(0)
-  })
 })
 
 test('flushed waits for all that was accepted', async () => {
@@ -198,4 +190,52 @@ test('a call that changed nothing is kept without a place in the log', async () 
   const [third] = await store.next()
   await next
   expect(third?.entry?.index).toBe(2)
+})
+
+test('a record that cannot be made fails alone', async () => {
+  const broken: RecordDraft = {
+    ...draft('broken'),
+    change: () => {
+      throw new Error('no change')
+    },
+  }
+  const writes = Promise.allSettled([
+    writer.write(draft('a')),
+    writer.write(draft('b')),
+    writer.write(broken),
+    writer.write(draft('c')),
+  ])
+  await store.next()
+  expect(subjects(await store.next())).toEqual(['b', 'c'])
+  expect((await writes).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  expect(store.log.map((record) => record.entry?.index)).toEqual([0, 1, 2])
+})
+
+test('work beside the write that fails at once fails its own record alone', async () => {
+  const failing = writer.write(draft('a'), () => {
+    throw new Error('no signature')
+  })
+  const failed = expect(failing).rejects.toThrow('no signature')
+  await store.next()
+  await failed
+  const next = writer.write(draft('b'))
+  await store.next()
+  await expect(next).resolves.toMatchObject({ position: { index: 1 } })
+})
+
+test('who was refused while the log was being opened gets no record any more', async () => {
+  vi.useFakeTimers()
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const openLog = store.openLog.bind(store)
+  store.openLog = () => opened.then(openLog)
+  const late = expect(writer.write(draft('late'))).rejects.toBeInstanceOf(StoreUnavailableError)
+  await vi.advanceTimersByTimeAsync(1000)
+  await late
+  const next = writer.write(draft('next'))
+  open()
+  expect(subjects(await store.next())).toEqual(['next'])
+  await next
 })

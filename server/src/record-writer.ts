@@ -156,11 +156,7 @@ export class RecordWriter {
   private async drain(): Promise<void> {
     this.draining = true
     while (this.waiting.length > 0) {
-      const group: Waiting[] = []
-      for (const one of this.waiting.splice(0, MAX_GROUP)) {
-        if (one.answered) one.settle()
-        else group.push(one)
-      }
+      const group = unanswered(this.waiting.splice(0, MAX_GROUP))
       if (group.length > 0) await this.send(group)
     }
     this.draining = false
@@ -174,7 +170,8 @@ export class RecordWriter {
     const started = performance.now()
     try {
       this.log ??= { ...(await this.store.openLog()) }
-      sealed = sealGroup(group, this.log.log, this.log.next_index)
+      sealed = sealGroup(unanswered(group), this.log.log, this.log.next_index)
+      if (sealed.length === 0) return
       const commit = this.store.commit(sealed.map(({ record }) => record))
       besides = sealed.map(startBeside)
       result = await commit
@@ -185,10 +182,7 @@ export class RecordWriter {
         cause instanceof StoreUnavailableError
           ? cause
           : new StoreUnavailableError('The records could not be written.', { cause })
-      for (const waiting of group) {
-        waiting.reject(error)
-        waiting.settle()
-      }
+      for (const waiting of group) fail(waiting, error)
       return
     }
     const storeMs = performance.now() - started
@@ -202,8 +196,7 @@ export class RecordWriter {
     }
     if (result.conflict !== null) {
       const refused = (sealed[result.written] as Sealed).waiting
-      refused.reject(refusal(result.conflict))
-      refused.settle()
+      fail(refused, refusal(result.conflict))
       this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
     }
   }
@@ -220,14 +213,33 @@ function refusal(conflict: Conflict): Error {
   }
 }
 
-/** The records of a group, each entry with the next place in the log. */
-function sealGroup(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
-  let index = nextIndex
-  return group.map((waiting) => {
-    const sealed = { ...waiting.job(log, index), waiting }
-    if (sealed.record.entry !== null) index += 1
-    return sealed
+/** Those who still wait: whoever was told already that the record is not known to be durable gets no record any more. */
+function unanswered(group: readonly Waiting[]): readonly Waiting[] {
+  return group.filter((waiting) => {
+    if (waiting.answered) waiting.settle()
+    return !waiting.answered
   })
+}
+
+function fail(waiting: Waiting, error: Error): void {
+  waiting.reject(error)
+  waiting.settle()
+}
+
+/** The records of a group, each entry with the next place in the log. One that cannot be made fails alone. */
+function sealGroup(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
+  const sealed: Sealed[] = []
+  let index = nextIndex
+  for (const waiting of group) {
+    try {
+      const made = waiting.job(log, index)
+      if (made.record.entry !== null) index += 1
+      sealed.push({ ...made, waiting })
+    } catch (error) {
+      fail(waiting, error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+  return sealed
 }
 
 function countEntries(sealed: readonly Sealed[]): number {
@@ -235,7 +247,7 @@ function countEntries(sealed: readonly Sealed[]): number {
 }
 
 function startBeside(sealed: Sealed): Promise<unknown> {
-  const beside = sealed.beside()
+  const beside = (async () => sealed.beside())()
   // It is awaited only after the record is durable; until then a failure must not count as unhandled.
   beside.catch(() => {})
   return beside

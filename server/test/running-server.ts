@@ -1,12 +1,13 @@
 /** A real server in this process: real store files in a folder of its own, a clock that the test moves. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { Parts } from '#server/compose'
 import { type Config, readConfig } from '#server/config'
 import { type Started, start } from '#server/start'
-import { answerCheckOf } from './documented-answers.js'
+import { AnswerCheck } from './documented-answers.js'
 import { dropDatabase, mongoUrl } from './mongodb/open-mongo-store.js'
+import { databaseOf, ON_MONGODB } from './open-test-store.js'
 
 export const FROZEN = new Date('2026-11-21T10:00:00.000Z')
 
@@ -72,9 +73,6 @@ interface RestartOptions extends Pick<RunningServerOptions, 'settings' | 'parts'
   readonly meanwhile?: (dataDir: string) => Promise<void>
 }
 
-/** `npm run test:mongodb` runs the suites of the API on MongoDB, too. */
-const ON_MONGODB = process.env.STORE === 'mongodb'
-
 const BOOTSTRAP_KEY = 'a-key-for-tests-of-more-than-32-characters'
 
 export async function runServer(options: RunningServerOptions = {}): Promise<RunningServer> {
@@ -82,20 +80,18 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
   const clock = options.clock ?? new TestClock()
   const logged: { level: string; fields: object; message: string }[] = []
   const at = (level: string) => (fields: object, message: string) => void logged.push({ level, fields, message })
-  // With a store of the test's own, it is that one.
-  const mongodbUrl = ON_MONGODB && options.parts?.openStore === undefined ? mongoUrl(basename(dataDir)) : ''
   const config = {
     ...readConfig({
       PORT: '0',
       DATA_DIR: dataDir,
       COUNTERSIGN_BOOTSTRAP_KEY: BOOTSTRAP_KEY,
-      MONGODB_URL: mongodbUrl,
+      MONGODB_URL: ON_MONGODB ? mongoUrl(databaseOf(dataDir)) : '',
     }),
     ...options.settings,
   }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
   const started = await start(config, { clock, log, ...options.parts })
-  const documented = answerCheckOf(await (await fetch(`${started.url}/openapi.json`)).text())
+  const documented = await checkOfAnswers(started.url)
   return {
     url: started.url,
     key: BOOTSTRAP_KEY,
@@ -128,7 +124,15 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
 
 async function removeData(dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true })
-  if (ON_MONGODB) await dropDatabase(basename(dataDir))
+  if (ON_MONGODB) await dropDatabase(databaseOf(dataDir))
+}
+
+let answerCheck: Promise<AnswerCheck> | null = null
+
+/** Every server has the same document: that of the first one is read. */
+function checkOfAnswers(url: string): Promise<AnswerCheck> {
+  answerCheck ??= fetch(`${url}/openapi.json`).then(async (answer) => new AnswerCheck(await answer.json()))
+  return answerCheck
 }
 
 async function send(url: string, method: string, body: unknown, headers: Record<string, string>) {

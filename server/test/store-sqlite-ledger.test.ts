@@ -8,8 +8,7 @@ import { Connection } from '#server/adapters/store-sqlite/driver'
 import { SqliteLedger } from '#server/adapters/store-sqlite/ledger'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import type { Balance } from '#server/ports/ledger'
-import { type StoreRecord, StoreUnavailableError } from '#server/ports/store'
-import { openInNewDirectory } from './open-sqlite-store.js'
+import { type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 import {
   accountOf,
   createOf,
@@ -90,7 +89,7 @@ describe('the ledger of the embedded store', () => {
     ledger.expect(records)
     const { written, accounts } = commitRecords(db, records)
     const meanwhile = await balance()
-    ledger.settle(records.slice(0, written), accounts)
+    ledger.takeOver(records.slice(0, written), accounts)
     return meanwhile
   }
 
@@ -115,7 +114,7 @@ describe('the ledger of the embedded store', () => {
     const { accounts } = commitRecords(db, [record])
     await ledger.balances(others)
     expect(await balance()).toEqual(held(5n))
-    ledger.settle([record], accounts)
+    ledger.takeOver([record], accounts)
     await ledger.balances(others)
     expect(await balance()).toEqual(held(5n))
   })
@@ -194,32 +193,81 @@ describe('the ledger of the embedded store', () => {
 })
 
 describe('the embedded store after a commit that failed', () => {
+  let dataDir: string
+  let store: Store
+  let pen: LogPen
+
+  beforeEach(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'countersign-store-'))
+    store = await openSqliteStore({ dataDir })
+    pen = await LogPen.of(store)
+  })
+  afterEach(async () => {
+    await store.close()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  const balance = async () => (await store.ledger.balances([ACCOUNT]))[0]
+  const reserve = (number: number, amount: bigint, limit: bigint | null = null) => {
+    const demands = [{ account: ACCOUNT, amount, limit }]
+    return store.ledger.reserve({ decision_id: idOf('dec', number), version: 0, demands })
+  }
   /** What no caller of the port can make: it fails inside the writer's transaction. */
-  const broken = { change: { kind: 'entry.only' }, entry: {}, idempotency: null } as unknown as StoreRecord
+  const broken: StoreRecord = {
+    change: { kind: 'entry.only' },
+    entry: { ...entryOf(999), subject: null as never },
+    idempotency: null,
+  }
 
   it('holds what was reserved until it is released, and counts nothing of the group', async () => {
-    const { store, reopen, destroy } = await openInNewDirectory()
-    const pen = await LogPen.of(store)
-    const balance = async () => (await store.ledger.balances([ACCOUNT]))[0]
     const first = decisionOf(1, { postings: [heldIn(ACCOUNT, 10n)] })
     await pen.commit(createOf(first))
-    const demands = [{ account: ACCOUNT, amount: 5n, limit: 15n }]
-    const { reservation } = await store.ledger.reserve({ decision_id: idOf('dec', 2), version: 0, demands })
+    const { reservation } = await reserve(2, 5n, 15n)
     const group = pen.seal([
       { change: updateOf(first, { status: 'confirmed', postings: [spentIn(ACCOUNT, 10n, 3n)] }) },
       { change: createOf(decisionOf(2, { postings: [heldIn(ACCOUNT, 5n)] }), requestOf(2), reservation) },
     ])
     await expect(store.commit([...group, broken])).rejects.toThrow(StoreUnavailableError)
     expect(await balance()).toEqual(held(15n))
-    expect((await store.ledger.reserve({ decision_id: idOf('dec', 3), version: 0, demands })).reservation).toBeNull()
+    expect((await reserve(3, 1n, 15n)).reservation).toBeNull()
     await expect(store.commit(group)).rejects.toThrow(StoreUnavailableError)
     await store.openLog()
     expect(await store.commit(group)).toEqual({ written: 2, conflict: null })
     expect(await balance()).toEqual({ spent: 3n, reserved: 5n })
     await store.ledger.release(reservation as string)
     expect(await balance()).toEqual({ spent: 3n, reserved: 5n })
-    const reopened = await reopen()
-    expect(await reopened.ledger.balances([ACCOUNT])).toEqual([{ spent: 3n, reserved: 5n }])
-    await destroy()
+    await store.close()
+    store = await openSqliteStore({ dataDir })
+    expect(await balance()).toEqual({ spent: 3n, reserved: 5n })
+  })
+
+  it('counts what of it is on the disk all the same, once', async () => {
+    const [standing, open] = [(await reserve(1, 10n)).reservation, (await reserve(2, 4n)).reservation]
+    const decision = decisionOf(1, { postings: [heldIn(ACCOUNT, 10n)] })
+    const group = pen.seal([{ change: createOf(decision, requestOf(1), standing) }])
+    const db = Connection.open(join(dataDir, 'countersign.db'))
+    commitRecords(db, group)
+    db.close()
+    expect(await balance()).toEqual(held(14n))
+    await expect(store.commit([broken, ...group])).rejects.toThrow(StoreUnavailableError)
+    expect(await balance()).toEqual(held(14n))
+    for (const reservation of [standing, open]) await store.ledger.release(reservation as string)
+    expect(await balance()).toEqual(held(10n))
+  })
+
+  it('counts the next record once while it is on the disk and its answer is on the way', async () => {
+    const { reservation } = await reserve(1, 10n)
+    await expect(store.commit([broken])).rejects.toThrow(StoreUnavailableError)
+    await store.openLog()
+    const decision = decisionOf(1, { postings: [heldIn(ACCOUNT, 10n)] })
+    const written = pen.commit(createOf(decision, requestOf(1), reservation))
+    const db = Connection.openReadOnly(join(dataDir, 'countersign.db'))
+    // Nothing else runs in this thread meanwhile: the writer's answer waits until the balance was asked for.
+    const deadline = performance.now() + 10_000
+    while (db.get('SELECT 1 FROM decisions') === undefined) expect(performance.now()).toBeLessThan(deadline)
+    db.close()
+    expect(await balance()).toEqual(held(10n))
+    expect(await written).toEqual({ written: 1, conflict: null })
+    expect(await balance()).toEqual(held(10n))
   })
 })

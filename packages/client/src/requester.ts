@@ -136,7 +136,7 @@ export class Requester {
       url: this.#settings.baseUrl + call.path + queryString(call.query),
       headers,
       // Written once, so that every attempt sends the same bytes whatever becomes of the caller's object.
-      body: call.body === undefined ? undefined : JSON.stringify(call.body),
+      body: call.body === undefined ? undefined : toJson(call.body),
       isLongPoll: call.extraTimeMs !== undefined,
     }
   }
@@ -212,4 +212,13 @@ const realChance: Chance = {
       else signal.addEventListener('abort', onAbort, { once: true })
     })
   },
+}
+
+/** @throws TypeError for a number that JSON would turn into null: an amount that is not known must not count as not given. */
+function toJson(body: unknown): string {
+  return JSON.stringify(body, (name, value: unknown) => {
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw new TypeError(`${name} is ${value}, which is no amount`)
+    return value
+  })
 }

@@ -97,7 +97,8 @@ export class ReviewWait {
     const { id } = this.#subject
     const waitSeconds = Math.min(POLL_SECONDS, Math.max(1, Math.ceil(remainingMs() / 1000)))
     const seen = await this.#calls.get(id, { waitSeconds, signal })
-    if (known === undefined || isAnswerTo(seen, known)) return seen
+    const asked = known ?? this.#subject.decision
+    if (asked === undefined || isAnswerTo(seen, asked)) return seen
     throw notAbout(id)
   }
 

@@ -425,3 +425,14 @@ describe('connections (node:http)', () => {
     await stub.close()
   })
 })
+
+describeTransports('an amount that is none', (rig) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])('%d is sent to nobody', async (amount) => {
+    const { stub, client, id } = await reviewed(rig())
+    const sent = stub.requests.length
+    await expect(client.decisions.confirm(id, { amount })).rejects.toThrow(TypeError)
+    await expect(client.decisions.correct(id, { result: 'confirmed', amount })).rejects.toThrow('amount is')
+    await expect(client.authorize({ ...asked, context: { amount } })).rejects.toThrow(TypeError)
+    expect(stub.requests).toHaveLength(sent)
+  })
+})

@@ -10,6 +10,8 @@ const SIZES = {
   engine_pairs: { ci: 20_000, full: 500_000 },
   /** Times that a process is killed while it commits. */
   store_kills: { ci: 5, full: 50 },
+  /** Times that many decisions race for the room in a few accounts. */
+  ledger_races: { ci: 4, full: 200 },
   /** Times that each of several processes changes the signing keys. */
   signing_key_changes: { ci: 15, full: 200 },
   /** Times that a server is killed under load. */
@@ -18,10 +20,12 @@ const SIZES = {
   ledger_sequences: { ci: 300, full: 5_000 },
   /** Decisions that parallel callers ask for while they race for one budget. */
   budget_race_requests: { ci: 2_000, full: 20_000 },
+  /** Moves of the same few decisions that many callers make at once. */
+  storm_moves: { ci: 1_500, full: 50_000 },
   /** Processes that race for one approved decision. */
   claiming_processes: { ci: 10, full: 100 },
-  /** Times that a server is killed at each step of each move of a decision. */
-  settle_kills: { ci: 1, full: 10 },
+  /** Times that a server is killed somewhere in a move of a decision. */
+  settle_kills: { ci: 5, full: 200 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'

@@ -29,6 +29,8 @@ export interface ApiRequest {
   readonly query: string
   readonly headers: IncomingHttpHeaders
   readonly body: BodySource
+  /** False once the caller has gone. */
+  readonly isWanted: () => boolean
 }
 
 export interface ApiDeps {
@@ -64,6 +66,7 @@ export class Api {
         ifMatch: request.headers['if-match'],
         requestId: seen.requestId,
         idempotency: null,
+        isWanted: request.isWanted,
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
       const reply =

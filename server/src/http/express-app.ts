@@ -59,6 +59,7 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
           query: queryText(req.originalUrl),
           headers: req.headers,
           body: bodyOf(req),
+          isWanted: () => !req.socket.destroyed,
         }
         send(req, res, await api.answer(route, request))
       })

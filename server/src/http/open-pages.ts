@@ -19,7 +19,7 @@ export interface OpenPagesDeps {
   readonly metricsToken: string | null
   /** False from the first moment of a shutdown on. */
   readonly isServing: () => boolean
-  readonly openApi: ReferenceDocument
+  readonly openApi: () => ReferenceDocument
 }
 
 /** Read by GET (and HEAD) alone. */
@@ -32,9 +32,13 @@ const PING_DEADLINE_MS = 1000
 const LOOK_AGE_MS = 1000
 
 export function openPages(deps: OpenPagesDeps): OpenPage[] {
-  const openApi = { status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(deps.openApi) }
-  const reference = referencePage(deps.openApi)
-  const errors = errorsPage()
+  // Made when they are first read: a start does not wait for pages that nobody looks at.
+  const document = once(deps.openApi)
+  const openApi = once(() => {
+    return { status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(document()) }
+  })
+  const reference = once(() => referencePage(document()))
+  const errors = once(errorsPage)
   const lookAtStore = sharedLook(() => storeProblem(deps))
   return [
     { path: '/livez', answer: () => ({ status: 200, body: { status: 'ok' } }) },
@@ -48,10 +52,18 @@ export function openPages(deps: OpenPagesDeps): OpenPage[] {
       }),
     },
     { path: '/metrics', answer: (headers) => metrics(deps, headers) },
-    { path: '/openapi.json', answer: () => openApi },
-    { path: '/docs', answer: () => reference },
-    { path: '/docs/errors', answer: () => errors },
+    { path: '/openapi.json', answer: openApi },
+    { path: '/docs', answer: reference },
+    { path: '/docs/errors', answer: errors },
   ]
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }
 
 /** One look at the store serves all who ask within a second: this door has no key and no limit. */

@@ -15,6 +15,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly ifMatch: string | undefined
   readonly requestId: string
   readonly idempotency: IdempotencyDraft | null
+  /** False once the caller has gone. */
+  readonly isWanted: () => boolean
 }
 
 /** Which scopes open the door: all of a list, one of a list, or any key at all (`all: []`). */

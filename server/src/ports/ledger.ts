@@ -2,12 +2,12 @@
  * The ledger: what every budget account has spent and reserved. Amounts are whole numbers of 1e-6 units.
  *
  * What every adapter promises:
- * - A balance is at every moment the sum of what the decisions count for there (their `postings`) and of what open
- *   reservations hold. An account that nobody has used has zeros.
- * - `reserve` takes every amount or none, as one step against all other reservations, in whatever process.
+ * - Once `Store.commit` has resolved, a balance is the sum of what the decisions count for there (their `postings`) and of
+ *   what open reservations hold; until then it is never less. An account that nobody has used has zeros.
+ * - `reserve` takes every amount or none, against all other reservations, in whatever process.
  * - `Store.commit` of a record that names the reservation makes it stand: from then on the decision's own postings count
- *   instead of it, in the same atomic step as the record. Every later record of the decision moves the balances by the
- *   difference of its postings, in the same way: so it commits, releases and expires.
+ *   instead of it. Every later record of the decision moves the balances by the difference of its postings: so it commits,
+ *   releases and expires. Whatever crashes, balances and records come to agree.
  * - A reservation that no record made stand is given back by `release`, or by the adapter when the process died.
  * - A call that cannot be served rejects with `StoreUnavailableError`, or with `BudgetBusyError` when only the account
  *   cannot be written; nothing is known to be reserved then.

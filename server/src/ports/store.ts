@@ -178,6 +178,8 @@ export interface Store {
   openLog(): Promise<{ readonly log: string; readonly next_index: number }>
 
   findDecision(id: string): Promise<DecisionWithRequest | null>
+  /** A quick look at what of it may have moved: as last written. */
+  findDecisionStatus(id: string): Promise<Pick<StoredDecision, 'status' | 'expires_at'> | null>
   listDecisions(filter: DecisionFilter, page: PageRequest): Promise<Page<DecisionWithRequest>>
   /** Decisions written as `awaiting_review` whose `expires_at` is after `now`. */
   listOpenReviews(now: string): Promise<readonly OpenReview[]>

@@ -1,6 +1,6 @@
 /**
  * When the first approved decision ends that nobody has claimed: its reservation is given back then, so whoever asks a
- * budget after that moment has to see the room. May be too early, never too late.
+ * budget after that moment has to see the room. Of what this process knows: the sweeper tells it of the others.
  */
 export class ApprovalEnds {
   constructor(private first: string | null) {}

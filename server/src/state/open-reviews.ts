@@ -7,7 +7,7 @@ interface Limits {
 
 /**
  * Counts the decisions that await a review, for each agent and each API key. A review takes its place before it is
- * written, so that requests side by side cannot pass the limit together.
+ * written, so that requests side by side cannot pass the limit together. In this process only.
  */
 export class OpenReviews {
   private readonly byAgent = new Map<string, Map<string, string>>()

@@ -58,3 +58,30 @@ describe('work on one thing', () => {
     await expect(turns.run('dec_1', third.run)).resolves.toBe('done')
   })
 })
+
+test('more than a thousand who wait for one thing are refused, until one has had its turn', async () => {
+  const turns = new Turns()
+  const first = work<string>()
+  const waiting = [
+    turns.run('dec_1', first.run),
+    ...Array.from({ length: 999 }, () => turns.run('dec_1', async () => 'done')),
+  ]
+  await expect(turns.run('dec_1', async () => 'late')).rejects.toBeInstanceOf(StoreUnavailableError)
+  await expect(turns.run('dec_2', async () => 'other')).resolves.toBe('other')
+  first.end('done')
+  await Promise.all(waiting)
+  await expect(turns.run('dec_1', async () => 'again')).resolves.toBe('again')
+})
+
+test('who joins shares the run that has not begun, and never one that has', async () => {
+  const turns = new Turns()
+  const [first, second] = [work<string>(), work<string>()]
+  const one = turns.join('sweep', first.run)
+  await untilQuiet()
+  const joined = [turns.join('sweep', second.run), turns.join('sweep', second.run), turns.join('sweep', second.run)]
+  first.end('first')
+  second.end('second')
+  await expect(one).resolves.toBe('first')
+  await expect(Promise.all(joined)).resolves.toEqual(['second', 'second', 'second'])
+  expect(second.runs()).toBe(1)
+})

@@ -77,11 +77,11 @@ describe('POST /v1/agents 400', () => {
     ['metadata that is no object', { metadata: [] }, ['/metadata']],
     ['what only the server says', { registered: true, suspended: null }, ['/registered', '/suspended']],
   ])('refuses %s', async (_, change, pointers) => {
-    const before = stored(server)
+    const before = await stored(server)
     const answer = await register({ id: 'agent:faulty', ...change })
     expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
     expect(answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers)
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 
   it('takes an id of 256 characters', async () => {
@@ -95,12 +95,12 @@ describe('POST /v1/agents 400', () => {
 describe('POST /v1/agents 409 agent_exists', () => {
   it('is told of a registered agent', async () => {
     await succeed(register({ id: 'agent:twice' }))
-    const before = stored(server)
+    const before = await stored(server)
     expect(await register({ id: 'agent:twice', name: 'again' })).toMatchObject({
       status: 409,
       body: { code: 'agent_exists' },
     })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     const answers = await Promise.all(Array.from({ length: 10 }, () => register({ id: 'agent:race' })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)])
   })
@@ -199,14 +199,14 @@ describe('PUT /v1/agents/{id} 200', () => {
 describe('404', () => {
   it('is told of agents that are not registered, by PUT and DELETE', async () => {
     await decide(server, { agent_id: 'agent:only-seen', action: 'a.b' })
-    const before = stored(server)
+    const before = await stored(server)
     for (const id of ['agent:only-seen', 'agent:never'])
       for (const [method, body] of [['PUT', {}], ['DELETE']] as const)
         expect(await server.call(method, `/v1/agents/${id}`, { body })).toMatchObject({
           status: 404,
           body: { code: 'not_found' },
         })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     expect((await server.call('GET', '/v1/agents/agent:never')).status).toBe(404)
   })
 })
@@ -235,12 +235,12 @@ describe('DELETE /v1/agents/{id}', () => {
   it('409 agent_suspended: a suspended one keeps its registration', async () => {
     await succeed(register({ id: 'agent:held', metadata: { ok: true } }))
     await succeed(suspend('agent:held'))
-    const before = stored(server)
+    const before = await stored(server)
     expect(await server.call('DELETE', '/v1/agents/agent:held')).toMatchObject({
       status: 409,
       body: { code: 'agent_suspended' },
     })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     await succeed(resume('agent:held'))
     expect((await server.call('DELETE', '/v1/agents/agent:held')).status).toBe(204)
   })

@@ -371,10 +371,10 @@ describe('the pages of GET /v1/budgets', () => {
       () => budgeted('new.policy', MONTHLY),
       async () => server.clock.advance(MINUTE_MS),
     ]
-    const before = stored(server)
+    const before = await stored(server)
     expect(await paged(2, async () => changes.shift()?.())).toEqual(whole)
     expect(changes).toEqual([])
-    expect(stored(server)).not.toEqual(before)
+    expect(await stored(server)).not.toEqual(before)
   })
 
   it('go on over a period that ends between two of them', async () => {

@@ -1,7 +1,7 @@
 /** POST /v1/decisions/{id}/confirm and /reject: what really happened, and what that does to the budget. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { conflict, DAY_MS, Desk, MINUTE_MS } from './desk.js'
-import { createPolicy, decide, succeed } from './refunds.js'
+import { createPolicy, decide, everyItem, succeed } from './refunds.js'
 import { stored } from './stored.js'
 
 let desk: Desk
@@ -88,12 +88,12 @@ describe('confirm', () => {
   it('changes nothing when it says the same again, whatever its note', async () => {
     const { id } = await desk.decide(40)
     const first = await succeed(desk.move('confirm', id, { note: 'first' }))
-    const held = stored(desk.server)
+    const held = await stored(desk.server)
     for (const body of [{}, { amount: 40 }, { amount: 40.0000001 }, { amount: null, note: 'second' }])
       expect(await desk.move('confirm', id, body)).toMatchObject({ status: 200, body: first })
     expect(await desk.move('confirm', id, { amount: 39 })).toMatchObject(conflict('confirmed'))
     expect(await desk.move('reject', id)).toMatchObject(conflict('confirmed'))
-    expect(stored(desk.server)).toEqual(held)
+    expect(await stored(desk.server)).toEqual(held)
   })
 
   it('names what is no amount', async () => {
@@ -171,6 +171,21 @@ describe('after the end', () => {
     })
     expect((await own.move('reject', rejected.id)).body.outcome).toMatchObject({ result: 'rejected', ...late })
     expect(await own.account()).toMatchObject({ spent: 11, reserved: 0 })
+    await own.stop()
+  })
+
+  it('is told in the audit log before the late word, whoever came first', async () => {
+    const own = await Desk.open()
+    const decision = await own.decide(40)
+    own.clock.set(new Date(decision.expires_at))
+    await succeed(own.move('confirm', decision.id, { amount: 4 }))
+    expect(await own.told(decision.id)).toEqual(['expired', 'confirmed'])
+    const entries = await everyItem(own.server, `/v1/audit?decision_id=${decision.id}`)
+    expect(entries.map(({ actor }: { actor: string | null }) => actor)).toEqual([
+      own.idOf('asker'),
+      null,
+      own.idOf('asker'),
+    ])
     await own.stop()
   })
 

@@ -1,7 +1,7 @@
 /** POST /v1/decisions/{id}/correct: an operator's word over the asker's. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { conflict, Desk, MINUTE_MS } from './desk.js'
-import { succeed } from './refunds.js'
+import { createPolicy, everyItem, succeed } from './refunds.js'
 import { stored } from './stored.js'
 
 let desk: Desk
@@ -46,10 +46,10 @@ describe('200', () => {
   it('changes nothing when the outcome says the same already', async () => {
     const { id } = await desk.decide(40)
     const confirmed = await succeed(desk.move('confirm', id))
-    const held = stored(desk.server)
+    const held = await stored(desk.server)
     for (const body of [{ result: 'confirmed' }, { result: 'confirmed', amount: 40, note: 'yes' }])
       expect(await desk.move('correct', id, body)).toMatchObject({ status: 200, body: confirmed })
-    expect(stored(desk.server)).toEqual(held)
+    expect(await stored(desk.server)).toEqual(held)
     const rejected = await succeed(desk.move('correct', id, { result: 'rejected' }))
     expect((await desk.move('correct', id, { result: 'rejected' })).body).toEqual(rejected)
     // So does the asker who now says what the operator said.
@@ -92,5 +92,40 @@ describe('refused', () => {
     for (const [body, pointer] of faulty)
       expect(await desk.move('correct', id, body)).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
     expect((await desk.move('correct', id, { result: 'rejected', amount: null })).status).toBe(200)
+  })
+})
+
+describe('a budget that reads another amount than the first', () => {
+  const FEES = {
+    name: 'fees',
+    rules: [{ action: 'pay.create', effect: 'allow' }],
+    budget: { limit: 1000, unit: 'fees', period: 'monthly', amount: 'context.fee' },
+  }
+  const spent = async () => Object.fromEntries((await desk.budgets()).map((row) => [row.unit, row.spent]))
+  const ask = async (amount: number, fee: number) => {
+    const body = { agent_id: 'agent:desk', action: 'pay.create', context: { amount, fee } }
+    return succeed(desk.server.call('POST', '/v1/decisions', { key: desk.keyOf('asker'), body }))
+  }
+
+  it('is corrected too, though the outcome names the same amount', async () => {
+    await createPolicy(desk.server, FEES)
+    const { id } = await ask(1, 10)
+    await succeed(desk.move('confirm', id))
+    expect(await spent()).toEqual({ EUR: 1, fees: 10 })
+    const corrected = await succeed(desk.move('correct', id, { result: 'confirmed', amount: 1 }))
+    expect(corrected.outcome).toMatchObject({ amount: 1, corrected: true })
+    expect(await spent()).toEqual({ EUR: 1, fees: 1 })
+    expect(await succeed(desk.move('correct', id, { result: 'confirmed', amount: 1 }))).toEqual(corrected)
+    await succeed(desk.move('correct', id, { result: 'confirmed' }))
+    expect(await spent()).toEqual({ EUR: 1, fees: 10 })
+  })
+
+  it('has its own amount in the audit log', async () => {
+    await createPolicy(desk.server, FEES)
+    const { id } = await ask(1, 10)
+    await succeed(desk.move('confirm', id))
+    const [entry] = await everyItem(desk.server, `/v1/audit?decision_id=${id}&type=decision.confirmed`)
+    const committed = entry.data.committed.map(({ unit, amount }: { unit: string; amount: number }) => [unit, amount])
+    expect(Object.fromEntries(committed)).toEqual({ EUR: 1, fees: 10 })
   })
 })

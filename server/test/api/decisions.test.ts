@@ -232,12 +232,12 @@ describe('POST 200', () => {
   })
 
   it('is recorded with one audit entry that holds a salted hash of the request and not the request', async () => {
-    const before = stored(server) as Record<string, number>
+    const before = (await stored(server)) as Record<string, number>
     const decision = await decide(server, {
       ...ALLOWED,
       context: { ...ALLOWED.context, note: 'a secret of the customer' },
     })
-    const after = stored(server)
+    const after = await stored(server)
     expect(after).toMatchObject({
       decisions: (before.decisions as number) + 1,
       audit_entries: (before.audit_entries as number) + 1,
@@ -306,7 +306,7 @@ describe('POST 200', () => {
 
 describe('POST 400', () => {
   it('names every faulty place at once', async () => {
-    const before = stored(server)
+    const before = await stored(server)
     const answer = await server.call('POST', '/v1/decisions', {
       body: { agent_id: 'agent:support-7', contxt: {}, resource: 'no colon', holder: '' },
       headers: { 'X-Request-Id': 'my-own-request' },
@@ -326,7 +326,7 @@ describe('POST 400', () => {
         { pointer: '/resource', detail: 'must be <type>:<id>, such as order:8812' },
       ],
     })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 
   it('says where the text is no strict JSON', async () => {
@@ -344,13 +344,13 @@ describe('POST 403', () => {
   it('lets a bound key ask for its own agents only', async () => {
     const { key } = await makeKey(server, ['decisions:write'], { agents: ['agent:support-*'] })
     expect((await decide(server, ALLOWED, key)).effect).toBe('allow')
-    const before = stored(server)
+    const before = await stored(server)
     const other = { ...ALLOWED, agent_id: 'agent:finance-1' }
     expect(await server.call('POST', '/v1/decisions', { key, body: other })).toMatchObject({
       status: 403,
       body: { code: 'agent_not_allowed', title: 'The API key may not speak for this agent.' },
     })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 })
 

@@ -39,10 +39,10 @@ async function expectRefused(
   expect(chosen.length).toBeGreaterThan(0)
   for (const route of chosen) {
     const request = await refusable(route)
-    const before = stored(server)
+    const before = await stored(server)
     const { path = request.path, method = route.method, ...options } = make(request, route)
     expect(await server.call(method, path, { body: request.body, ...options }), route.name).toMatchObject(expected)
-    expect(stored(server), route.name).toEqual(before)
+    expect(await stored(server), route.name).toEqual(before)
   }
 }
 

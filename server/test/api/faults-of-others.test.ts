@@ -1,7 +1,7 @@
 /** What earlier failures must not leave behind. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import type { Store } from '#server/ports/store'
+import { openTestStore } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { createPolicy, REFUNDS, REVIEWED } from './refunds.js'
 
@@ -15,7 +15,7 @@ async function runOnFaultyStore(maxOpenReviews = 100) {
     settings: { maxOpenReviews, rateLimitPerSecond: 0 },
     parts: {
       async openStore(dataDir) {
-        const store = await openSqliteStore({ dataDir })
+        const store = await openTestStore(dataDir)
         const commit: Store['commit'] = (records) =>
           fault.isAway ? Promise.reject(new Error('away')) : store.commit(records)
         const ping = () => {

@@ -85,10 +85,10 @@ describe('a commit that fails and leaves nothing', () => {
 
   it('is a 503; the next request is answered, and the log goes on', async () => {
     await run()
-    const before = stored(server)
+    const before = await stored(server)
     faulty.commit = fails
     for (const request of [ALLOWED, REVIEWED, DENIED]) expectUnavailable(await ask(request))
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     faulty.commit = null
     expect((await ask()).body).toMatchObject({ effect: 'allow', permit_token: expect.any(String) })
     await expectOneLogWithoutGap()
@@ -102,14 +102,14 @@ describe('a commit that fails and leaves nothing', () => {
     const needStore = server.started.composed.routes.filter(({ problems }) => problems.includes('store_unavailable'))
     for (const route of needStore) {
       const { path, body } = await (cases[route.name] as (typeof cases)[string]).request()
-      const before = stored(server)
+      const before = await stored(server)
       faulty.commit = fails
       const answer = await server.call(route.method, path, { body })
       faulty.commit = null
       // A simulation needs the store too, for balances that it only reads.
       if (route.method !== 'GET' && route.name !== 'policies.simulate') {
         expectUnavailable(answer)
-        expect(stored(server), route.name).toEqual(before)
+        expect(await stored(server), route.name).toEqual(before)
         await vi.waitFor(async () =>
           expect((await server.call(route.method, path, { body })).status, route.name).toBe(route.answer.status),
         )
@@ -205,7 +205,7 @@ describe('a commit that never ends', () => {
       }
     })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const before = stored(server)
+    const before = await stored(server)
     let answered = 0
     const first = ask().finally(() => answered++)
     await arrived
@@ -215,7 +215,7 @@ describe('a commit that never ends', () => {
     expect(answered).toBe(0)
     await vi.advanceTimersByTimeAsync(1)
     for (const answer of [await first, ...(await Promise.all(behind))]) expectUnavailable(answer)
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     vi.useRealTimers()
 
     faulty.commit = null
@@ -301,14 +301,14 @@ describe('a read that fails', () => {
     const told = new Set<string>()
     for (const route of server.started.composed.routes) {
       const { path, body } = await (cases[route.name] as (typeof cases)[string]).request()
-      const before = stored(server)
+      const before = await stored(server)
       for (const read of READS) faulty.faults.set(read, new StoreUnavailableError('The disk does not answer.'))
       const headers = route.replay === undefined ? {} : { 'Idempotency-Key': `read-${route.name}` }
       const answer = await server.call(route.method, path, { body, headers })
       faulty.faults.clear()
       if (answer.status === 503) {
         expectUnavailable(answer)
-        expect(stored(server), route.name).toEqual(before)
+        expect(await stored(server), route.name).toEqual(before)
         told.add(route.name)
       } else expect(answer.status, route.name).toBe(route.answer.status)
     }

@@ -1,5 +1,5 @@
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import type { CommitResult, Store, StoreRecord } from '#server/ports/store'
+import { openTestStore } from '../open-test-store.js'
 
 export type Commit = (records: readonly StoreRecord[]) => Promise<CommitResult>
 
@@ -11,7 +11,7 @@ export class FaultyStore {
   readonly faults = new Map<keyof Store, Error>()
 
   readonly open = async (dataDir: string): Promise<Store> => {
-    const real = await openSqliteStore({ dataDir })
+    const real = await openTestStore(dataDir)
     return new Proxy(real, {
       get: (store, name: keyof Store) => {
         const fault = this.faults.get(name)

@@ -19,6 +19,8 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 let keyPath: string
+/** The body is looked at before the decision is. */
+const decisionPath = '/v1/decisions/dec_01kagx3v5ne8sr6w1y6gqk4t2h'
 
 interface Hostile {
   readonly name: string
@@ -73,6 +75,12 @@ const GOOD: readonly {
     members: { name: '"x"', scopes: '["keys:read"]', agents: '["agent:a"]', expires_at: '"2027-01-01T00:00:00.000Z"' },
   },
   { path: () => keyPath, members: { grace_seconds: '60' } },
+  { path: () => `${decisionPath}/confirm`, members: { amount: '1', note: '"x"' } },
+  { path: () => `${decisionPath}/reject`, members: { reason: '"x"' } },
+  { path: () => `${decisionPath}/correct`, members: { result: '"confirmed"', amount: '1', note: '"x"' } },
+  { path: () => `${decisionPath}/approve`, members: { comment: '"x"', exceed_budget: 'true' } },
+  { path: () => `${decisionPath}/decline`, members: { comment: '"x"' } },
+  { path: () => `${decisionPath}/claim`, members: { holder: '"run-1"' } },
   { path: () => '/v1/permits/redeem', members: { permit_token: '"a.b.c"' } },
   { path: () => '/v1/simulate', members: { request: '{"agent_id":"agent:a","action":"mail.send"}', policies: '[]' } },
 ]
@@ -102,8 +110,10 @@ const WRONG_VALUES = ['12.5', 'true', '"\\u0000"', '[[[]]]', '{"$ne":null}'] as 
 
 /** The few of them that are right for a member: a text without a form of its own may hold any character. */
 function isRight(member: string, value: string): boolean {
-  if (value === 'true') return member === 'enabled'
-  return value.startsWith('"') && ['name', 'holder', 'description', 'reason', 'permit_token'].includes(member)
+  if (value === 'true') return member === 'enabled' || member === 'exceed_budget'
+  if (value === '12.5') return member === 'amount'
+  const texts = ['name', 'holder', 'description', 'reason', 'note', 'comment', 'permit_token']
+  return value.startsWith('"') && texts.includes(member)
 }
 
 function bodyWith(members: Readonly<Record<string, string>>, name: string, value: string): string {
@@ -244,7 +254,7 @@ describe('hostile bodies', () => {
   it('are many, over every member of every body', () => {
     expect(ALL.length).toBeGreaterThanOrEqual(200)
     const paths = new Set(
-      GOOD.map(({ method = 'POST', path }) => `${method} ${path().replace(/(key_|agent:known)[^/]*/, '{id}')}`),
+      GOOD.map(({ method = 'POST', path }) => `${method} ${path().replace(/(key_|dec_|agent:known)[^/]*/, '{id}')}`),
     )
     // What `policies.validate` and PUT of a policy take, POST takes too; a resumption has no members.
     const left = server.started.composed.routes
@@ -256,7 +266,7 @@ describe('hostile bodies', () => {
     expect([...paths].sort()).toEqual(left.sort())
     for (const { path, method = 'POST', members } of GOOD) {
       const route = server.started.composed.routes.find(
-        (one) => one.method === method && one.path === path().replace(/(key_|agent:known)[^/]*/, '{id}'),
+        (one) => one.method === method && one.path === path().replace(/(key_|dec_|agent:known)[^/]*/, '{id}'),
       )
       const shape = Object.keys((route?.body?.schema as { shape?: object } | undefined)?.shape ?? {})
       for (const member of shape) expect(Object.keys(members), path()).toContain(member)
@@ -266,7 +276,7 @@ describe('hostile bodies', () => {
   it.each(ALL.map((one) => [`${one.method ?? 'POST'} ${one.path()}: ${one.name}`, one] as const))(
     '%s',
     async (_, hostile) => {
-      const before = stored(server)
+      const before = await stored(server)
       const { status, body } = await send(hostile)
       expect([400, 413, 415], JSON.stringify(body)).toContain(status)
       if (hostile.pointers !== undefined) {
@@ -279,7 +289,7 @@ describe('hostile bodies', () => {
           ).toBe(true)
       } else if (body.code === 'malformed_json') expect(body.detail).toMatch(/^Line \d+, column \d+: .+\.$/s)
       else expect(['body_too_large', 'unsupported_media_type']).toContain(body.code)
-      expect(stored(server)).toEqual(before)
+      expect(await stored(server)).toEqual(before)
     },
   )
 

@@ -22,19 +22,19 @@ function post(path: string, idempotencyKey: string, body: unknown, key = server.
 
 const ask = (idempotencyKey: string, body: unknown, key?: string) => post('/v1/decisions', idempotencyKey, body, key)
 const isReplayed = (answer: Answer) => answer.headers.get('idempotent-replayed') === 'true'
-const counts = () => stored(server) as Record<string, number>
+const counts = async () => (await stored(server)) as Record<string, number>
 
 describe('the same call again', () => {
   it('gives the same decision with its permit, and happens once', async () => {
     const name = freshKey()
     const first = await ask(name, ALLOWED)
     expect(isReplayed(first)).toBe(false)
-    const before = stored(server)
+    const before = await stored(server)
     const again = await ask(name, ALLOWED)
     expect(again).toMatchObject({ status: 200, body: first.body })
     expect(isReplayed(again)).toBe(true)
     expect(again.headers.has('server-timing')).toBe(false)
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 
   it('gives the object of every route that makes or moves one, once, with its status', async () => {
@@ -46,12 +46,12 @@ describe('the same call again', () => {
       const { path, body } = await (cases[route.name] as (typeof cases)[string]).request()
       const name = freshKey()
       const first = await post(path, name, body)
-      const before = stored(server)
+      const before = await stored(server)
       const again = await post(path, name, body)
       expect(again.status, route.name).toBe(route.answer.status)
       expect(isReplayed(first), route.name).toBe(false)
       expect(isReplayed(again), route.name).toBe(true)
-      expect(stored(server), route.name).toEqual(before)
+      expect(await stored(server), route.name).toEqual(before)
       const { key, ...shown } = first.body
       // The caller's own last use moves with each call, and not with the clock of this suite.
       expect(again.body, route.name).toEqual(shown)
@@ -66,18 +66,18 @@ describe('the same call again', () => {
   })
 
   it('happens once when a hundred come at once', async () => {
-    const before = counts()
+    const before = await counts()
     const name = freshKey()
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask(name, ALLOWED)))
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
     expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1)
-    const after = counts()
+    const after = await counts()
     expect(after.decisions).toBe((before.decisions as number) + 1)
     expect(after.audit_entries).toBe((before.audit_entries as number) + 1)
   })
 
   it('makes one policy, one agent and one key when twenty of each come at once', async () => {
-    const before = counts()
+    const before = await counts()
     const [policy, agent, key] = [freshKey(), freshKey(), freshKey()]
     const document = allowing('one.only')
     const answers = await Promise.all(
@@ -89,7 +89,7 @@ describe('the same call again', () => {
     )
     expect(answers.map(({ status }) => status)).toEqual(Array(60).fill(201))
     expect(answers.filter(({ body }) => 'key' in body)).toHaveLength(1)
-    const after = counts()
+    const after = await counts()
     for (const table of ['policies', 'agents', 'keys']) expect(after[table]).toBe((before[table] as number) + 1)
     expect(after.audit_entries).toBe((before.audit_entries as number) + 3)
   })
@@ -183,13 +183,13 @@ describe('422', () => {
   it('is told of another body, and nothing changes', async () => {
     const name = freshKey()
     const first = await ask(name, ALLOWED)
-    const before = stored(server)
+    const before = await stored(server)
     for (const other of [DENIED, { ...ALLOWED, resource: 'order:1' }, { ...ALLOWED, context: { amount: 42.5 } }])
       expect(await ask(name, other)).toMatchObject({
         status: 422,
         body: { code: 'idempotency_key_reused', title: 'The idempotency key was used with another body.' },
       })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     expect((await ask(name, ALLOWED)).body).toEqual(first.body)
   })
 
@@ -261,11 +261,11 @@ describe('a name', () => {
 
   it('counts nothing on the routes that change nothing', async () => {
     const name = freshKey()
-    const before = stored(server)
+    const before = await stored(server)
     const simulate = (request: object) => post('/v1/simulate', name, { request })
     expect(isReplayed(await simulate(ALLOWED))).toBe(false)
     expect(await simulate(DENIED)).toMatchObject({ status: 200, body: { effect: 'deny' } })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 })
 
@@ -287,7 +287,7 @@ describe('only an answer of 2xx is kept', () => {
     expect(isReplayed(made)).toBe(false)
 
     expect((await post('/v1/keys/key_01kagx3v5ne8sr6w1y6gqk4t2h/rotate', name, {})).status).toBe(404)
-    expect(counts().idempotency).toBeGreaterThan(0)
+    expect((await counts()).idempotency).toBeGreaterThan(0)
   })
 
   it('a deny is one', async () => {
@@ -352,13 +352,13 @@ describe('holders', () => {
     const name = freshKey()
     const first = await ask(name, { ...ALLOWED, holder: 'run-77' })
     expect(await ask(name, { ...ALLOWED, holder: 'run-77' })).toMatchObject({ status: 200, body: first.body })
-    const before = stored(server)
+    const before = await stored(server)
     for (const holder of [{ holder: 'run-78' }, { holder: null }, {}]) {
       const refused = await ask(name, { ...ALLOWED, ...holder })
       expect(refused).toMatchObject({ status: 409, body: { code: 'already_claimed' } })
       expect(JSON.stringify(refused.body)).not.toContain(first.body.permit_token)
     }
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 
   it('has an absent holder as one of its own', async () => {

@@ -98,11 +98,11 @@ describe('POST /v1/keys 400', () => {
     ['an unbindable scope beside agents', { scopes: ['*'], agents: ['a'] }, ['/scopes/0']],
     ['a text of its own', { key: 'x'.repeat(40) }, ['/key']],
   ])('refuses %s', async (_, change, pointers) => {
-    const before = stored(server)
+    const before = await stored(server)
     const answer = await create({ name: 'faulty', scopes: ['decisions:read'], ...change })
     expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
     expect(answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers)
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 })
 
@@ -329,9 +329,9 @@ describe('DELETE /v1/keys/{id} 204', () => {
       ['key.rotated', self],
       ['key.created', self],
     ])
-    const before = stored(server)
+    const before = await stored(server)
     expect((await revoke(id)).status).toBe(204)
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     expect((await rotate(id)).status).toBe(404)
   })
 
@@ -359,14 +359,14 @@ describe('403 key_too_wide', () => {
     const { key } = await makeKey(server, ['keys:write', 'keys:read'])
     const wide = await makeKey(server, ['keys:write', 'audit:read'])
     const admin = await makeKey(server, ['*'])
-    const before = stored(server)
+    const before = await stored(server)
     for (const scopes of [['audit:read'], ['keys:write', 'decisions:write'], ['*']])
       expect(await create({ name: 'wide', scopes }, key)).toMatchObject({ status: 403, body: { code: 'key_too_wide' } })
     for (const { id } of [wide, admin]) {
       expect(await rotate(id, {}, key)).toMatchObject({ status: 403, body: { code: 'key_too_wide' } })
       expect(await revoke(id, key)).toMatchObject({ status: 403, body: { code: 'key_too_wide' } })
     }
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     expect([await whoAmI(wide.key), await whoAmI(admin.key)]).toEqual([200, 200])
     expect((await create({ name: 'narrow', scopes: ['keys:read'] }, key)).status).toBe(201)
   })
@@ -403,9 +403,9 @@ describe('409 last_admin_key', () => {
         status: 409,
         body: { code: 'last_admin_key', title: 'This is the last live key with the scope *.' },
       }
-      const before = stored(alone)
+      const before = await stored(alone)
       expect(await revoke(root, alone.key, alone)).toMatchObject(refused)
-      expect(stored(alone)).toEqual(before)
+      expect(await stored(alone)).toEqual(before)
       await makeKey(alone, ['keys:write', 'keys:read'])
       const short = await makeKey(alone, ['*'], {
         expires_at: new Date(alone.clock.now().getTime() + 1000).toISOString(),

@@ -6,7 +6,7 @@ import { SEED } from '../process/random.js'
 import { FROZEN } from '../running-server.js'
 import { ledgerCommands, putPolicy } from './ledger-model/ledger-commands.js'
 import { LedgerServer } from './ledger-model/ledger-server.js'
-import { Scene } from './ledger-model/scene.js'
+import { REGISTERED, Scene } from './ledger-model/scene.js'
 
 /** Sequences that one server lives through. */
 const SEQUENCES_OF_A_LIFE = 100
@@ -22,6 +22,7 @@ it(`agree on ${stress.ledger_sequences} sequences`, async () => {
     if (done.sequences++ % SEQUENCES_OF_A_LIFE !== 0 && server !== null) return server
     await server?.stop()
     server = await LedgerServer.start(FROZEN)
+    for (const id of REGISTERED) await server.registerAgent(id, {}, false)
     return server
   }
   const property = fc.asyncProperty(fc.array(putPolicy, { maxLength: 3 }), ledgerCommands, async (policies, drawn) => {

@@ -78,6 +78,43 @@ it('frees a place at the very moment a review expires', async () => {
   expect((await decide(server, REVIEWED)).effect).toBe('review')
 })
 
+it('frees a place as soon as a person decides the review or the asker takes it back', async () => {
+  await run({ maxOpenReviews: 2, maxOpenReviewsPerKey: 2 })
+  const { id: first } = await decide(server, REVIEWED)
+  let { id } = await decide(server, REVIEWED)
+  for (const verb of ['approve', 'decline', 'reject']) {
+    expect((await decide(server, REVIEWED)).reason_code).toBe('too_many_reviews')
+    await succeed(server.call('POST', `/v1/decisions/${id}/${verb}`))
+    // An approved one does not wait any more.
+    id = (await decide(server, REVIEWED)).id
+    expect((await decide(server, REVIEWED)).reason_code).toBe('too_many_reviews')
+    server = await server.restart()
+  }
+  // A place is given back once, whatever comes after.
+  await succeed(server.call('POST', `/v1/decisions/${first}/approve`))
+  await succeed(server.call('POST', `/v1/decisions/${first}/reject`))
+  expect((await decide(server, REVIEWED)).effect).toBe('review')
+  expect((await decide(server, REVIEWED)).reason_code).toBe('too_many_reviews')
+})
+
+it('counts a review that a budget asks for', async () => {
+  await run({ maxOpenReviews: 1 })
+  const budget = { limit: 0, unit: 'calls', period: 'total', amount: 1, on_exceed: 'review' }
+  const policy = await createPolicy(server, {
+    name: 'calls',
+    rules: [{ action: 'call.make', effect: 'allow' }],
+    budget,
+  })
+  const asked = { agent_id: 'agent:a', action: 'call.make' }
+  expect(await decide(server, asked)).toMatchObject({ effect: 'review', reason_code: 'budget_exceeded' })
+  expect(await decide(server, asked)).toMatchObject({
+    effect: 'deny',
+    reason_code: 'too_many_reviews',
+    policy_id: policy.id,
+    rule: 0,
+  })
+})
+
 it('takes no place for a replay', async () => {
   await run({ maxOpenReviews: 2 })
   const headers = { 'Idempotency-Key': 'one-place' }

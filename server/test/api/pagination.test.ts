@@ -35,6 +35,8 @@ beforeAll(async () => {
     await decide(server, { agent_id: 'agent:spender', action: 'spend.hourly' })
     server.clock.advance(HOUR_MS)
   }
+  // Reading budgets settles what the clock has ended; else the sweeper would write about it between two pages.
+  await succeed(server.call('GET', '/v1/budgets'))
 })
 afterAll(() => server.stop())
 

@@ -3,7 +3,6 @@ import { generateSigningKey, mintPermitSync } from '@countersign/permit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, runServer } from '../running-server.js'
 import { ALLOWED, allowing, createPolicy, decide, everyItem, makeKey, REFUNDS, succeed } from './refunds.js'
-import { settleDecision } from './settle-decision.js'
 import { stored } from './stored.js'
 
 let server: RunningServer
@@ -94,10 +93,10 @@ describe('400', () => {
       foreign,
       mintPermitSync(stranger, claims),
     ]
-    const before = stored(server)
+    const before = await stored(server)
     for (const token of faulty)
       expect(await redeem(token), token).toMatchObject({ status: 400, body: { code: 'permit_invalid' } })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
     expect((await redeem(permit_token)).status).toBe(200)
   })
 
@@ -152,24 +151,24 @@ describe('409', () => {
   })
 
   it('invalid_transition: once the decision is settled, with its present status', async () => {
-    const first = await runServer({ settings: { rateLimitPerSecond: 0, issuer: 'https://one.example' } })
-    await createPolicy(first, REFUNDS)
-    const { permit_token, id } = await decide(first, ALLOWED)
-    const second = await first.restart({ meanwhile: (dataDir) => settleDecision(dataDir, id) })
-    try {
-      expect(await redeem(permit_token, second.key, second)).toMatchObject({
+    const asked = { ...ALLOWED, agent_id: 'agent:support-t' }
+    const [confirmed, rejected] = [await decide(server, asked), await decide(server, asked)]
+    await succeed(server.call('POST', `/v1/decisions/${confirmed.id}/confirm`))
+    await succeed(server.call('POST', `/v1/decisions/${rejected.id}/reject`))
+    for (const [{ permit_token }, status] of [
+      [confirmed, 'confirmed'],
+      [rejected, 'rejected'],
+    ])
+      expect(await redeem(permit_token)).toMatchObject({
         status: 409,
         body: {
           code: 'invalid_transition',
-          current_status: 'confirmed',
-          detail: "The decision is confirmed; its permit can't be redeemed.",
+          current_status: status,
+          detail: `The decision is ${status}; it can't be redeemed.`,
         },
       })
-      await succeed(second.call('POST', '/v1/agents/agent:support-7/suspend'))
-      expect((await redeem(permit_token, second.key, second)).body.code).toBe('agent_suspended')
-    } finally {
-      await second.stop()
-    }
+    await succeed(server.call('POST', '/v1/agents/agent:support-t/suspend'))
+    expect((await redeem(confirmed.permit_token)).body.code).toBe('agent_suspended')
   })
 })
 

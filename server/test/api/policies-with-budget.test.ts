@@ -76,9 +76,9 @@ describe('POST /v1/simulate', () => {
       payout(4, { currency: 'USD' }),
       { ...payout(4), action: 'payment.each' },
     ]) {
-      const before = stored(server)
+      const before = await stored(server)
       const simulated = await simulate({ request })
-      expect(stored(server)).toEqual(before)
+      expect(await stored(server)).toEqual(before)
       const decision = await decide(server, request)
       const { effect, reason, reason_code, policy_id, rule, budgets, shadow } = decision
       const { decision_id, ...explanation } = await succeed(
@@ -146,6 +146,7 @@ describe('POST /v1/simulate', () => {
     server.clock.advance(3_600_000 - 1)
     expect(await remaining()).toBe(40)
     server.clock.advance(1)
+    await succeed(server.call('GET', '/v1/budgets'))
     expect(await remaining()).toBe(50)
   })
 

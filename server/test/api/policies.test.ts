@@ -166,11 +166,11 @@ describe('POST /v1/policies 400', () => {
     ['a blank name', { name: ' \t' }, ['/name']],
     ['an empty list of agents', { agents: [] }, ['/agents']],
   ])('refuses %s', async (_, change, pointers) => {
-    const before = stored(server)
+    const before = await stored(server)
     const answer = await server.call('POST', '/v1/policies', { body: { ...allowing('a.b'), ...change } })
     expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
     expect(answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers)
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 
   it('takes 32 objects and arrays inside one another, and not 33', async () => {
@@ -193,11 +193,11 @@ describe('409 policy_name_taken', () => {
       await createPolicy(server, allowing('name.one')),
       await createPolicy(server, allowing('name.two')),
     ]
-    const before = stored(server)
+    const before = await stored(server)
     const expected = { status: 409, body: { code: 'policy_name_taken', detail: expect.stringContaining(one.name) } }
     expect(await server.call('POST', '/v1/policies', { body: one })).toMatchObject(expected)
     expect(await put(two.id, { ...two, name: one.name })).toMatchObject(expected)
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 
   it('compares names exactly', async () => {
@@ -298,23 +298,23 @@ describe('PUT /v1/policies/{id} 400', () => {
     'refuses the If-Match %s',
     async (ifMatch) => {
       const made = await createPolicy(server, allowing('if.match'))
-      const before = stored(server)
+      const before = await stored(server)
       expect(await put(made.id, made, ifMatch)).toMatchObject({
         status: 400,
         body: { code: 'validation_failed', errors: [{ pointer: '/If-Match' }] },
       })
-      expect(stored(server)).toEqual(before)
+      expect(await stored(server)).toEqual(before)
     },
   )
 
   it('names the faults of a budget', async () => {
     const made = await createPolicy(server, allowing('put.budget'))
-    const before = stored(server)
+    const before = await stored(server)
     expect(await put(made.id, { ...made, budget: { ...BUDGET, period: 'monthy' } })).toMatchObject({
       status: 400,
       body: { code: 'validation_failed', errors: [{ pointer: '/budget/period' }] },
     })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 })
 
@@ -323,12 +323,12 @@ describe('PUT /v1/policies/{id} 412', () => {
     'is told when If-Match is %s',
     async (ifMatch) => {
       const made = await createPolicy(server, allowing('stale'))
-      const before = stored(server)
+      const before = await stored(server)
       expect(await put(made.id, made, ifMatch)).toMatchObject({
         status: 412,
         body: { code: 'revision_mismatch', detail: 'The policy is at revision 1.' },
       })
-      expect(stored(server)).toEqual(before)
+      expect(await stored(server)).toEqual(before)
     },
   )
 
@@ -368,13 +368,13 @@ describe('404', () => {
   it('is told of a deleted policy by GET, PUT and DELETE', async () => {
     const made = await createPolicy(server, allowing('gone'))
     await succeed(server.call('DELETE', `/v1/policies/${made.id}`))
-    const before = stored(server)
+    const before = await stored(server)
     for (const [method, body] of [['GET'], ['DELETE'], ['PUT', made]] as const)
       expect(await server.call(method, `/v1/policies/${made.id}`, { body }), method).toMatchObject({
         status: 404,
         body: { code: 'not_found', title: 'There is nothing here.' },
       })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 })
 
@@ -382,7 +382,7 @@ describe('POST /v1/policies/validate 200', () => {
   const validate = (body: unknown) => succeed(server.call('POST', '/v1/policies/validate', { body }))
 
   it('says what POST would say, and writes nothing', async () => {
-    const before = stored(server)
+    const before = await stored(server)
     expect(await validate(REFUNDS)).toEqual({ valid: true, errors: [], warnings: [] })
     expect(await validate({ ...REFUNDS, name: '', odd: 1 })).toEqual({
       valid: false,
@@ -399,7 +399,7 @@ describe('POST /v1/policies/validate 200', () => {
       errors: [{ pointer: '/budget/limit' }, { pointer: '/budget/period' }, { pointer: '/budget/unit' }],
       warnings: [],
     })
-    expect(stored(server)).toEqual(before)
+    expect(await stored(server)).toEqual(before)
   })
 
   it('takes a stored policy as it was answered, and says no more of it than its own warnings', async () => {
@@ -415,9 +415,9 @@ describe('POST /v1/simulate 200', () => {
     const made = await createPolicy(server, { ...REFUNDS, name: 'simulated' })
     for (const request of [ALLOWED, REVIEWED, DENIED, { agent_id: 'agent:nobody', action: 'nothing.known' }]) {
       const decision = await decide(server, request)
-      const before = stored(server)
+      const before = await stored(server)
       const simulated = await simulate({ request })
-      expect(stored(server)).toEqual(before)
+      expect(await stored(server)).toEqual(before)
       const { effect, reason, reason_code, policy_id, rule, budgets, shadow } = decision
       const { explanation } = await explanationOf(decision.id)
       expect(simulated).toEqual({ effect, reason, reason_code, policy_id, rule, budgets, shadow, explanation })

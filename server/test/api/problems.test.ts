@@ -1,11 +1,11 @@
 /** Every code of the catalogue, as it comes over HTTP: a code that nothing here makes happen fails the suite. */
 import { ERRORS, type ErrorCode } from '@countersign/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BudgetBusyError } from '#server/ports/ledger'
 import { StoreUnavailableError } from '#server/ports/store'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { FaultyStore } from './faulty-store.js'
-import { ALLOWED, allowing, createPolicy, decide, makeKey, REFUNDS, succeed } from './refunds.js'
-import { settleDecision } from './settle-decision.js'
+import { ALLOWED, allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, REVIEWED, succeed } from './refunds.js'
 
 let server: RunningServer
 const faulty = new FaultyStore()
@@ -54,15 +54,36 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
     return post('/v1/permits/redeem', body)
   },
   invalid_transition: async () => {
-    const first = await runServer({ settings: { issuer: 'https://one.example' } })
-    await createPolicy(first, REFUNDS)
-    const { id, permit_token } = await decide(first, ALLOWED)
-    const second = await first.restart({ meanwhile: (dataDir) => settleDecision(dataDir, id) })
-    try {
-      return await second.call('POST', '/v1/permits/redeem', { body: { permit_token } })
-    } finally {
-      await second.stop()
-    }
+    const { id } = await decide(server, DENIED)
+    return post(`/v1/decisions/${id}/confirm`)
+  },
+  self_approval: async () => {
+    const { key } = await makeKey(server, ['decisions:write', 'reviews:write'])
+    const { id } = await decide(server, REVIEWED, key)
+    return post(`/v1/decisions/${id}/approve`, {}, { key })
+  },
+  not_asker: async () => {
+    const { key } = await makeKey(server, ['decisions:write'])
+    const { id } = await decide(server, REVIEWED, key)
+    return post(`/v1/decisions/${id}/claim`)
+  },
+  permit_redeemed: async () => {
+    const { key } = await makeKey(server, ['decisions:write'])
+    const { id, permit_token } = await decide(server, ALLOWED, key)
+    await succeed(post('/v1/permits/redeem', { permit_token }))
+    return post(`/v1/decisions/${id}/reject`, {}, { key })
+  },
+  policy_denies: async () => {
+    const trial = await createPolicy(server, { name: 'trial', rules: [{ action: 'trial.run', effect: 'review' }] })
+    const { id } = await decide(server, { agent_id: 'agent:a', action: 'trial.run' })
+    await succeed(server.call('DELETE', `/v1/policies/${trial.id}`))
+    return post(`/v1/decisions/${id}/approve`)
+  },
+  budget_exceeded: async () => {
+    const budget = { limit: 0, unit: 'calls', period: 'total', amount: 1 }
+    await createPolicy(server, { name: 'none left', rules: [{ action: 'none.left', effect: 'review' }], budget })
+    const { id } = await decide(server, { agent_id: 'agent:a', action: 'none.left' })
+    return post(`/v1/decisions/${id}/approve`)
   },
   already_claimed: async () => {
     const headers = { 'Idempotency-Key': 'problems' }
@@ -98,6 +119,7 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   },
   internal_error: () => failing(new Error('a fault of ours')),
   store_unavailable: () => failing(new StoreUnavailableError('The disk is away.')),
+  budget_busy: () => failing(new BudgetBusyError('Too many at once.')),
 }
 
 describe('every code of the catalogue', () => {

@@ -71,12 +71,12 @@ it('counts both texts of a rotated key as one', async () => {
 it('decides nothing that it refuses', async () => {
   await run(1)
   await decide(server, { agent_id: 'agent:a', action: 'a.b' })
-  const before = stored(server)
+  const before = await stored(server)
   for (let i = 0; i < 5; i++)
     expect((await server.call('POST', '/v1/decisions', { body: { agent_id: 'agent:a', action: 'a.b' } })).status).toBe(
       429,
     )
-  expect(stored(server)).toEqual(before)
+  expect(await stored(server)).toEqual(before)
 })
 
 it('does not count what has no valid key, nor what needs none', async () => {

@@ -33,7 +33,7 @@ const JSON_TYPE = 'Content-Type: application/json\r\n'
 const HIDDEN = `POST /v1/agents/agent:hidden/suspend HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n`
 
 it('takes the body of a refused request for no request of its own', async () => {
-  const before = stored(server)
+  const before = await stored(server)
   const inner = `${HIDDEN}${auth()}\r\n`
   for (const [request, status] of [
     [post(JSON_TYPE, inner), 401],
@@ -46,11 +46,11 @@ it('takes the body of a refused request for no request of its own', async () => 
     [`DELETE /v1/policies/x HTTP/1.1\r\nHost: x\r\n${auth()}Content-Length: ${inner.length}\r\n\r\n${inner}`, 404],
   ] as const)
     expect(statuses(await exchange(request + LAST)), request.slice(0, 40)).toEqual([status, 401])
-  expect(stored(server)).toEqual(before)
+  expect(await stored(server)).toEqual(before)
 })
 
 it('refuses lengths that leave open where a request ends, and ends the connection', async () => {
-  const before = stored(server)
+  const before = await stored(server)
   const body = '{"agent_id":"agent:hidden","action":"a.b"}'
   const start = `POST /v1/decisions HTTP/1.1\r\nHost: x\r\n${auth()}${JSON_TYPE}`
   for (const lengths of [
@@ -63,7 +63,7 @@ it('refuses lengths that leave open where a request ends, and ends the connectio
     'Transfer-Encoding: xchunked\r\n',
   ])
     expect(statuses(await exchange(`${start}${lengths}\r\n${body}${LAST}`)), lengths).toEqual([400])
-  expect(stored(server)).toEqual(before)
+  expect(await stored(server)).toEqual(before)
 })
 
 it('answers a body that never ends with 413, and ends the connection', async () => {

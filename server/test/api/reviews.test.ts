@@ -58,9 +58,9 @@ describe('approve', () => {
   it('evaluates again: what is denied now stays waiting, and what was decided never changes', async () => {
     const { id } = await desk.decide(400)
     await desk.replacePolicy({ rules: [{ action: 'pay.*', effect: 'deny' }] })
-    const held = stored(desk.server)
+    const held = await stored(desk.server)
     expect(await desk.move('approve', id)).toMatchObject({ status: 409, body: { code: 'policy_denies' } })
-    expect(stored(desk.server)).toEqual(held)
+    expect(await stored(desk.server)).toEqual(held)
     await desk.replacePolicy({ rules: [{ action: 'mail.*', effect: 'allow' }, ...RULES.slice(0, 1)] })
     expect(await code(desk.move('approve', id))).toBe('policy_denies')
     const allows = [

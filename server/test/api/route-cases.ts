@@ -19,9 +19,15 @@ type Bound =
   /** Nothing here belongs to an agent. */
   | 'nothing of agents'
 
+/** Whose request it is to be. */
+export interface RouteCaller {
+  readonly key: string
+  readonly scopes: readonly string[]
+}
+
 export interface RouteCase {
-  /** A request that succeeds, with objects of its own where it changes them. Made with the bootstrap key. */
-  readonly request: () => Promise<RouteRequest> | RouteRequest
+  /** A request that succeeds for this caller (the bootstrap key, unless said), with objects of its own where it changes them. */
+  readonly request: (caller?: RouteCaller) => Promise<RouteRequest> | RouteRequest
   readonly bound: Bound
 }
 
@@ -32,7 +38,35 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
   let made = 0
   const newAgent = async () =>
     (await succeed(server.call('POST', '/v1/agents', { body: { id: `agent:n${made++}` } }))).id
-  const newDecision = () => decide(server, { agent_id: AGENT, action: 'mail.send' })
+  const admin: RouteCaller = { key: server.key, scopes: ['*'] }
+  const may = ({ scopes }: RouteCaller, scope: string) => scopes.includes(scope) || scopes.includes('*')
+  const newDecision = (asker = admin) => decide(server, { agent_id: AGENT, action: 'mail.send' }, asker.key)
+  /** One that the caller may settle: because it settles any, because it asked, or because it redeemed the permit. */
+  const newToSettle = async (caller = admin) => {
+    const decision = await newDecision(
+      !may(caller, 'decisions:settle') && may(caller, 'decisions:write') ? caller : admin,
+    )
+    if (!may(caller, 'decisions:settle') && !may(caller, 'decisions:write'))
+      await succeed(
+        server.call('POST', '/v1/permits/redeem', { key: caller.key, body: { permit_token: decision.permit_token } }),
+      )
+    return decision
+  }
+  let reviews: Promise<unknown> | null = null
+  const newReview = async (asker = admin) => {
+    reviews ??= createPolicy(server, {
+      name: 'mails that a person sees',
+      rules: [{ action: 'mail.review', effect: 'review' }],
+    })
+    await reviews
+    return decide(server, { agent_id: AGENT, action: 'mail.review' }, asker.key)
+  }
+  const move = (id: string, verb: string) => succeed(server.call('POST', `/v1/decisions/${id}/${verb}`))
+  const newConfirmed = async () => {
+    const { key } = await makeKey(server, ['decisions:write'])
+    const { id } = await decide(server, { agent_id: AGENT, action: 'mail.send' }, key)
+    return move(id, 'confirm')
+  }
   const newPolicy = async () => (await createPolicy(server, allowing('mail.read'))).id
   const newKey = async () => (await makeKey(server, ['keys:write'])).id
   /** A policy that gives each agent an account; one agent has spent what there is. */
@@ -59,11 +93,49 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
     },
     'decisions.list': { request: () => ({ path: '/v1/decisions' }), bound: 'left out' },
     'decisions.get': {
-      request: async () => ({ path: `/v1/decisions/${(await newDecision()).id}` }),
+      // Without decisions:read only its own decisions show.
+      request: async (caller = admin) => {
+        const asker = may(caller, 'decisions:read') ? admin : caller
+        return { path: `/v1/decisions/${(await newDecision(asker)).id}` }
+      },
       bound: 'not_found',
     },
     'decisions.explanation': {
       request: async () => ({ path: `/v1/decisions/${(await newDecision()).id}/explanation` }),
+      bound: 'not_found',
+    },
+    'decisions.confirm': {
+      request: async (caller) => ({
+        path: `/v1/decisions/${(await newToSettle(caller)).id}/confirm`,
+        body: { amount: 1 },
+      }),
+      bound: 'not_found',
+    },
+    'decisions.reject': {
+      request: async (caller) => ({ path: `/v1/decisions/${(await newToSettle(caller)).id}/reject` }),
+      bound: 'not_found',
+    },
+    'decisions.correct': {
+      request: async () => ({
+        path: `/v1/decisions/${(await newConfirmed()).id}/correct`,
+        body: { result: 'rejected' },
+      }),
+      bound: 'not_found',
+    },
+    'decisions.approve': {
+      request: async () => ({ path: `/v1/decisions/${(await newReview()).id}/approve` }),
+      bound: 'not_found',
+    },
+    'decisions.decline': {
+      request: async () => ({ path: `/v1/decisions/${(await newReview()).id}/decline` }),
+      bound: 'not_found',
+    },
+    'decisions.claim': {
+      request: async (caller) => {
+        const { id } = await newReview(caller)
+        await move(id, 'approve')
+        return { path: `/v1/decisions/${id}/claim`, body: { holder: 'one' } }
+      },
       bound: 'not_found',
     },
     'policies.create': {

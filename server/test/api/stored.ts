@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
 import { Connection } from '#server/adapters/store-sqlite/driver'
+import { mongoUrl } from '../mongodb/open-mongo-store.js'
+import { databaseOf, ON_MONGODB } from '../open-test-store.js'
 import type { RunningServer } from '../running-server.js'
 
 /** When a key was used last is not worth a record: it is saved now and then. */
@@ -21,7 +24,11 @@ const readers = new Map<string, Reader>()
  * All that the store holds, as how many rows each table has and a digest of them: equal before and after a request means
  * that the request changed nothing, not even a row that it then put back differently.
  */
-export function stored({ dataDir }: Pick<RunningServer, 'dataDir'>): Stored {
+export async function stored({ dataDir }: Pick<RunningServer, 'dataDir'>): Promise<Stored> {
+  return ON_MONGODB ? storedOnMongodb(databaseOf(dataDir)) : storedInFile(dataDir)
+}
+
+function storedInFile(dataDir: string): Stored {
   let reader = readers.get(dataDir)
   if (reader === undefined) {
     reader = { db: Connection.openReadOnly(join(dataDir, 'countersign.db')), version: -1, found: {} }
@@ -38,6 +45,35 @@ function read(db: Connection): Stored {
   for (const { name } of db.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")) {
     const rows = name === UNRECORDED ? [] : db.all(`SELECT * FROM ${name} ORDER BY 1, 2`)
     found[name as string] = rows.length
+    digest.update(JSON.stringify([name, rows]))
+  }
+  return { ...found, digest: digest.digest('hex') }
+}
+
+/** The collections by the names of the tables, with the members that tell how a write went about and not what it wrote. */
+const COLLECTIONS: Readonly<Record<string, readonly [collection: string, aside: readonly string[]]>> = {
+  accounts: ['accounts', ['v', 'marks', 'marked_ms', 'is_used']],
+  agent_revisions: ['agent_revisions', []],
+  agents: ['agents', ['rev']],
+  audit_entries: ['audit', []],
+  decisions: ['decisions', ['rev', 'ledger', 'unsettled']],
+  idempotency: ['claims', []],
+  keys: ['key_directory', ['rev']],
+  meta: ['secrets', []],
+  policies: ['policies', []],
+  sightings: ['sightings', []],
+}
+
+let client: MongoClient | null = null
+
+async function storedOnMongodb(database: string): Promise<Stored> {
+  client ??= new MongoClient(mongoUrl(''))
+  const digest = createHash('sha256')
+  const found: Record<string, number | string> = {}
+  for (const [name, [collection, aside]] of Object.entries(COLLECTIONS)) {
+    const rows = await client.db(database).collection(collection).find().sort({ _id: 1 }).toArray()
+    for (const row of rows) for (const member of aside) delete row[member]
+    found[name] = rows.length
     digest.update(JSON.stringify([name, rows]))
   }
   return { ...found, digest: digest.digest('hex') }

@@ -27,13 +27,13 @@ it('has all golden bodies', () => {
 })
 
 it.each(cases)('$id', async ({ case: { body_b64 }, expect: wanted }) => {
-  const before = stored(server)
+  const before = await stored(server)
   const answer = await server.call('POST', '/v1/decisions', { body: Buffer.from(body_b64, 'base64') })
   if (wanted.status === 'ok') {
     expect(answer).toMatchObject({ status: 200, body: { effect: 'deny', reason_code: 'no_matching_policy' } })
     return
   }
-  expect(stored(server)).toEqual(before)
+  expect(await stored(server)).toEqual(before)
   if (wanted.status === 413) expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } })
   else if (wanted.pointers === null) {
     expect(answer).toMatchObject({ status: 400, body: { code: 'malformed_json' } })

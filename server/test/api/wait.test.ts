@@ -1,7 +1,7 @@
 /** GET /v1/decisions/{id}?wait= : the long poll. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, runServer } from '../running-server.js'
-import { ALLOWED, createPolicy, decide, REFUNDS, REVIEWED } from './refunds.js'
+import { ALLOWED, createPolicy, decide, makeKey, REFUNDS, REVIEWED } from './refunds.js'
 
 let server: RunningServer
 beforeAll(async () => {
@@ -30,6 +30,18 @@ describe('200', () => {
     await read(id, '0')
     server.clock.advance(24 * 60 * 60 * 1000)
     expect((await waiting).body).toMatchObject({ status: 'expired', review: { status: 'expired' } })
+  })
+})
+
+describe('401', () => {
+  it('is the answer when the key was revoked while it waited', async () => {
+    const { id } = await decide(server, REVIEWED)
+    const watcher = await makeKey(server, ['decisions:read'])
+    const waiting = server.call('GET', `/v1/decisions/${id}?wait=30`, { key: watcher.key })
+    await read(id, '0')
+    await server.call('DELETE', `/v1/keys/${watcher.id}`)
+    server.clock.advance(24 * 60 * 60 * 1000)
+    expect((await waiting).status).toBe(401)
   })
 })
 

@@ -1,26 +1,53 @@
 /**
  * The real application with a clock that stands still unless its parent process moves it, and with a store whose commits
- * its parent can stop. For tests only: it is no part of what is shipped. Messages: `{set_time}` (RFC 3339),
- * `{hang_commits}` (a boolean: those that begin from now on never end). Each one is answered by `{done: true}`.
+ * its parent can stop, or make the process die of. For tests only: it is no part of what is shipped. Messages:
+ * `{set_time}` (RFC 3339), `{hang_commits}` (a boolean: those that begin from now on never end), `{kill_at: {type, step,
+ * delay_ms}}` (SIGKILL at the first commit that holds an audit entry of the type: `reserve`, once its budgets are
+ * reserved; `before` the commit begins; `inside` it, so long after it began; `after` it, before the answer). Each one is
+ * answered by `{done: true}`. `DRIVEN_TIME` is the time to begin with.
  */
 import { openSqliteStore } from '../../dist/adapters/store-sqlite/open.js'
 import { jsonLog } from '../../dist/cli/log.js'
 import { readConfig } from '../../dist/config.js'
 import { start } from '../../dist/start.js'
 
-let now = new Date('2026-11-21T10:00:00.000Z')
+let now = new Date(process.env.DRIVEN_TIME ?? '2026-11-21T10:00:00.000Z')
 let hangsCommits = false
+let killAt = null
+
+const die = () => process.kill(process.pid, 'SIGKILL')
 
 async function openStore(dataDir) {
   const store = await openSqliteStore({ dataDir })
   const commit = store.commit.bind(store)
-  store.commit = (records) => (hangsCommits ? new Promise(() => {}) : commit(records))
+  store.commit = async (records) => {
+    if (hangsCommits) return new Promise(() => {})
+    const isHere = killAt !== null && records.some(({ entry }) => entry?.type === killAt.type)
+    if (isHere && killAt.step === 'before') die()
+    const written = commit(records)
+    if (isHere && killAt.step === 'inside') {
+      // This thread stands still while the one that writes goes on.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, killAt.delay_ms)
+      die()
+    }
+    const result = await written
+    if (isHere) die()
+    return result
+  }
+  const { ledger } = store
+  const reserve = ledger.reserve.bind(ledger)
+  ledger.reserve = async (request) => {
+    const answer = await reserve(request)
+    if (killAt?.step === 'reserve') die()
+    return answer
+  }
   return store
 }
 
-process.on('message', ({ set_time, hang_commits }) => {
+process.on('message', ({ set_time, hang_commits, kill_at }) => {
   if (set_time !== undefined) now = new Date(set_time)
   if (hang_commits !== undefined) hangsCommits = hang_commits
+  if (kill_at !== undefined) killAt = kill_at
   process.send({ done: true })
 })
 // A test that is gone cannot end this process any more.

@@ -119,4 +119,17 @@ export const DECISION_CASES: readonly StoreCase[] = [
       expect(await reopened.listOpenReviews(instant(10 + TTL))).toEqual([])
     },
   },
+  {
+    title: 'says the present status of a decision as last written, null of one that is not there',
+    async run({ store }) {
+      const pen = await LogPen.of(store)
+      const waiting = reviewOf(1)
+      await pen.commit(createOf(waiting))
+      const { status, expires_at } = waiting
+      expect(await store.findDecisionStatus(waiting.id)).toStrictEqual({ status, expires_at })
+      await pen.commit(updateOf(waiting, { status: 'approved', expires_at: instant(77) }))
+      expect(await store.findDecisionStatus(waiting.id)).toStrictEqual({ status: 'approved', expires_at: instant(77) })
+      expect(await store.findDecisionStatus(idOf('dec', 2))).toBeNull()
+    },
+  },
 ]

@@ -1,6 +1,7 @@
 /** Many decisions at once, each with a life of its own, against the sum over what was written. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
+import { stress } from '@countersign/testkit'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Posting } from '#server/ports/documents'
@@ -35,7 +36,6 @@ interface Life {
 
 const LIVES = 150
 const LIMITS: readonly (bigint | null)[] = [60_000_000n, 25_000_001n, null]
-const RUNS = 4
 
 const amounts = fc.bigInt({ min: 0n, max: 5_000_000n })
 const lives = fc.array(
@@ -65,10 +65,11 @@ class Race {
 
   /** Lives all lives at once, and looks at the accounts meanwhile. */
   async live(all: readonly Life[]): Promise<void> {
-    const watch = this.#watch()
-    await Promise.all(all.map((life, i) => this.#live(life, 1000 * this.#run + i)))
-    this.#isOver = true
-    await watch
+    const lived = Promise.all(all.map((life, i) => this.#live(life, 1000 * this.#run + i)))
+    const ended = lived.finally(() => {
+      this.#isOver = true
+    })
+    await Promise.all([ended, this.#watch()])
   }
 
   async #watch(): Promise<void> {
@@ -173,7 +174,7 @@ export const PARALLEL_LEDGER_CASES: readonly StoreCase[] = [
           expect(await store.readAccounts(race.accounts)).toEqual(stored)
           all.push(...race.accounts)
         }),
-        { numRuns: RUNS, endOnFailure: true },
+        { numRuns: stress.ledger_races, endOnFailure: true },
       )
       const reopened = await reopen()
       expect(await reopened.ledger.balances(all)).toEqual(await sumsOf(reopened, all))

@@ -297,6 +297,22 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
+    title: 'reserves nothing when asked for nothing, and gives it back like anything else',
+    async run({ store }) {
+      const names = []
+      for (const amount of [0n, 5n, 0n]) names.push(await taken(store, 1, demandOf(amount, 5n)))
+      const [first, second, third] = names as [string, string, string]
+      expect(await balanceOf(store)).toEqual(balance(0n, 5n))
+      for (const [name, left] of [[second, 0n] as const, [first, 0n] as const]) {
+        await store.ledger.release(name)
+        expect(await balanceOf(store)).toEqual(balance(0n, left))
+      }
+      await taken(store, 2, demandOf(3n, 5n))
+      await store.ledger.release(third)
+      expect(await balanceOf(store)).toEqual(balance(0n, 3n))
+    },
+  },
+  {
     title: 'keeps what a record made stand when its reservation is released, at any time after',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)

@@ -12,6 +12,7 @@ const CALLS: {
   commit: (store) => store.commit([]),
   openLog: (store) => store.openLog(),
   findDecision: (store) => store.findDecision(idOf('dec', 1)),
+  findDecisionStatus: (store) => store.findDecisionStatus(idOf('dec', 1)),
   listDecisions: (store) => store.listDecisions({ agents: null, now: instant(0) }, WHOLE),
   listOpenReviews: (store) => store.listOpenReviews(instant(0)),
   listOverdue: (store) => store.listOverdue('authorized', instant(0), 10),

@@ -33,10 +33,11 @@ function adviseOnRoom({ effect, budget, balance }: BudgetRefusal, decisionId: st
   const left = fromMicro(leftOf(budget, balance))
   const bounds = { ...(after !== null && { after }), ...(budget.reads_amount && { max_amount: left }) }
   const cause = isTooMuch ? `This takes more than the whole ${nameOf(budget)}.` : describeUse(budget)
-  if (effect === 'review') {
-    return { retry: 'after_approval', ...bounds, message: `${cause} ${waitForReview(decisionId)}` }
-  }
   const now = budget.reads_amount && left > 0 ? `At most ${left} ${budget.unit} now` : null
+  if (effect === 'review') {
+    const message = [cause, ...(now === null ? [] : [`${now} without a person.`]), waitForReview(decisionId)].join(' ')
+    return { retry: 'after_approval', ...bounds, message }
+  }
   if (after === null) return { retry: 'never', ...bounds, message: `${cause} ${now === null ? GIVE_UP : `${now}.`}` }
   const again = `sk again after ${formatTime(after)}.`
   return { retry: 'after', ...bounds, message: `${cause} ${now === null ? `A${again}` : `${now}, or a${again}`}` }

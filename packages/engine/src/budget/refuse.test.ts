@@ -180,12 +180,12 @@ describe('the advice', () => {
       retry: 'after_approval',
       after: '2026-12-01T00:00:00.000Z',
       max_amount: 12.5,
-      message: `The monthly budget is used up. ${WAIT}`,
+      message: `The monthly budget is used up. At most 12.5 EUR now without a person. ${WAIT}`,
     })
     expect(refuse({ budget, context: { amount: 6000 } }).advice).toEqual({
       retry: 'after_approval',
       max_amount: 12.5,
-      message: `This takes more than the whole monthly budget. ${WAIT}`,
+      message: `This takes more than the whole monthly budget. At most 12.5 EUR now without a person. ${WAIT}`,
     })
   })
 

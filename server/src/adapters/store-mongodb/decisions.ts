@@ -21,6 +21,16 @@ export async function findDecision(database: Database, id: string): Promise<Deci
   return found === null || found.is_void ? null : decisionOf(found)
 }
 
+export async function findDecisionStatus(
+  database: Database,
+  id: string,
+): Promise<Pick<StoredDecision, 'status' | 'expires_at'> | null> {
+  const projection = { status: 1, expires_ms: 1, is_void: 1 }
+  const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }, { projection }))
+  if (found === null || found.is_void) return null
+  return { status: found.status as StoredDecision['status'], expires_at: new Date(found.expires_ms).toISOString() }
+}
+
 export async function listDecisions(
   database: Database,
   filter: DecisionFilter,

@@ -19,7 +19,14 @@ import { listAuditEntries } from './audit.js'
 import { findIdempotency, purgeIdempotency } from './claims.js'
 import { commitRecords } from './commit.js'
 import type { Database } from './database.js'
-import { findDecision, firstApprovalEnd, listDecisions, listOpenReviews, listOverdue } from './decisions.js'
+import {
+  findDecision,
+  findDecisionStatus,
+  firstApprovalEnd,
+  listDecisions,
+  listOpenReviews,
+  listOverdue,
+} from './decisions.js'
 import type { Followers } from './finish-group.js'
 import { loadKeys, loadKeyUses, saveKeyUses } from './keys.js'
 import { holdLease } from './lease.js'
@@ -81,6 +88,9 @@ export class MongoStore implements Store {
 
   findDecision(id: string) {
     return findDecision(this.#database, id)
+  }
+  findDecisionStatus(id: string) {
+    return findDecisionStatus(this.#database, id)
   }
   listDecisions(filter: DecisionFilter, page: PageRequest) {
     return listDecisions(this.#database, filter, page)

@@ -87,7 +87,7 @@ export class SqliteLedger implements Ledger {
   }
 
   /** Takes over what a commit has made durable: the accounts that it moved, as they stand now, and what its records named. */
-  settle(written: readonly StoreRecord[], accounts: readonly StoredAccount[]): void {
+  takeOver(written: readonly StoreRecord[], accounts: readonly StoredAccount[]): void {
     for (const account of accounts) this.#remember(accountText(account), balanceOf(account))
     for (const reservation of reservationsOf(written)) this.#end(reservation)
   }

@@ -18,7 +18,14 @@ import { configureReader } from './schema.js'
 import { listAccounts, readAccounts } from './tables/accounts.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
 import { listAuditEntries } from './tables/audit-entries.js'
-import { findDecision, firstApprovalEnd, listDecisions, listOpenReviews, listOverdue } from './tables/decisions.js'
+import {
+  findDecision,
+  findDecisionStatus,
+  firstApprovalEnd,
+  listDecisions,
+  listOpenReviews,
+  listOverdue,
+} from './tables/decisions.js'
 import { findIdempotency } from './tables/idempotency.js'
 import { loadKeys, loadKeyUses } from './tables/keys.js'
 import { findSecret } from './tables/meta.js'
@@ -51,7 +58,7 @@ export class SqliteStore implements Store {
     if (this.#logWriter !== this.#writer) throw new StoreUnavailableError('The audit log has to be opened first.')
     this.ledger.expect(records)
     const { accounts, ...result } = await this.#tryCommit(records)
-    this.ledger.settle(records.slice(0, result.written), accounts)
+    this.ledger.takeOver(records.slice(0, result.written), accounts)
     return result
   }
 
@@ -64,6 +71,9 @@ export class SqliteStore implements Store {
 
   findDecision(id: string) {
     return this.#read((db) => findDecision(db, id))
+  }
+  findDecisionStatus(id: string) {
+    return this.#read((db) => findDecisionStatus(db, id))
   }
   listDecisions(filter: DecisionFilter, page: PageRequest) {
     return this.#read((db) => listDecisions(db, filter, page))

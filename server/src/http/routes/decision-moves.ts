@@ -20,9 +20,10 @@ import { declineDecision } from '../../use-cases/decisions/decline.js'
 import { findVisible } from '../../use-cases/decisions/get.js'
 import { viewWithPermit } from '../../use-cases/decisions/permit.js'
 import { rejectDecision } from '../../use-cases/decisions/reject.js'
-import { judgeKinship } from '../../use-cases/decisions/review-rights.js'
+import { assertMayReview } from '../../use-cases/decisions/review-rights.js'
 import { assertMayCorrect, assertMaySettle } from '../../use-cases/decisions/settle-rights.js'
 import type { Result } from '../../use-cases/decisions/settlement.js'
+import { viewDecision } from '../../use-cases/decisions/view.js'
 import { type Call, type Route, route, type ScopeRule } from '../route.js'
 
 export type DecisionMoveDeps = ApproveDeps & ClaimDeps
@@ -81,7 +82,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
       scopes: { all: ['reviews:write'] },
       schema: ApproveSchema,
       problems: ['self_approval', 'agent_suspended', 'policy_denies', 'budget_exceeded'],
-      assertAllowed: ({ caller }, decision) => void judgeKinship(deps.keys, caller, decision),
+      assertAllowed: ({ caller }, decision) => void assertMayReview(deps.keys, caller, decision),
       handle: ({ caller, params, body, requestId, idempotency }) => {
         const input = { comment: body.comment ?? null, exceedBudget: body.exceed_budget ?? false, requestId }
         return approveDecision(deps, caller, params.id as string, input, idempotency)
@@ -92,7 +93,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
       scopes: { all: ['reviews:write'] },
       schema: DeclineSchema,
       problems: ['self_approval'],
-      assertAllowed: ({ caller }, decision) => void judgeKinship(deps.keys, caller, decision),
+      assertAllowed: ({ caller }, decision) => void assertMayReview(deps.keys, caller, decision),
       handle: ({ caller, params, body, idempotency }) =>
         declineDecision(deps, caller, params.id as string, body.comment ?? null, idempotency),
     }),
@@ -123,9 +124,16 @@ function move<Body extends z.ZodType>(deps: DecisionMoveDeps, verb: Verb, defini
     answer: { status: 200, description: 'The decision in its present state.', schema: DecisionSchema },
     problems: ['not_found', 'invalid_transition', 'store_unavailable', ...problems],
     replay: {
-      present: async (call, id) => ({
-        body: await viewWithPermit(deps, call.caller, await find(call, id), deps.clock.now().toISOString()),
-      }),
+      present: async (call, id) => {
+        const decision = await find(call, id)
+        const now = deps.clock.now().toISOString()
+        const isClaim = verb === 'claim'
+        return {
+          body: isClaim
+            ? await viewWithPermit(deps, call.caller, decision, now)
+            : viewDecision(decision, call.caller, now),
+        }
+      },
       assertAllowed: async (call) => assertAllowed(call, await find(call, call.params.id as string)),
     },
     handle: async (call) => ({ status: 200, body: await handle(call) }),

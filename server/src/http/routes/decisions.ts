@@ -115,9 +115,9 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         schema: DecisionDetailSchema,
       },
       problems: ['not_found', 'store_unavailable'],
-      handle: async ({ caller, params, query }) => ({
+      handle: async ({ caller, params, query, isWanted }) => ({
         status: 200,
-        body: await getDecision(deps, caller, params.id as string, query.wait ?? 0),
+        body: await getDecision(deps, caller, params.id as string, { waitSeconds: query.wait ?? 0, isWanted }),
       }),
     }),
     route({

@@ -1,14 +1,16 @@
 import type { Decision, Review } from '@countersign/contract'
+import { type Evaluation, refuseByBudget } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
+import type { DecisionWithRequest } from '../../ports/store.js'
 import type { Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import type { ExpireDeps } from './expire.js'
-import { moveDecision } from './move.js'
+import { type Move, moveDecision } from './move.js'
 import type { Lifetimes } from './new-decision.js'
 import { reserveBudgets } from './reserve-budgets.js'
-import { judgeKinship } from './review-rights.js'
+import { assertMayReview } from './review-rights.js'
 import { invalidTransition, presentStatus } from './status.js'
 import { viewDecision } from './view.js'
 
@@ -38,43 +40,46 @@ export async function approveDecision(
   { comment, exceedBudget, requestId }: ApproveInput,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const approved = await moveDecision(
-    deps,
-    caller,
-    id,
-    async (found, now) => {
-      const { decision } = found
-      const isKin = judgeKinship(deps.keys, caller, decision)
-      if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
-      if (presentStatus(decision, now) !== 'awaiting_review') throw invalidTransition(decision, now, 'approved')
-      const { evaluation, asked } = evaluateAgain(deps, found, now, requestId)
-      const asker = { id, version: decision.version, exceed: exceedBudget }
-      const { refusal, budgets, postings, reservation } = await reserveBudgets(deps, asked, asker)
-      if (refusal !== null)
-        throw new DomainError(refusal.reason_code === 'budget_exceeded' ? 'budget_exceeded' : 'policy_denies')
-      const expiresAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
-      // Before the write: whatever becomes of it, whoever asks a budget after that moment looks whether it is over.
-      deps.approvalEnds.note(expiresAt)
-      const { policy_id, policy_revision, rule } = evaluation
-      const review: Review = {
-        ...(decision.review as Review),
-        status: 'approved',
-        decided_by: caller.key.id,
-        decided_at: now,
-        comment,
-        self_approved: isKin,
-        policy_id,
-        policy_revision,
-        rule,
-      }
-      return {
-        type: 'decision.approved',
-        changes: { status: 'approved', expires_at: expiresAt, review, budgets, postings },
-        ...(reservation !== null && { reservation }),
-        data: { comment, self_approved: isKin, policy_id, policy_revision, rule, budgets, expires_at: expiresAt },
-      }
-    },
-    idempotency,
-  )
-  return viewDecision(approved, caller, deps.clock.now().toISOString())
+  let endsAt: string | null = null
+  const judge = async (found: DecisionWithRequest, now: string): Promise<Move> => {
+    const { decision } = found
+    const isKin = assertMayReview(deps.keys, caller, decision)
+    if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
+    if (presentStatus(decision, now) !== 'awaiting_review') throw invalidTransition(decision, now, 'approved')
+    const { evaluation, asked } = evaluateAgain(deps, found, now, requestId)
+    const { policy_id, policy_revision, rule } = evaluation
+    const review: Review = {
+      ...(decision.review as Review),
+      status: 'approved',
+      decided_by: caller.key.id,
+      decided_at: now,
+      comment,
+      self_approved: isKin,
+      policy_id,
+      policy_revision,
+      rule,
+    }
+    endsAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
+    const asker = { id, version: decision.version, exceed: exceedBudget }
+    const { refusal, budgets, postings, reservation } = await reserveBudgets(deps, asked, asker)
+    if (refusal !== null) throw refused(refuseByBudget(evaluation, refusal))
+    return {
+      type: 'decision.approved',
+      changes: { status: 'approved', expires_at: endsAt, review, budgets, postings },
+      ...(reservation !== null && { reservation }),
+      data: { comment, self_approved: isKin, policy_id, policy_revision, rule, budgets, expires_at: endsAt },
+    }
+  }
+  try {
+    const approved = await moveDecision(deps, caller, id, judge, idempotency)
+    return viewDecision(approved, caller, deps.clock.now().toISOString())
+  } finally {
+    // Also of an approval whose outcome is unknown: whoever asks a budget then looks whether it is over.
+    if (endsAt !== null) deps.approvalEnds.note(endsAt)
+  }
+}
+
+function refused({ reason, reason_code }: Evaluation): DomainError {
+  const code = reason_code === 'budget_exceeded' ? 'budget_exceeded' : 'policy_denies'
+  return new DomainError(code, { ...(reason !== null && { detail: reason }) })
 }

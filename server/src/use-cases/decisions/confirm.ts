@@ -3,7 +3,7 @@ import type { Caller } from '../../caller.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type MoveDeps, moveDecision } from './move.js'
 import { assertMaySettle } from './settle-rights.js'
-import { isOpenForLate, isSettledSo, settle } from './settlement.js'
+import { committed, isOpenForLate, isSettledSo, settle } from './settlement.js'
 import { invalidTransition, presentStatus } from './status.js'
 import { viewDecision } from './view.js'
 
@@ -36,9 +36,14 @@ export async function confirmDecision(
       assertMaySettle(caller, decision, result)
       if (isSettledSo(decision, result)) return null
       const late = isOpenForLate(decision, now)
+      if (decision.status === 'confirmed') throw invalidTransition(decision, now, 'confirmed with another amount')
       if (!late && presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'confirmed')
       const changes = settle(decision, result, { at: now, note, late, corrected: false })
-      return { type: 'decision.confirmed', changes, data: { outcome: changes.outcome } }
+      return {
+        type: 'decision.confirmed',
+        changes,
+        data: { outcome: changes.outcome, committed: committed(decision, changes.postings) },
+      }
     },
     idempotency,
   )

@@ -3,7 +3,7 @@ import type { Caller } from '../../caller.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type MoveDeps, moveDecision } from './move.js'
 import { assertMayCorrect } from './settle-rights.js'
-import { isBeforeClosing, isSettledSo, type Result, settle } from './settlement.js'
+import { committed, isBeforeClosing, isSettledWhollySo, type Result, settle } from './settlement.js'
 import { invalidTransition, wasAuthorized } from './status.js'
 import { viewDecision } from './view.js'
 
@@ -28,12 +28,16 @@ export async function correctDecision(
     id,
     ({ decision }, now) => {
       assertMayCorrect(caller, decision)
-      if (isSettledSo(decision, result)) return null
+      if (isSettledWhollySo(decision, result)) return null
       if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
       if (!isBeforeClosing(decision, now)) throw invalidTransition(decision, now, 'corrected any more')
       const { late } = decision.outcome
       const changes = settle(decision, result, { at: now, note, late, corrected: true })
-      return { type: 'decision.corrected', changes, data: { outcome: changes.outcome } }
+      return {
+        type: 'decision.corrected',
+        changes,
+        data: { outcome: changes.outcome, committed: committed(decision, changes.postings) },
+      }
     },
     idempotency,
   )

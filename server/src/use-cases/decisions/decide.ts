@@ -14,6 +14,7 @@ import { factsOf, toEngineRequest } from './facts.js'
 import { releaseReservation } from './move.js'
 import {
   createdEntry,
+  type Evaluated,
   endOf,
   holdRequest,
   type Lifetimes,
@@ -70,8 +71,28 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const reserveMs = performance.now() - evaluatedMs
   const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
 
-  const budgeted =
-    reserved.refusal === null ? evaluated.evaluation : refuseByBudget(evaluated.evaluation, reserved.refusal)
+  try {
+    const made = { id, evaluatedAt, latencyMs, policySet, agent, request, reserved }
+    const { decision, signMs, storeMs } = await recordEvaluation(deps, caller, input, evaluated.evaluation, made)
+    return { decision, timings: { eval: latencyMs, reserve: reserveMs, sign: signMs, store: storeMs } }
+  } catch (error) {
+    if (reserved.reservation !== null) await releaseReservation(deps.store.ledger, reserved.reservation, error)
+    throw error
+  }
+}
+
+/** Makes the decision that follows from the evaluation and from what the budgets said, and records it. */
+async function recordEvaluation(
+  deps: DecideDeps,
+  caller: Caller,
+  { request: { holder = null }, requestHash, requestId, idempotency }: DecideInput,
+  evaluated: Evaluation,
+  made: Pick<Evaluated, 'id' | 'evaluatedAt' | 'latencyMs' | 'policySet' | 'agent' | 'request'> & {
+    readonly reserved: ReservedBudgets
+  },
+): Promise<Recorded> {
+  const { id, evaluatedAt, latencyMs, request, reserved } = made
+  const budgeted = reserved.refusal === null ? evaluated : refuseByBudget(evaluated, reserved.refusal)
   const place = {
     id,
     agent_id: request.agent_id,
@@ -79,23 +100,23 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
     expires_at: endOf('review', evaluatedAt, deps.lifetimes),
   }
   const hasPlace = budgeted.effect === 'review' && deps.openReviews.take(place, evaluatedAt.toISOString())
-  const evaluation = budgeted.effect === 'review' && !hasPlace ? tooManyReviews(budgeted) : budgeted
+  try {
+    const evaluation = budgeted.effect === 'review' && !hasPlace ? tooManyReviews(budgeted) : budgeted
+    const asked = { requestHash, requestId, keyId: caller.key.id, holder: holder ?? null }
+    const decision = newDecision({ ...made, ...asked, evaluation }, deps.lifetimes)
+    const recorded = await record(deps, caller, decision, holdRequest(request), reserved, idempotency)
+    deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
+    return recorded
+  } catch (error) {
+    if (hasPlace) void releaseUnlessWritten(deps, place, error)
+    throw error
+  }
+}
 
-  const { requestHash, requestId } = input
-  const asked = { request, requestHash, requestId, keyId: caller.key.id, holder: input.request.holder ?? null }
-  const made = { id, evaluation, evaluatedAt, latencyMs, policySet, agent, reserved, ...asked }
-  const decision = newDecision(made, deps.lifetimes)
-  const held = holdRequest(request)
-  const recorded = await record(deps, caller, decision, held, reserved, input.idempotency).catch(
-    async (error: unknown) => {
-      if (reserved.reservation !== null) await releaseReservation(deps.store.ledger, reserved.reservation, error)
-      if (hasPlace) void releaseUnlessWritten(deps, place, error)
-      throw error
-    },
-  )
-  deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
-  const { signMs: sign, storeMs: store } = recorded
-  return { decision: recorded.decision, timings: { eval: latencyMs, reserve: reserveMs, sign, store } }
+interface Recorded {
+  readonly decision: Decision
+  readonly signMs: number
+  readonly storeMs: number
 }
 
 /** Makes the decision durable and signs its permit meanwhile. */
@@ -106,7 +127,7 @@ async function record(
   request: HeldRequest,
   { reservation }: ReservedBudgets,
   idempotency: IdempotencyDraft | null,
-): Promise<{ readonly decision: Decision; readonly signMs: number; readonly storeMs: number }> {
+): Promise<Recorded> {
   const now = decision.evaluated_at
   const draft = {
     entry: createdEntry(decision, request),

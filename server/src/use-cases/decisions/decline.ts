@@ -3,7 +3,7 @@ import type { Caller } from '../../caller.js'
 import type { Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type MoveDeps, moveDecision } from './move.js'
-import { judgeKinship } from './review-rights.js'
+import { assertMayReview } from './review-rights.js'
 import { releaseAll } from './settlement.js'
 import { invalidTransition, presentStatus } from './status.js'
 import { viewDecision } from './view.js'
@@ -31,7 +31,7 @@ export async function declineDecision(
     caller,
     id,
     ({ decision }, now) => {
-      const isKin = judgeKinship(deps.keys, caller, decision)
+      const isKin = assertMayReview(deps.keys, caller, decision)
       const status = presentStatus(decision, now)
       if (status !== 'awaiting_review' && status !== 'approved') throw invalidTransition(decision, now, 'declined')
       const review: Review = {

@@ -1,13 +1,10 @@
-import type { Clock } from '../../ports/clock.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import { ConflictError, type OpenStatus, type Store } from '../../ports/store.js'
 import type { ApprovalEnds } from '../../state/approval-ends.js'
-import { type Move, type MoveDeps, writeMove } from './move.js'
-import { settleUnsaid } from './settlement.js'
-import { wasAuthorized } from './status.js'
+import { expiry } from './expiry.js'
+import { type MoveDeps, writeMove } from './move.js'
 
 export interface ExpireDeps extends Omit<MoveDeps, 'store'> {
-  readonly clock: Clock
   readonly store: MoveDeps['store'] & Pick<Store, 'listOverdue' | 'firstApprovalEnd'>
   readonly approvalEnds: ApprovalEnds
 }
@@ -37,7 +34,7 @@ async function expireAllApprovals(deps: ExpireDeps): Promise<void> {
 }
 
 function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<void> {
-  return deps.turns.run(`overdue ${status}`, async () => {
+  return deps.turns.join(`overdue ${status}`, async () => {
     for (;;) {
       const now = deps.clock.now().toISOString()
       const overdue = await deps.store.listOverdue(status, now, BATCH)
@@ -55,18 +52,5 @@ async function expireOne(deps: ExpireDeps, decision: StoredDecision, now: string
   } catch (error) {
     if (error instanceof ConflictError && error.conflict === 'version') return false
     throw error
-  }
-}
-
-function expiry(decision: StoredDecision): Move {
-  const { review } = decision
-  return {
-    type: 'decision.expired',
-    changes: {
-      status: 'expired',
-      postings: settleUnsaid(decision),
-      review: review === null || wasAuthorized(decision) ? review : { ...review, status: 'expired' },
-    },
-    data: { expires_at: decision.expires_at },
   }
 }

@@ -1,9 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { DecisionDetail } from '@countersign/contract'
 import { type Caller, hasScope, maySpeakFor } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { DecisionWithRequest, Store } from '../../ports/store.js'
+import { isLive, type Keys } from '../../state/keys.js'
+import type { LongPolls } from '../../state/long-polls.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { presentStatus } from './status.js'
 import { viewDecisionDetail } from './view.js'
@@ -11,36 +12,50 @@ import { viewDecisionDetail } from './view.js'
 export interface GetDecisionDeps extends PermitDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'findDecision'>
+  readonly keys: Keys
+  readonly longPolls: LongPolls
   /** False from the first moment of a shutdown on: then nobody is kept waiting. */
   readonly isServing: () => boolean
 }
 
-/** It looks into the store again and again, and not only at its own moves, so that it sees what any process wrote. */
-const LOOK_EVERY_MS = 250
+export interface Patience {
+  /** How long to wait for the decision to leave `awaiting_review`. */
+  readonly waitSeconds: number
+  /** False once nobody waits for the answer any more. */
+  readonly isWanted: () => boolean
+}
 
 /**
  * One decision; with its permit for the key that asked, while it may proceed.
  *
- * @param waitSeconds how long to wait for it to leave `awaiting_review`
  * @throws DomainError not_found, insufficient_scope (a decision of another key without decisions:read)
+ * @throws DomainError unauthorized when the key was revoked while it waited
  */
 export async function getDecision(
   deps: GetDecisionDeps,
   caller: Caller,
   id: string,
-  waitSeconds: number,
+  { waitSeconds, isWanted }: Patience,
 ): Promise<DecisionDetail> {
-  const until = performance.now() + waitSeconds * 1000
-  for (;;) {
-    const found = await findReadable(deps.store, caller, id)
-    const now = deps.clock.now().toISOString()
-    const leftMs = until - performance.now()
-    if (presentStatus(found.decision, now) !== 'awaiting_review' || leftMs <= 0 || !deps.isServing()) {
-      const permit = await presentPermit(deps, caller, found.decision, now)
-      const view = viewDecisionDetail(found, caller, now)
-      return permit === undefined ? view : { ...view, permit_token: permit }
-    }
-    await pause(Math.min(LOOK_EVERY_MS, leftMs))
+  const first = await findReadable(deps.store, caller, id)
+  const isAwaiting = presentStatus(first.decision, deps.clock.now().toISOString()) === 'awaiting_review'
+  const found = isAwaiting && waitSeconds > 0 ? await waitAndFind() : first
+  const now = deps.clock.now().toISOString()
+  const permit = await presentPermit(deps, caller, found.decision, now)
+  const view = viewDecisionDetail(found, caller, now)
+  return permit === undefined ? view : { ...view, permit_token: permit }
+
+  async function waitAndFind(): Promise<DecisionWithRequest> {
+    await deps.longPolls.wait({
+      keyId: caller.key.id,
+      decisionId: id,
+      waitMs: waitSeconds * 1000,
+      isWanted: () => deps.isServing() && isWanted(),
+    })
+    // The key may have been revoked meanwhile.
+    const key = deps.keys.find(caller.key.id)
+    if (key === undefined || !isLive(key, deps.clock.now().toISOString())) throw new DomainError('unauthorized')
+    return findReadable(deps.store, caller, id)
   }
 }
 

@@ -8,6 +8,7 @@ import type { RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
 import type { Turns } from '../../state/turns.js'
 import type { IdempotencyDraft } from '../idempotency.js'
+import { expiry, isOverdue } from './expiry.js'
 import { findVisible } from './get.js'
 
 export interface MoveDeps {
@@ -48,30 +49,36 @@ export type Judge = (found: DecisionWithRequest, now: string) => Move | null | P
  * @throws DomainError not_found, and what `judge` throws
  * @throws StoreUnavailableError
  */
-export function moveDecision(
+export async function moveDecision(
   deps: MoveDeps,
   caller: Caller,
   id: string,
   judge: Judge,
   idempotency: IdempotencyDraft | null,
 ): Promise<StoredDecision> {
-  return deps.turns.run(id, async () => {
+  const { decision, record } = await deps.turns.run(id, async () => {
     for (;;) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
       const record = idempotency?.(id, 200, now) ?? null
       const move = await judge(found, now)
-      if (move === null) {
-        if (record !== null) await deps.writer.writeCall(record)
-        return found.decision
-      }
+      if (move === null) return { decision: found.decision, record }
       try {
-        return await writeMove(deps, found.decision, move, { actor: caller.key.id, now, idempotency: record })
+        // The log tells of every move: what the clock did comes before what comes late.
+        if (isOverdue(found.decision, now)) {
+          await writeMove(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
+          continue
+        }
+        const by = { actor: caller.key.id, now, idempotency: record }
+        return { decision: await writeMove(deps, found.decision, move, by), record: null }
       } catch (error) {
         if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
       }
     }
   })
+  // Nothing moved; so nobody who wants to move the decision has to wait for this.
+  if (record !== null) await deps.writer.writeCall(record)
+  return decision
 }
 
 /**

@@ -4,7 +4,7 @@ import type { StoredDecision } from '../../ports/documents.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type Move, type MoveDeps, moveDecision } from './move.js'
 import { assertMaySettle } from './settle-rights.js'
-import { isOpenForLate, isSettledSo, settle } from './settlement.js'
+import { committed, isOpenForLate, isSettledSo, settle } from './settlement.js'
 import { invalidTransition, presentStatus } from './status.js'
 import { viewDecision } from './view.js'
 
@@ -37,7 +37,11 @@ export async function rejectDecision(
         throw invalidTransition(decision, now, 'rejected')
       const settled = settle(decision, REJECTED, { at: now, note: reason, late, corrected: false })
       const changes: Move['changes'] = isWithdrawn ? { ...settled, review: withdrawn(decision) } : settled
-      return { type: 'decision.rejected', changes, data: { outcome: settled.outcome } }
+      return {
+        type: 'decision.rejected',
+        changes,
+        data: { outcome: settled.outcome, committed: committed(decision, settled.postings) },
+      }
     },
     idempotency,
   )

@@ -13,7 +13,7 @@ export interface ReservedBudgets {
   readonly reservation: string | null
 }
 
-export const NOTHING_ASKED: ReservedBudgets = { refusal: null, budgets: [], postings: [], reservation: null }
+const NOTHING_ASKED: ReservedBudgets = { refusal: null, budgets: [], postings: [], reservation: null }
 
 /** Which decision reserves, and whether its reviewer lets it exceed budgets that say `on_exceed: review`. */
 interface Asker {
@@ -40,8 +40,12 @@ export async function reserveBudgets(
     const { reservation, balances } = await take(ledger, asked, asker, isLimited)
     if (reservation !== null)
       return { refusal: null, budgets: budgetRows(asked, balances, true), postings: asked.map(postingOf), reservation }
-    const limited = [...asked.keys()].filter((i) => asked[i]?.fault !== null || isLimited(asked[i] as AskedBudget))
-    const refusal = judgeBudgets(pick(asked, limited), pick(balances, limited))
+    const pairs = asked.map((budget, i) => ({ budget, balance: balances[i] as Balance }))
+    const asking = pairs.filter(({ budget }) => budget.fault !== null || isLimited(budget))
+    const refusal = judgeBudgets(
+      asking.map(({ budget }) => budget),
+      asking.map(({ balance }) => balance),
+    )
     if (refusal !== null)
       return { refusal, budgets: budgetRows(asked, balances, false), postings: [], reservation: null }
     // There was no room, and by what the ledger says now there is: somebody gave some back meanwhile.
@@ -66,8 +70,4 @@ async function take(
 
 function postingOf({ account, amount, reads_amount }: AskedBudget): Posting {
   return { account, amount: String(amount), reads_amount, spent: '0', reserved: String(amount) }
-}
-
-function pick<T>(items: readonly T[], indexes: readonly number[]): T[] {
-  return indexes.map((i) => items[i] as T)
 }

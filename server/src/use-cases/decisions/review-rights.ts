@@ -4,11 +4,12 @@ import type { StoredDecision, StoredKey } from '../../ports/documents.js'
 import type { Keys } from '../../state/keys.js'
 
 /**
- * Whether the reviewer is the key that asked or its kin. Only a `*` key may review then; the review is marked.
+ * No key reviews what it asked for itself, nor what its kin did; only a `*` key may, and the review is marked.
  *
+ * @returns whether the reviewer is the key that asked or its kin
  * @throws DomainError self_approval
  */
-export function judgeKinship(keys: Keys, caller: Caller, decision: StoredDecision): boolean {
+export function assertMayReview(keys: Keys, caller: Caller, decision: StoredDecision): boolean {
   const isKin = rootOf(keys, caller.key.id) === rootOf(keys, decision.key_id)
   if (isKin && !isAdmin(caller.key)) throw new DomainError('self_approval')
   return isKin

@@ -1,5 +1,5 @@
 /** What the settling of a decision does to its outcome and to what it counts for in its budgets. Pure. */
-import type { Outcome } from '@countersign/contract'
+import type { JsonArray, Outcome } from '@countersign/contract'
 import { fromMicro, toMicro } from '@countersign/engine'
 import type { Posting, StoredDecision } from '../../ports/documents.js'
 import { presentStatus, wasAuthorized } from './status.js'
@@ -35,10 +35,27 @@ export function settle(
   }
 }
 
-/** Whether the outcome says the same already. */
+/** Whether the outcome says the same already; budgets that read other amounts than the first may count something else. */
 export function isSettledSo(decision: StoredDecision, result: Result): boolean {
   const { outcome } = decision
   return outcome !== null && outcome.result === result.result && outcome.amount === effectiveAmount(decision, result)
+}
+
+/** Whether the decision counts in every budget for what it would count then, and the outcome says the same already. */
+export function isSettledWhollySo(decision: StoredDecision, result: Result): boolean {
+  return (
+    isSettledSo(decision, result) &&
+    decision.postings.every((posting) => BigInt(posting.spent) === spentOf(posting, result))
+  )
+}
+
+/** What each budget committed, for the audit log: amounts in its unit, in the order of the budgets asked. */
+export function committed(decision: StoredDecision, postings: readonly Posting[]): JsonArray {
+  return postings.map(({ spent }, i) => ({
+    policy_id: decision.budgets[i]?.policy_id ?? null,
+    unit: decision.budgets[i]?.unit ?? null,
+    amount: fromMicro(BigInt(spent)),
+  }))
 }
 
 /** What is settled without an outcome: as spent when the action may have run, for confirming is optional, else as nothing. */

@@ -9,24 +9,26 @@ import {
   refuseByBudget,
 } from '@countersign/engine'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
+import type { Clock } from '../../ports/clock.js'
 import type { Store } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
 import type { Policies } from '../../state/policies.js'
 import { type EvaluateDeps, evaluateSafely } from '../decisions/evaluate-safely.js'
-import { type ExpireDeps, expireApprovals } from '../decisions/expire.js'
 import { overruled } from '../decisions/explain.js'
 import { factsOf, toEngineRequest } from '../decisions/facts.js'
 import type { ReservedBudgets } from '../decisions/reserve-budgets.js'
 
-export interface SimulateDeps extends EvaluateDeps, ExpireDeps {
+export interface SimulateDeps extends EvaluateDeps {
+  readonly clock: Clock
   readonly policies: Policies
   readonly agents: Agents
-  readonly store: ExpireDeps['store'] & Pick<Store, 'ledger'>
+  readonly store: Pick<Store, 'ledger'>
 }
 
 /**
  * What a request would be answered, by the stored policies or by the ones given instead. Nothing is stored, and balances
- * are only read: those of the accounts that the policies' ids name, which for a draft without an id are unused.
+ * are only read: those of the accounts that the policies' ids name, which for a draft without an id are unused. What an
+ * approval holds that nobody claimed in time may still count for a second.
  *
  * @throws DomainError agent_not_allowed
  * @throws StoreUnavailableError
@@ -67,7 +69,6 @@ async function tryBudgets(
   asked: readonly AskedBudget[],
 ): Promise<Pick<ReservedBudgets, 'refusal' | 'budgets'>> {
   if (asked.length === 0) return { refusal: null, budgets: [] }
-  await expireApprovals(deps)
   const balances = await deps.store.ledger.balances(asked.map(({ account }) => account))
   const refusal = judgeBudgets(asked, balances)
   if (refusal !== null) return { refusal, budgets: budgetRows(asked, balances, false) }

@@ -74,6 +74,14 @@ export class LedgerServer {
     if (isSuspended) await succeed(this.server.call('POST', `/v1/agents/${id}/suspend`))
   }
 
+  /** Of the newest decisions those of these names, as the list shows them. */
+  async list(refs: readonly string[]): Promise<ReadonlyMap<string, StepAnswer>> {
+    const ids = refs.map((ref) => this.#decisions.get(ref))
+    const { data } = await succeed(this.server.call('GET', `/v1/decisions?limit=${Math.max(1, new Set(ids).size)}`))
+    const found = refs.map((ref, i) => [ref, data.find(({ id }: { id: string }) => id === ids[i])] as const)
+    return new Map(found.map(([ref, decision]) => [ref, { http: 200, ...decision }]))
+  }
+
   async perform(step: Step): Promise<StepAnswer> {
     this.#stepsSinceStart += 1
     switch (step.op) {

@@ -85,6 +85,14 @@ export class ReferenceLedger {
     return decision !== undefined && this.#status(decision) === 'authorized' && !this.#isSuspended(decision)
   }
 
+  livePolicies(): string[] {
+    return this.#live().map(({ id }) => id)
+  }
+
+  suspendedAgents(): string[] {
+    return [...this.#agents].flatMap(([id, { isSuspended }]) => (isSuspended ? [id] : []))
+  }
+
   /** When the decision ends, or ended. */
   endOf(ref: string): number {
     return this.#refs.get(ref)?.expiresMs ?? this.nowMs

@@ -7,13 +7,15 @@ import type { Step, StepAnswer } from './step.js'
 
 /** The periods whose ends are worth standing at. */
 const PERIODS = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const
+/** Of the agents that ask, these are registered: agent_2 is not. */
+export const REGISTERED = ['agent_0', 'agent_1']
 const LATE_MS = 30 * 86_400_000
 
 let scenes = 0
 
 /**
  * One sequence of the model test: the reference, and names that no other sequence has. Many sequences use one server, one
- * after the other, each with policies and agents of its own.
+ * after the other, each with policies of its own.
  */
 export class Scene {
   readonly ledger = new ReferenceLedger()
@@ -29,7 +31,7 @@ export class Scene {
   /** A step with the names of this scene. */
   step(drawn: object): Step {
     const text = JSON.stringify({ ref: `d${this.#asked++}`, ...drawn })
-    return JSON.parse(text.replaceAll(/"(pol|agent|key)_(\d)"/g, (_, kind, digit) => `"${this.#name(kind, digit)}"`))
+    return JSON.parse(text.replaceAll(/"(pol|key)_(\d)"/g, (_, kind, digit) => `"${this.#name(kind, digit)}"`))
   }
 
   #name(kind: string, digit: string): string {
@@ -42,27 +44,29 @@ export class Scene {
   }
 
   async begin(server: LedgerServer, policies: readonly ReferencePolicy[]): Promise<void> {
-    for (const digit of ['0', '1']) {
-      const id = this.#name('agent', digit)
-      await server.registerAgent(id, {}, false)
-      this.ledger.registerAgent(id, false)
-    }
+    for (const id of REGISTERED) this.ledger.registerAgent(id, false)
     for (const policy of policies) await this.expectSame(server, this.step({ op: 'put_policy', policy }))
   }
 
-  /** Reads everything, and takes the policies away from whoever comes next. */
+  /** Reads everything, and leaves nothing behind that whoever comes next would meet. */
   async end(server: LedgerServer): Promise<void> {
-    for (const ref of this.refs) await this.expectSame(server, { op: 'get', ref })
+    const listed = await server.list(this.refs)
+    for (const ref of this.refs) {
+      const wanted = this.ledger.perform({ op: 'get', ref })
+      expect(this.#comparable(listed.get(ref) ?? { http: 404 }, wanted), `listed: ${ref}`).toEqual(wanted)
+    }
     await this.expectSame(server, { op: 'budgets' })
-    for (const digit of ['0', '1', '2'])
-      await this.expectSame(server, { op: 'delete_policy', policy_id: this.#name('pol', digit) })
-    await this.expectSame(server, { op: 'budgets' })
+    for (const policy_id of this.ledger.livePolicies())
+      await this.expectSame(server, { op: 'delete_policy', policy_id })
+    for (const agent_id of this.ledger.suspendedAgents()) await this.expectSame(server, { op: 'resume', agent_id })
   }
 
-  /** Takes the policies away where the two ledgers differ already. */
+  /** Leaves nothing behind where the two ledgers differ already. */
   async clear(server: LedgerServer): Promise<void> {
-    for (const digit of ['0', '1', '2'])
+    for (const digit of ['0', '1', '2']) {
       await server.perform({ op: 'delete_policy', policy_id: this.#name('pol', digit) })
+      await server.perform({ op: 'resume', agent_id: `agent_${digit}` })
+    }
   }
 
   /** Does the step in both ledgers. */

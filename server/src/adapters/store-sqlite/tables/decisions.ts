@@ -70,6 +70,15 @@ export function findDecision(db: Connection, id: string): DecisionWithRequest | 
   return row === undefined ? null : decisionOf(row)
 }
 
+export function findDecisionStatus(db: Connection, id: string): Pick<StoredDecision, 'status' | 'expires_at'> | null {
+  const row = db.get('SELECT status, expires_ms FROM decisions WHERE id = ?', id)
+  if (row === undefined) return null
+  return {
+    status: row.status as StoredDecision['status'],
+    expires_at: new Date(row.expires_ms as number).toISOString(),
+  }
+}
+
 export async function listDecisions(
   db: Connection,
   filter: DecisionFilter,

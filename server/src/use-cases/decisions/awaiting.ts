@@ -1,0 +1,12 @@
+import type { Clock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store.js'
+import { presentStatus } from './status.js'
+
+/** Whether a decision is there that still awaits its review. */
+export async function isAwaitingReview(
+  { store, clock }: { readonly store: Pick<Store, 'findDecisionStatus'>; readonly clock: Clock },
+  id: string,
+): Promise<boolean> {
+  const found = await store.findDecisionStatus(id)
+  return found !== null && presentStatus(found, clock.now().toISOString()) === 'awaiting_review'
+}

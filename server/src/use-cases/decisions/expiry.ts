@@ -1,0 +1,24 @@
+import type { StoredDecision } from '../../ports/documents.js'
+import type { Move } from './move.js'
+import { committed, settleUnsaid } from './settlement.js'
+import { presentStatus, wasAuthorized } from './status.js'
+
+/** Whether the clock has ended the decision and nobody has written it down yet. */
+export function isOverdue(decision: StoredDecision, now: string): boolean {
+  return decision.status !== 'expired' && presentStatus(decision, now) === 'expired'
+}
+
+/** What the clock did. */
+export function expiry(decision: StoredDecision): Move {
+  const { review } = decision
+  const postings = settleUnsaid(decision)
+  return {
+    type: 'decision.expired',
+    changes: {
+      status: 'expired',
+      postings,
+      review: review === null || wasAuthorized(decision) ? review : { ...review, status: 'expired' },
+    },
+    data: { expires_at: decision.expires_at, committed: committed(decision, postings) },
+  }
+}

@@ -1,0 +1,18 @@
+import { basename } from 'node:path'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import type { Store } from '#server/ports/store'
+import { mongoUrl } from './mongodb/open-mongo-store.js'
+
+/** `npm run test:mongodb` runs the suites of the API on MongoDB, too. */
+export const ON_MONGODB = process.env.STORE === 'mongodb'
+
+/** Where the data of a server with that data directory are on MongoDB. */
+export function databaseOf(dataDir: string): string {
+  return basename(dataDir)
+}
+
+/** The store that the suites run on. */
+export function openTestStore(dataDir: string): Promise<Store> {
+  return ON_MONGODB ? openMongoStore({ url: mongoUrl(databaseOf(dataDir)) }) : openSqliteStore({ dataDir })
+}
