@@ -19,7 +19,7 @@ const onMongodb = [
   project(
     'mongodb',
     ['server/test/mongodb/**/*.test.ts', 'server/test/api/**/*.test.ts', 'server/test/specification.test.ts'],
-    60_000,
+    180_000,
   ),
 ]
 

@@ -2,7 +2,7 @@
 import { ERRORS, type ErrorCode } from '@countersign/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BudgetBusyError } from '#server/ports/ledger'
-import { StoreUnavailableError } from '#server/ports/store'
+import { type Store, StoreUnavailableError } from '#server/ports/store'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { FaultyStore } from './faulty-store.js'
 import { ALLOWED, allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, REVIEWED, succeed } from './refunds.js'
@@ -20,10 +20,14 @@ const permit = async (agent_id = ALLOWED.agent_id) => ({
   permit_token: (await decide(server, { ...ALLOWED, agent_id })).permit_token,
 })
 
-async function failing(error: Error): Promise<Answer> {
-  faulty.faults.set('listAuditEntries', error)
+async function failing(
+  error: Error,
+  member: keyof Store = 'listAuditEntries',
+  call = () => server.call('GET', '/v1/audit'),
+): Promise<Answer> {
+  faulty.faults.set(member, error)
   try {
-    return await server.call('GET', '/v1/audit')
+    return await call()
   } finally {
     faulty.faults.clear()
   }
@@ -119,7 +123,10 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   },
   internal_error: () => failing(new Error('a fault of ours')),
   store_unavailable: () => failing(new StoreUnavailableError('The disk is away.')),
-  budget_busy: () => failing(new BudgetBusyError('Too many at once.')),
+  budget_busy: () =>
+    failing(new BudgetBusyError('Too many at once.'), 'findIdempotency', () =>
+      post('/v1/decisions', ALLOWED, { headers: { 'Idempotency-Key': 'busy' } }),
+    ),
 }
 
 describe('every code of the catalogue', () => {

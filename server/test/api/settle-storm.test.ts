@@ -97,7 +97,7 @@ it(`${stress.storm_moves} moves of ${CALLERS} callers leave every decision on a 
   desk.clock.advance(25 * 60 * MINUTE_MS)
   const [account] = await desk.budgets()
   const decisions = await everyItem(desk.server, '/v1/decisions')
-  const entries = (await everyItem(desk.server, '/v1/audit')).reverse()
+  const entries = (await everyItem(desk.server, '/v1/audit')).sort((one, other) => one.index - other.index)
   expect(entries.map(({ index }) => index)).toEqual([...entries.keys()])
   let spent = 0n
   for (const { id, effect, status, review, outcome, budgets } of decisions) {

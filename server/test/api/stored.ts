@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { MongoClient } from 'mongodb'
+import { type Document, MongoClient } from 'mongodb'
 import { Connection } from '#server/adapters/store-sqlite/driver'
 import { mongoUrl } from '../mongodb/open-mongo-store.js'
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
@@ -66,14 +66,28 @@ const COLLECTIONS: Readonly<Record<string, readonly [collection: string, aside: 
 
 let client: MongoClient | null = null
 
+/** An account in which every reservation was given back is as good as none. */
+function isUsed({ is_used, spent, reserved }: Document): boolean {
+  return is_used !== false || spent !== '0' || reserved !== '0'
+}
+
+/** Everything that is in a database, as text. */
+export async function dumpOf(database: string): Promise<string> {
+  client ??= new MongoClient(mongoUrl(''))
+  const db = client.db(database)
+  const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+  return JSON.stringify(await Promise.all(collections.map(({ name }) => db.collection(name).find().toArray())))
+}
+
 async function storedOnMongodb(database: string): Promise<Stored> {
   client ??= new MongoClient(mongoUrl(''))
   const digest = createHash('sha256')
   const found: Record<string, number | string> = {}
   for (const [name, [collection, aside]] of Object.entries(COLLECTIONS)) {
-    const rows = await client.db(database).collection(collection).find().sort({ _id: 1 }).toArray()
+    const rows = (await client.db(database).collection(collection).find().sort({ _id: 1 }).toArray()).filter(isUsed)
     for (const row of rows) for (const member of aside) delete row[member]
-    found[name] = rows.length
+    // All keys are in one document.
+    found[name] = name === 'keys' ? Object.keys(rows[0]?.keys ?? {}).length : rows.length
     digest.update(JSON.stringify([name, rows]))
   }
   return { ...found, digest: digest.digest('hex') }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { runLedger } from './ledger-run.js'
-import { mongoUrl } from './open-mongo-store.js'
 
 const FIRST = Number(process.env.SEED ?? 1)
 const RUNS = Number(process.env.RUNS ?? 12)
@@ -9,8 +8,8 @@ const QUIET_RUNS = Number(process.env.RUNS ?? 20)
 describe('the ledger on MongoDB', () => {
   it('adds up however processes overtake one another and take one another for dead', { timeout: 600_000 }, async () => {
     for (let seed = FIRST; seed < FIRST + QUIET_RUNS; seed += 1) {
-      const url = mongoUrl(`countersign-ledger-${process.pid}-${seed}`)
-      const { acknowledged } = await runLedger({ seed, url, isFaulty: false, tasks: 120 })
+      const database = `countersign-ledger-${process.pid}-${seed}`
+      const { acknowledged } = await runLedger({ seed, database, isFaulty: false, tasks: 120 })
       expect(acknowledged).toBeGreaterThan(0)
     }
   })
@@ -20,7 +19,7 @@ describe('the ledger on MongoDB', () => {
     let acknowledged = 0
     let killed = 0
     for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {
-      const report = await runLedger({ seed, url: mongoUrl(`countersign-ledger-${process.pid}-${seed}`) })
+      const report = await runLedger({ seed, database: `countersign-ledger-${process.pid}-${seed}` })
       acknowledged += report.acknowledged
       killed += report.killed
       for (const [what, count] of report.counts) counts.set(what, (counts.get(what) ?? 0) + count)

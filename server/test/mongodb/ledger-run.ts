@@ -27,12 +27,13 @@ import {
   spentIn,
   updateOf,
 } from '../store-documents.js'
+import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { type Fate, openRelay, type Relay } from './relay.js'
 
 export interface RunOptions {
   readonly seed: number
-  /** The server, with a database for this run alone. */
-  readonly url: string
+  /** The name of a database for this run alone. */
+  readonly database: string
   /** Breaks a rule of the protocol on purpose. */
   readonly sabotage?: (database: Database) => void
   /** False: nothing is cut and nobody dies; commands still overtake one another. */
@@ -117,15 +118,13 @@ class Run {
   async end(): Promise<void> {
     this.#hasFaults = false
     for (const member of this.#members) await this.#bury(member)
-    const database = await Database.open(this.#options.url)
-    await database.drop()
-    await database.close()
+    await dropDatabase(this.#options.database)
   }
 
   async #join(): Promise<Member> {
-    const relay = await openRelay(this.#options.url, () => this.#fate())
+    const relay = await openRelay(mongoUrl(this.#options.database), () => this.#fate())
     const database = await Database.open(relay.url)
-    await (await openMongoStore({ url: this.#options.url })).close()
+    await (await openMongoStore({ url: mongoUrl(this.#options.database) })).close()
     this.#options.sabotage?.(database)
     const store = new MongoStore(database, Date.now)
     const writer = new RecordWriter(store, { next: (prefix) => idOf(prefix, ++this.#entries) }, 3000)

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { BrokenPromiseError, runLedger } from './ledger-run.js'
-import { mongoUrl } from './open-mongo-store.js'
 import { SABOTAGES } from './sabotages.js'
 
 const RUNS = 60
@@ -8,8 +7,8 @@ const RUNS = 60
 describe('the model test of the ledger on MongoDB', () => {
   it.each(Object.entries(SABOTAGES))('finds a store that %s', { timeout: 600_000 }, async (_, sabotage) => {
     for (let seed = 1; seed <= RUNS; seed += 1) {
-      const url = mongoUrl(`countersign-sabotage-${process.pid}-${seed}`)
-      const failure = await runLedger({ seed, url, sabotage, isFaulty: false, tasks: 120 }).catch(
+      const database = `countersign-sabotage-${process.pid}-${seed}`
+      const failure = await runLedger({ seed, database, sabotage, isFaulty: false, tasks: 120 }).catch(
         (error: unknown) => error,
       )
       if (failure instanceof BrokenPromiseError) return console.log(`found in run ${seed}: ${failure.message}`)

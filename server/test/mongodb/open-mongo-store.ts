@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { MongoClient } from 'mongodb'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { OpenedStore } from '../store-cases/store-case.js'
 
@@ -13,9 +13,9 @@ export function mongoUrl(database: string): string {
 }
 
 export async function dropDatabase(name: string): Promise<void> {
-  const database = await Database.open(mongoUrl(name))
-  await database.drop()
-  await database.close()
+  const client = new MongoClient(mongoUrl(name))
+  await client.db(name).dropDatabase()
+  await client.close()
 }
 
 /** A store in a database of its own, which is removed in the end. */

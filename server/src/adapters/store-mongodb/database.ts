@@ -137,8 +137,9 @@ export class Database {
 
   async #makeIndexes(): Promise<void> {
     await this.call(async () => {
-      for (const [collection, indexes] of Object.entries(INDEXES))
-        await this.#db.collection(collection).createIndexes([...indexes])
+      await Promise.all(
+        Object.entries(INDEXES).map(([name, indexes]) => this.#db.collection(name).createIndexes([...indexes])),
+      )
     })
   }
 
@@ -186,11 +187,6 @@ export class Database {
         this.#wakeIdle = resolve
       })
     await this.#client.close()
-  }
-
-  /** Removes everything. For tests. */
-  async drop(): Promise<void> {
-    await this.call(() => this.#db.dropDatabase())
   }
 }
 

@@ -81,7 +81,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
       summary: 'A person lets a reviewed action proceed.',
       scopes: { all: ['reviews:write'] },
       schema: ApproveSchema,
-      problems: ['self_approval', 'agent_suspended', 'policy_denies', 'budget_exceeded'],
+      problems: ['self_approval', 'agent_suspended', 'policy_denies', 'budget_exceeded', 'budget_busy'],
       assertAllowed: ({ caller }, decision) => void assertMayReview(deps.keys, caller, decision),
       handle: ({ caller, params, body, requestId, idempotency }) => {
         const input = { comment: body.comment ?? null, exceedBudget: body.exceed_budget ?? false, requestId }

@@ -56,7 +56,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
             .meta({ description: 'Milliseconds of auth, eval, reserve, sign and store; not on a replay.' }),
         },
       },
-      problems: ['agent_not_allowed', 'already_claimed', 'store_unavailable'],
+      problems: ['agent_not_allowed', 'already_claimed', 'store_unavailable', 'budget_busy'],
       replay: {
         fingerprint: requestHash,
         present: async ({ caller, body }, id) => ({
