@@ -1,4 +1,5 @@
 /** The house put together: the one place that knows adapters. Reads top to bottom in the order in which things depend. */
+import { mkdir } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
 import { bootstrapKeyPath, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
@@ -102,6 +103,7 @@ async function openStore(
 ): Promise<{ readonly store: Store; readonly lease: Lease }> {
   if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
   if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir }), lease: soleLease }
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const store = await openMongoStore({ url: mongodbUrl })
   return { store, lease: store.lease }
 }

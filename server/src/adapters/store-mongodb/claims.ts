@@ -7,7 +7,7 @@ import type { Claim, Home, HomeName, Place } from './stored.js'
 
 type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
 
-export function claimId({ key_id, operation, key }: Name): string {
+function claimId({ key_id, operation, key }: Name): string {
   return textId(JSON.stringify([key_id, operation, key]))
 }
 

@@ -52,7 +52,6 @@ export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
   policies: [
     { key: { policy_id: 1, version: -1 } },
     { key: { until_set: 1, from_set: 1 } },
-    { key: { until_set: 1, policy_id: -1 } },
   ],
   audit: [
     { key: { at_ms: -1, id: -1 } },
@@ -222,7 +221,7 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 /** The places of a bulk whose key was taken. Any other error is thrown. */
-export function duplicatesOf(error: unknown): ReadonlySet<number> {
+function duplicatesOf(error: unknown): ReadonlySet<number> {
   if (isDuplicate(error) || error instanceof MongoServerError) {
     const writeErrors = (error as MongoServerError & { writeErrors?: unknown }).writeErrors
     const list = (

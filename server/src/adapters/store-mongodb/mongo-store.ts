@@ -38,7 +38,7 @@ import { Settlements } from './settlements.js'
 
 const RECOVER_EVERY_MS = 10_000
 
-/** A store that several processes share. Each step of the port is carried out as docs/storage.md tells. */
+/** A store that several processes share. docs/storage.md tells how each step of the port is carried out. */
 export class MongoStore implements Store {
   readonly ledger: MongoLedger
   readonly lease: Lease

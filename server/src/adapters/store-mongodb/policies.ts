@@ -11,7 +11,7 @@ export const POLICIES = 'policies'
 const OPEN = Number.MAX_SAFE_INTEGER
 
 /** The directory, once what its last record wrote is among the revisions. */
-export async function readPolicyDirectory(database: Database): Promise<PolicyDirectory> {
+async function readPolicyDirectory(database: Database): Promise<PolicyDirectory> {
   const directory = (await database.call(() => database.policyDirectory.findOne({ _id: POLICIES }))) as PolicyDirectory
   await keepPolicyRevision(database, directory)
   return directory
