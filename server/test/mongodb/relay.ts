@@ -56,6 +56,9 @@ export async function openRelay(serverUrl: string, fateOf: (command: string) => 
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(target)
+  // Else the driver would ask the server for its own address, and go past the relay.
+  url.searchParams.delete('replicaSet')
+  url.searchParams.set('directConnection', 'true')
   url.port = String((server.address() as AddressInfo).port)
   const destroyAll = () => {
     isDead = true

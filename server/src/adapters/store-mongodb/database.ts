@@ -1,5 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Collection, type Db, type Document, type IndexDescription, MongoClient, MongoServerError } from 'mongodb'
+import {
+  type Collection,
+  type Db,
+  type Document,
+  type IndexDescription,
+  MongoClient,
+  MongoNetworkError,
+  MongoServerError,
+} from 'mongodb'
 import { StoreUnavailableError } from '../../ports/store.js'
 import type {
   AccountDocument,
@@ -49,10 +57,7 @@ export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
     { key: { marked_ms: 1 } },
   ],
   agents: [{ key: { is_listed: 1, at_ms: -1, _id: -1 } }, { key: { is_held: 1, _id: 1 } }],
-  policies: [
-    { key: { policy_id: 1, version: -1 } },
-    { key: { until_set: 1, from_set: 1 } },
-  ],
+  policies: [{ key: { policy_id: 1, version: -1 } }, { key: { until_set: 1, from_set: 1 } }],
   audit: [
     { key: { at_ms: -1, id: -1 } },
     { key: { subject: 1, at_ms: -1, id: -1 } },
@@ -206,6 +211,8 @@ async function repeat<T>(make: () => Promise<T>, isClosed: () => boolean): Promi
 /** Whether an error may be gone when the call is made again: no answer, or one of a server that is about to step down. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return true
+  // A bulk wraps what befell its connection.
+  if ((error.errorResponse as unknown) instanceof MongoNetworkError) return true
   return (
     error.hasErrorLabel('RetryableWriteError') ||
     error.hasErrorLabel('RetryableError') ||

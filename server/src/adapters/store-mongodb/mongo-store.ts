@@ -189,7 +189,7 @@ export class MongoStore implements Store {
     try {
       // Whatever cannot be left in order now is put in order by the processes that go on.
       await this.ledger.releaseAll()
-      await this.#followers.settlements.tidy()
+      await this.#followers.settlements.finish()
       await this.#log.giveUp()
     } catch {}
     await this.#database.close()

@@ -22,6 +22,7 @@ export class Settlements {
   readonly #queues = new Map<string, AccountQueue>()
   #untidy: Settling[] = []
   #tidying: Promise<void> | null = null
+  #batch: Promise<void> = Promise.resolve()
   #opened = 0
 
   constructor(database: Database, nowMs: () => number) {
@@ -52,7 +53,12 @@ export class Settlements {
   }
 
   /** Waits for the tidying up under way, and does what is left of it. */
-  async tidy(): Promise<void> {
+  async finish(): Promise<void> {
+    await this.#batch
+    await this.#tidy()
+  }
+
+  async #tidy(): Promise<void> {
     const decisions = this.#untidy.splice(0)
     const unbooked = decisions.filter(({ ledger }) => Object.values(ledger).some(isUnsettled))
     const isBooked = await this.#book(unbooked)
@@ -70,7 +76,8 @@ export class Settlements {
     while (this.#untidy.length > 0) {
       if (this.#untidy.length < TIDY_AT) await pause(TIDY_AFTER_MS, undefined, { ref: false })
       // What could not be tidied is found by recovery.
-      await this.tidy().catch(() => {})
+      this.#batch = this.#tidy().catch(() => {})
+      await this.#batch
     }
     this.#tidying = null
   }
