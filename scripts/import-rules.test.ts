@@ -37,6 +37,8 @@ describe('an import that no rule allows', () => {
     ['server/src/adapters/keyring/keyring.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
     ['server/src/state/keys.ts', "import { compose } from '../compose.js'"],
     ['server/src/compose.ts', "import { main } from './cli/main.js'"],
+    ['packages/store-port/src/store.ts', "import type { Db } from 'mongodb'"],
+    ['packages/testkit/src/store-suite/commit.ts', "import { start } from '@countersign/server'"],
     ['packages/engine/src/evaluate.ts', "import { readFileSync } from 'node:fs'"],
     ['packages/engine/src/evaluate.ts', "import '../../permit/src/mint.js'"],
     ['packages/contract/src/policy.ts', "import type { Compiled } from '@countersign/engine'"],

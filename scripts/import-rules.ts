@@ -22,9 +22,17 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'packages/audit-log', mayImport: ['@countersign/contract', 'node:crypto', 'canonicalize'] },
   { area: 'packages/client/src/node-transport', mayImport: ['packages/client', 'node:*'] },
   { area: 'packages/client', mayImport: ['type @countersign/contract'] },
+  { area: 'packages/store-port', mayImport: ['@countersign/contract'] },
   {
     area: 'packages/testkit',
-    mayImport: ['@countersign/contract', '@countersign/client', '@countersign/permit', 'node:*', '*'],
+    mayImport: [
+      '@countersign/contract',
+      '@countersign/client',
+      '@countersign/permit',
+      '@countersign/store-port',
+      'node:*',
+      '*',
+    ],
   },
   { area: 'integrations/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
   { area: 'integrations/*', mayImport: ['@countersign/client', 'node:*', '*'] },
@@ -40,7 +48,10 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     ],
   },
 
-  { area: 'server/src/ports', mayImport: ['@countersign/contract', 'type @countersign/permit'] },
+  {
+    area: 'server/src/ports',
+    mayImport: ['@countersign/contract', '@countersign/store-port', 'type @countersign/permit'],
+  },
   {
     area: 'server/src/state',
     mayImport: [

@@ -1,13 +1,12 @@
 /** A suite is worth what it catches: each of these stores breaks one promise, and the named case has to notice. */
 import type { AccountKey } from '@countersign/contract'
+import type { OpenedStore } from '@countersign/testkit/store-suite'
+import { instant, STORE_CASES } from '@countersign/testkit/store-suite'
 import { describe, expect, it } from 'vitest'
 import type { StoredDecision } from '#server/ports/documents'
 import type { Balance, Ledger } from '#server/ports/ledger'
 import type { DecisionWithRequest, Page, Store, StoreRecord } from '#server/ports/store'
 import { openInNewDirectory } from './open-sqlite-store.js'
-import type { OpenedStore } from './store-cases/store-case.js'
-import { instant } from './store-documents.js'
-import { STORE_CASES } from './store-suite.js'
 
 interface Sabotage {
   readonly what: string

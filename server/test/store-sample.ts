@@ -1,5 +1,5 @@
 /** A small store with something of everything: what `fixtures/store-v1.db` was filled with. */
-import type { StoredAgent } from '#server/ports/documents'
+
 import {
   agentOf,
   createOf,
@@ -16,7 +16,8 @@ import {
   writeAgentOf,
   writeKeyOf,
   writePolicyOf,
-} from './store-documents.js'
+} from '@countersign/testkit/store-suite'
+import type { StoredAgent } from '#server/ports/documents'
 
 export const REFUNDS = policyOf(1, 1)
 export const REFUNDS_LATER = policyOf(1, 2, {

@@ -2,13 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { commitRecords } from '#server/adapters/store-sqlite/commit'
-import { Connection } from '#server/adapters/store-sqlite/driver'
-import { SqliteLedger } from '#server/adapters/store-sqlite/ledger'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import type { Balance } from '#server/ports/ledger'
-import { type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 import {
   accountOf,
   createOf,
@@ -19,7 +12,14 @@ import {
   requestOf,
   spentIn,
   updateOf,
-} from './store-documents.js'
+} from '@countersign/testkit/store-suite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { commitRecords } from '#server/adapters/store-sqlite/commit'
+import { Connection } from '#server/adapters/store-sqlite/driver'
+import { SqliteLedger } from '#server/adapters/store-sqlite/ledger'
+import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import type { Balance } from '#server/ports/ledger'
+import { type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 
 const ACCOUNT = accountOf()
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { accountOf, idempotencyOf, idOf, instant, WHOLE } from '@countersign/testkit/store-suite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Connection, type SqlValue } from '#server/adapters/store-sqlite/driver'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
@@ -18,8 +19,6 @@ import {
 import { findIdempotency } from '#server/adapters/store-sqlite/tables/idempotency'
 import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#server/adapters/store-sqlite/tables/policies'
 import type { AccountFilter, AuditFilter, DecisionFilter } from '#server/ports/store'
-import { WHOLE } from './store-cases/store-case.js'
-import { accountOf, idempotencyOf, idOf, instant } from './store-documents.js'
 
 describe('the plans of the embedded store', () => {
   let dataDir: string

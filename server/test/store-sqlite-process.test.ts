@@ -5,13 +5,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { stress } from '@countersign/testkit'
+import { idempotencyOf, instant, walk } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataDirectoryInUseError } from '#server/adapters/store-sqlite/data-directory'
 import { Connection } from '#server/adapters/store-sqlite/driver'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import type { Store } from '#server/ports/store'
-import { walk } from './store-cases/store-case.js'
-import { idempotencyOf, instant } from './store-documents.js'
 
 const PROGRAM = fileURLToPath(new URL('./processes/store-process.mjs', import.meta.url))
 

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createOf, decisionOf, idOf, instant, LogPen, storeSuite, WHOLE } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DamagedStoreError } from '#server/adapters/store-sqlite/data-directory'
 import { Connection } from '#server/adapters/store-sqlite/driver'
@@ -8,8 +9,6 @@ import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import { ForeignDatabaseError, NewerSchemaError } from '#server/adapters/store-sqlite/schema'
 import { type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 import { openInNewDirectory } from './open-sqlite-store.js'
-import { WHOLE } from './store-cases/store-case.js'
-import { createOf, decisionOf, idOf, instant, LogPen } from './store-documents.js'
 import {
   ALLOWED,
   ALLOWED_REQUEST,
@@ -24,7 +23,6 @@ import {
   SUSPENDED,
   WAITING,
 } from './store-sample.js'
-import { storeSuite } from './store-suite.js'
 
 storeSuite('the embedded store', openInNewDirectory)
 

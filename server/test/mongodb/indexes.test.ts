@@ -1,4 +1,6 @@
 /** Every list and every scan of the store has an index: what is equal first, then the order. */
+
+import { accountOf, idempotencyOf, idOf, instant } from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -6,7 +8,6 @@ import { Database, INDEXES } from '#server/adapters/store-mongodb/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { Store } from '#server/ports/store'
-import { accountOf, idempotencyOf, idOf, instant } from '../store-documents.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 interface Query {

@@ -4,14 +4,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
-import { Database } from '#server/adapters/store-mongodb/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { Posting, StoredDecision } from '#server/ports/documents'
-import { BudgetBusyError } from '#server/ports/ledger'
-import { type Change, ConflictError, StoreUnavailableError } from '#server/ports/store'
-import { RecordWriter } from '#server/record-writer'
-import { walk } from '../store-cases/store-case.js'
 import {
   accountOf,
   createOf,
@@ -26,7 +18,15 @@ import {
   reviewOf,
   spentIn,
   updateOf,
-} from '../store-documents.js'
+  walk,
+} from '@countersign/testkit/store-suite'
+import { Database } from '#server/adapters/store-mongodb/database'
+import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import type { Posting, StoredDecision } from '#server/ports/documents'
+import { BudgetBusyError } from '#server/ports/ledger'
+import { type Change, ConflictError, StoreUnavailableError } from '#server/ports/store'
+import { RecordWriter } from '#server/record-writer'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { type Fate, openRelay, type Relay } from './relay.js'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { OpenedStore } from '@countersign/testkit/store-suite'
 import { MongoClient } from 'mongodb'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { OpenedStore } from '../store-cases/store-case.js'
 
 /** The URL of the server for tests with a database of that name. */
 export function mongoUrl(database: string): string {

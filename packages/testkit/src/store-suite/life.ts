@@ -1,6 +1,6 @@
+import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import { type Store, StoreUnavailableError } from '#server/ports/store'
-import { accountOf, createOf, decisionOf, idempotencyOf, idOf, instant, LogPen } from '../store-documents.js'
+import { accountOf, createOf, decisionOf, idempotencyOf, idOf, instant, LogPen } from './documents.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
 /** Every call of the port that can be refused. */

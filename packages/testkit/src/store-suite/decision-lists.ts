@@ -1,8 +1,8 @@
 import type { DecisionStatus } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
+import type { DecisionFilter, Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import type { StoredDecision } from '#server/ports/documents'
-import type { DecisionFilter, Store } from '#server/ports/store'
-import { createOf, decisionOf, idOf, instant, LogPen, reviewOf, TTL } from '../store-documents.js'
+import { createOf, decisionOf, idOf, instant, LogPen, reviewOf, TTL } from './documents.js'
 import { type StoreCase, WHOLE, walk } from './store-case.js'
 
 const NUMBERS_TO_30 = [...Array(30).keys()]

@@ -1,7 +1,7 @@
+import type { StoredAgent } from '@countersign/store-port/documents'
+import type { Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import type { StoredAgent } from '#server/ports/documents'
-import type { Store } from '#server/ports/store'
-import { agentOf, createOf, decisionOf, instant, LogPen, writeAgentOf } from '../store-documents.js'
+import { agentOf, createOf, decisionOf, instant, LogPen, writeAgentOf } from './documents.js'
 import { type StoreCase, WHOLE, walk } from './store-case.js'
 
 function suspended(id: string): StoredAgent {

@@ -1,6 +1,6 @@
 import type { DecisionStatus } from '@countersign/contract'
+import type { IdempotencyRecord } from '@countersign/store-port/documents'
 import { expect } from 'vitest'
-import type { IdempotencyRecord } from '#server/ports/documents'
 import {
   createOf,
   DAY,
@@ -12,7 +12,7 @@ import {
   policyOf,
   updateOf,
   writePolicyOf,
-} from '../store-documents.js'
+} from './documents.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
 /** A record made at an instant in seconds, for a decision that lives so many seconds. */

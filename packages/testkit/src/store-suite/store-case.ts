@@ -1,4 +1,4 @@
-import type { Page, PageRequest, Store } from '#server/ports/store'
+import type { Page, PageRequest, Store } from '@countersign/store-port/store'
 
 /** A store that was opened for one case. */
 export interface OpenedStore {

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
+import type { Balance, BudgetDemand, ReservationAnswer } from '@countersign/store-port/ledger'
+import type { Change, Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import type { Balance, BudgetDemand, ReservationAnswer } from '#server/ports/ledger'
-import type { Change, Store } from '#server/ports/store'
 import {
   accountOf,
   createOf,
@@ -15,7 +15,7 @@ import {
   reviewOf,
   spentIn,
   updateOf,
-} from '../store-documents.js'
+} from './documents.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
 const ACCOUNT = accountOf()

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { idOf, instant, keyOf, LogPen, writeKeyOf } from '../store-documents.js'
+import { idOf, instant, keyOf, LogPen, writeKeyOf } from './documents.js'
 import type { StoreCase } from './store-case.js'
 
 export const KEY_CASES: readonly StoreCase[] = [

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@countersign/contract'
+import type { AuditFilter, Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import type { AuditFilter, Store } from '#server/ports/store'
-import { createOf, decisionOf, idOf, instant, LogPen } from '../store-documents.js'
+import { createOf, decisionOf, idOf, instant, LogPen } from './documents.js'
 import { type StoreCase, WHOLE, walk } from './store-case.js'
 
 const entryOnly = { kind: 'entry.only' } as const

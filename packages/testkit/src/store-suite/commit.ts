@@ -1,5 +1,5 @@
+import { type Conflict, type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import { type Conflict, type Store, StoreUnavailableError } from '#server/ports/store'
 import {
   agentOf,
   createOf,
@@ -15,7 +15,7 @@ import {
   writeAgentOf,
   writeKeyOf,
   writePolicyOf,
-} from '../store-documents.js'
+} from './documents.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
 /** A record that meets a conflict in a store that holds `PRESENT`. */

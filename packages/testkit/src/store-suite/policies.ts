@@ -1,7 +1,7 @@
+import type { StoredPolicy } from '@countersign/store-port/documents'
+import type { Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import type { StoredPolicy } from '#server/ports/documents'
-import type { Store } from '#server/ports/store'
-import { instant, LogPen, policyOf, writePolicyOf } from '../store-documents.js'
+import { instant, LogPen, policyOf, writePolicyOf } from './documents.js'
 import { type StoreCase, WHOLE, walk } from './store-case.js'
 
 function byId(one: StoredPolicy, other: StoredPolicy): number {

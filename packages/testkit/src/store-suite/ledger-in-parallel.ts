@@ -1,13 +1,12 @@
 /** Many decisions at once, each with a life of its own, against the sum over what was written. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
-import { stress } from '@countersign/testkit'
+import type { Posting } from '@countersign/store-port/documents'
+import type { Balance } from '@countersign/store-port/ledger'
+import { ConflictError, type Store } from '@countersign/store-port/store'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Posting } from '#server/ports/documents'
-import type { Balance } from '#server/ports/ledger'
-import { type Change, ConflictError, type Store } from '#server/ports/store'
-import { RecordWriter } from '#server/record-writer'
+import { stress } from '../stress.js'
 import {
   accountOf,
   createOf,
@@ -20,7 +19,8 @@ import {
   reviewOf,
   spentIn,
   updateOf,
-} from '../store-documents.js'
+} from './documents.js'
+import { GroupPen } from './group-pen.js'
 import { type StoreCase, walk } from './store-case.js'
 
 /** How a decision goes on: as an allow, as a review that is approved, or with a record that comes to nothing. */
@@ -51,15 +51,14 @@ const lives = fc.array(
 class Race {
   readonly accounts: readonly AccountKey[]
   readonly #store: Store
-  readonly #writer: RecordWriter
+  readonly #pen: GroupPen
   readonly #run: number
-  #entries = 0
   #isOver = false
 
-  constructor(store: Store, run: number) {
+  constructor(store: Store, pen: GroupPen, run: number) {
     this.#store = store
+    this.#pen = pen
     this.#run = run
-    this.#writer = new RecordWriter(store, { next: () => `aud-${run}-${this.#entries++}` }, 60_000)
     this.accounts = LIMITS.map((_, i) => accountOf({ policy_id: idOf('pol', 10 * run + i) }))
   }
 
@@ -87,7 +86,7 @@ class Race {
   async #live(life: Life, number: number): Promise<void> {
     const isReview = life.fate === 'approved'
     const review = reviewOf(number)
-    if (isReview) await this.#write(createOf(review))
+    if (isReview) await this.#pen.write(createOf(review))
     const demands = this.accounts.flatMap((account, i) => {
       const [amount, limit] = [life.asked[i] ?? null, LIMITS[i] ?? null]
       return amount === null ? [] : [{ account, amount, limit }]
@@ -102,9 +101,9 @@ class Race {
     const decision = decisionOf(number, { postings })
     try {
       if (life.fate === 'never sent') return
-      if (isReview) await this.#write(updateOf(review, { status: 'approved', postings }, reservation))
+      if (isReview) await this.#pen.write(updateOf(review, { status: 'approved', postings }, reservation))
       else if (life.fate === 'refused') await this.#refused(number, postings, reservation)
-      else await this.#write(createOf(decision, requestOf(number), reservation))
+      else await this.#pen.write(createOf(decision, requestOf(number), reservation))
     } finally {
       await this.#store.ledger.release(reservation)
     }
@@ -118,9 +117,9 @@ class Race {
     )
     const given = postings.map(({ account, amount }) => releasedIn(account, BigInt(amount)))
     const confirmed = updateOf(decision, { status: 'confirmed', postings: spent })
-    if (life.fate === 'confirmed' || life.fate === 'corrected') await this.#write(confirmed)
-    if (life.fate === 'corrected') await this.#write(updateOf(confirmed.decision, { postings: given }))
-    if (life.fate === 'rejected') await this.#write(updateOf(decision, { status: 'rejected', postings: given }))
+    if (life.fate === 'confirmed' || life.fate === 'corrected') await this.#pen.write(confirmed)
+    if (life.fate === 'corrected') await this.#pen.write(updateOf(confirmed.decision, { postings: given }))
+    if (life.fate === 'rejected') await this.#pen.write(updateOf(decision, { status: 'rejected', postings: given }))
   }
 
   /** Above its reservation only where nothing limits it. */
@@ -132,13 +131,7 @@ class Race {
   /** A record at a version that the decision does not have. */
   async #refused(number: number, postings: readonly Posting[], reservation: string): Promise<void> {
     const change = updateOf(decisionOf(number, { version: 7 }), { postings }, reservation)
-    await expect(this.#write(change)).rejects.toThrow(ConflictError)
-  }
-
-  async #write(change: Extract<Change, { kind: `decision.${string}` }>): Promise<void> {
-    const { id, agent_id } = change.decision
-    const entry = { at: instant(0), type: 'decision.created', actor: null, subject: id, agent_id, data: {} } as const
-    await this.#writer.write({ entry, change: () => change, idempotency: null })
+    await expect(this.#pen.write(change)).rejects.toThrow(ConflictError)
   }
 }
 
@@ -158,11 +151,12 @@ export const PARALLEL_LEDGER_CASES: readonly StoreCase[] = [
   {
     title: 'ends with what the decisions count for, however many are made, settled and given up at once',
     async run({ store, reopen }) {
+      const pen = await GroupPen.of(store)
       let runs = 0
       const all: AccountKey[] = []
       await fc.assert(
         fc.asyncProperty(lives, async (drawn) => {
-          const race = new Race(store, ++runs)
+          const race = new Race(store, pen, ++runs)
           await race.live(drawn)
           const sums = await sumsOf(store, race.accounts)
           expect(await store.ledger.balances(race.accounts)).toEqual(sums)

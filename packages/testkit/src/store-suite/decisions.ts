@@ -1,6 +1,6 @@
 import type { JsonObject } from '@countersign/contract'
 import { expect } from 'vitest'
-import { createOf, decisionOf, idOf, instant, LogPen, requestOf, reviewOf, TTL, updateOf } from '../store-documents.js'
+import { createOf, decisionOf, idOf, instant, LogPen, requestOf, reviewOf, TTL, updateOf } from './documents.js'
 import type { StoreCase } from './store-case.js'
 
 const HARD_JSON: JsonObject = {

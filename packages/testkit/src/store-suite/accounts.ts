@@ -1,17 +1,7 @@
+import type { Posting, StoredAccount } from '@countersign/store-port/documents'
+import type { AccountFilter, Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import type { Posting, StoredAccount } from '#server/ports/documents'
-import type { AccountFilter, Store } from '#server/ports/store'
-import {
-  accountOf,
-  createOf,
-  decisionOf,
-  heldIn,
-  idOf,
-  LogPen,
-  releasedIn,
-  spentIn,
-  updateOf,
-} from '../store-documents.js'
+import { accountOf, createOf, decisionOf, heldIn, idOf, LogPen, releasedIn, spentIn, updateOf } from './documents.js'
 import { type StoreCase, WHOLE, walk } from './store-case.js'
 
 const DAYS = ['2026-11-20T00:00:00.000Z', '2026-11-21T00:00:00.000Z', null] as const

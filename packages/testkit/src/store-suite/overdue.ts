@@ -1,7 +1,7 @@
 import type { DecisionStatus } from '@countersign/contract'
+import type { OpenStatus, Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import type { OpenStatus, Store } from '#server/ports/store'
-import { createOf, decisionOf, idOf, instant, LogPen, updateOf } from '../store-documents.js'
+import { createOf, decisionOf, idOf, instant, LogPen, updateOf } from './documents.js'
 import type { StoreCase } from './store-case.js'
 
 const OPEN: readonly OpenStatus[] = ['authorized', 'awaiting_review', 'approved']

@@ -8,8 +8,8 @@ import type {
   StoredDecision,
   StoredKey,
   StoredPolicy,
-} from '#server/ports/documents'
-import type { Change, CommitResult, Store, StoreRecord } from '#server/ports/store'
+} from '@countersign/store-port/documents'
+import type { Change, CommitResult, Store, StoreRecord } from '@countersign/store-port/store'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 

@@ -1,0 +1,261 @@
+/**
+ * The store: where decisions, policies, agents, keys and the audit log outlive the process.
+ *
+ * What every adapter promises:
+ * - Durable means: still there after the process is killed and after the machine loses power. `commit` resolves only then.
+ * - A record is one atomic step: its change, its audit entry and its idempotency record are all there or all absent.
+ * - Reads see every record whose `commit` has resolved.
+ * - A call that cannot be served rejects with `StoreUnavailableError`; the driver's own error is its `cause`. Whether a
+ *   rejected `commit` became durable is unknown: it may have, and the log then continues after it (`openLog`).
+ * - Absence is null or an empty list, never an error.
+ * - No text of a user is ever a part of a query.
+ * - The one who opened the store closes it; every later call rejects with `StoreUnavailableError`.
+ */
+import type { AccountKey, AuditEntry, BudgetPeriod, DecisionStatus, Effect } from '@countersign/contract'
+import type {
+  AgentSightings,
+  HeldRequest,
+  IdempotencyRecord,
+  StoredAccount,
+  StoredAgent,
+  StoredDecision,
+  StoredKey,
+  StoredPolicy,
+} from './documents.js'
+import type { Ledger } from './ledger.js'
+import type { Replicas } from './replicas.js'
+
+/** One durable step: what changes, and the audit entry that tells of it. */
+export interface StoreRecord {
+  readonly change: Change
+  /** Null with `call.only`, where nothing changes. */
+  readonly entry: AuditEntry | null
+  readonly idempotency: IdempotencyRecord | null
+}
+
+/**
+ * `expected_version` is the version that the document must have in the store, 0 when it must not exist; the document in
+ * the change carries the next one. A decision also marks its agent as seen at `evaluated_at`; an agent that was only seen
+ * is at version 0, and the `known_at` that the store has first stays. A policy's `policy_set` must be the next one of the
+ * counter (else it is not at the expected version); a deletion raises version and counter, closes the revision before it
+ * and is no revision of its own. A decision moves the accounts of its postings by what they differ from those it had
+ * (none, when it is new); `reservation` names the one that the record makes stand.
+ */
+export type Change =
+  | {
+      readonly kind: 'decision.create'
+      readonly decision: StoredDecision
+      readonly request: HeldRequest
+      readonly reservation: string | null
+    }
+  | {
+      readonly kind: 'decision.update'
+      readonly decision: StoredDecision
+      readonly expected_version: number
+      readonly reservation: string | null
+    }
+  | { readonly kind: 'policy.write'; readonly policy: StoredPolicy; readonly expected_version: number }
+  | { readonly kind: 'agent.write'; readonly agent: StoredAgent; readonly expected_version: number }
+  | { readonly kind: 'key.write'; readonly key: StoredKey; readonly expected_version: number }
+  /** Nothing but the entry: what changed is not in the store (a signing key). */
+  | { readonly kind: 'entry.only' }
+  /** Nothing but the idempotency record: the call found things as it wanted them. */
+  | { readonly kind: 'call.only' }
+
+/** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name` or `key_secret` is named. */
+export type Conflict =
+  /** The document is not at the expected version. */
+  | 'version'
+  /** Another live policy has the name. */
+  | 'policy_name'
+  /** Another key, revoked or not, has a secret of the same hash. */
+  | 'key_secret'
+  /** The idempotency record's name is taken by a call that still counts at the new record's `created_at`. */
+  | 'idempotency_key'
+  /** The log holds an entry at this index: another process writes to it. */
+  | 'log_index'
+  /** Another process has taken the record for lost, so that it must not come any more. */
+  | 'voided'
+
+/**
+ * The first `written` records have their places in the log; the next one met `conflict` and it and all behind it left no
+ * trace. The written ones are durable but for those in `refused` (absent when there is none), by number in the group: they
+ * met a conflict with another process when others of the group were written already, and an entry of type `void` has
+ * their place.
+ */
+export interface CommitResult {
+  readonly written: number
+  readonly conflict: Conflict | null
+  readonly refused?: ReadonlyMap<number, Conflict>
+}
+
+/**
+ * Newest first: by time and then by id, policies by id, revisions by number. `after` is the `next` of the page before,
+ * null for the first page. What is written between two pages moves nothing: no item comes twice, none is left out that
+ * was there from the first page on.
+ */
+export interface PageRequest {
+  readonly limit: number
+  readonly after: string | null
+}
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly next: string | null
+}
+
+export interface DecisionFilter {
+  readonly agent_id?: string
+  readonly action?: string
+  readonly resource?: string
+  readonly effect?: Effect
+  /** As of `now`: one whose `expires_at` has come is expired, whatever was written. */
+  readonly status?: DecisionStatus
+  readonly policy_id?: string
+  readonly request_hash?: string
+  /** Inclusive, on `evaluated_at`. */
+  readonly from?: string
+  /** Exclusive. */
+  readonly to?: string
+  /** Patterns (`*` is any run): only decisions of agents that match one. Null for all. */
+  readonly agents: readonly string[] | null
+  readonly now: string
+}
+
+export interface AuditFilter {
+  readonly type?: string
+  readonly agent_id?: string
+  readonly subject?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+/** The statuses that end when `expires_at` comes. */
+export type OpenStatus = Extract<DecisionStatus, 'authorized' | 'awaiting_review' | 'approved'>
+
+export interface DecisionWithRequest {
+  readonly decision: StoredDecision
+  readonly request: HeldRequest
+}
+
+export interface AgentWithSightings {
+  readonly agent: StoredAgent
+  readonly sightings: AgentSightings
+}
+
+/** Accounts that match all that is given. */
+export interface AccountFilter {
+  readonly policy_id?: string
+  /** In lower case. */
+  readonly unit?: string
+  readonly period?: BudgetPeriod
+  /** Null for accounts without a start (`total`). */
+  readonly starts_at?: string | null
+  /** Accounts of single agents, or those of all agents together. */
+  readonly scope?: 'policy' | 'agent'
+  /** Only accounts in which something is reserved. */
+  readonly is_reserved?: true
+  /** Patterns, as in DecisionFilter; accounts of all agents together always match. */
+  readonly agents: readonly string[] | null
+}
+
+export interface OpenReview {
+  readonly id: string
+  readonly agent_id: string
+  readonly key_id: string
+  readonly expires_at: string
+}
+
+export interface Store {
+  /** The budgets' accounts, which `commit` moves. */
+  readonly ledger: Ledger
+
+  /** Null when no other process can change the store: then nobody has to look whether one did. */
+  readonly replicas: Replicas | null
+
+  /**
+   * Makes the records durable, in order, as far as their conditions hold. One call at a time. Rejects until `openLog` was
+   * called, and again from a rejected commit until the next `openLog`.
+   */
+  commit(records: readonly StoreRecord[]): Promise<CommitResult>
+
+  /** The audit log that this process writes, and the index of its next entry. */
+  openLog(): Promise<{ readonly log: string; readonly next_index: number }>
+
+  findDecision(id: string): Promise<DecisionWithRequest | null>
+  /** A quick look at what of it may have moved: as last written. */
+  findDecisionStatus(id: string): Promise<Pick<StoredDecision, 'status' | 'expires_at'> | null>
+  listDecisions(filter: DecisionFilter, page: PageRequest): Promise<Page<DecisionWithRequest>>
+  /** Decisions written as `awaiting_review` whose `expires_at` is after `now`. */
+  listOpenReviews(now: string): Promise<readonly OpenReview[]>
+  /** Decisions written with this status whose `expires_at` is `now` or before it, the longest overdue first. */
+  listOverdue(status: OpenStatus, now: string, limit: number): Promise<readonly StoredDecision[]>
+  /** The first `expires_at` of all decisions written as `approved`, null when there is none. */
+  firstApprovalEnd(): Promise<string | null>
+
+  /** Accounts that a decision has counted for, the one that was opened last first. */
+  listAccounts(filter: AccountFilter, page: PageRequest): Promise<Page<StoredAccount>>
+  /** What `commit` has made durable, in the order of the keys; zeros for an account that nobody has used. */
+  readAccounts(keys: readonly AccountKey[]): Promise<readonly StoredAccount[]>
+
+  /** The live policies and the present counter (0 before the first write). */
+  loadPolicies(): Promise<{ readonly policy_set: number; readonly policies: readonly StoredPolicy[] }>
+  /** The policies that were live in the given set. */
+  loadPoliciesOfSet(policySet: number): Promise<readonly StoredPolicy[]>
+  /** Live policies. */
+  listPolicies(page: PageRequest): Promise<Page<StoredPolicy>>
+  /** Every revision of a policy, deleted or not; the last one of a deleted policy carries `deleted_at`. */
+  listPolicyRevisions(id: string, page: PageRequest): Promise<Page<StoredPolicy>>
+
+  /** Agents that are registered or suspended. */
+  loadAgents(): Promise<readonly StoredAgent[]>
+  /** Any agent that the store knows of, also one that was deleted before it ever asked: its `last_revision` lives on. */
+  findAgent(id: string): Promise<AgentWithSightings | null>
+  /** Agents registered, suspended or seen; `agents` as in DecisionFilter. */
+  listAgents(agents: readonly string[] | null, page: PageRequest): Promise<Page<AgentWithSightings>>
+  /** The metadata that a registration had at a revision. */
+  findAgentMetadata(id: string, revision: number): Promise<StoredAgent['registration']>
+
+  loadKeys(): Promise<readonly StoredKey[]>
+  /** When each key was last used; kept to the minute, may be lost in a crash. */
+  loadKeyUses(): Promise<ReadonlyMap<string, string>>
+  saveKeyUses(uses: ReadonlyMap<string, string>): Promise<void>
+
+  /** The record of that name that still counts at `now`. */
+  findIdempotency(
+    name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>,
+    now: string,
+  ): Promise<IdempotencyRecord | null>
+  /** Removes idempotency records that no longer count, a bounded number a call, and says how many: none are left at 0. */
+  purgeIdempotency(now: string): Promise<number>
+
+  listAuditEntries(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>>
+
+  /** A random secret of this store by name (256 bits, base64url), made at first use and the same from then on. */
+  secret(name: string): Promise<string>
+
+  /** Resolves when the store can write. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Nothing was permitted: the store could not answer. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError'
+
+  /** @param settled resolves when the failed call cannot have an effect any more that it has not had by then */
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    readonly settled: Promise<void> = Promise.resolve(),
+  ) {
+    super(message, options)
+  }
+}
+
+/** A condition of the record did not hold; nothing of it was written. */
+export class ConflictError extends Error {
+  override readonly name = 'ConflictError'
+  constructor(readonly conflict: Conflict) {
+    super(`The record met a conflict: ${conflict}.`)
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * What every store adapter has to pass, and what its own tests can build on. An adapter's test file is
+ * `storeSuite('the store on …', open)`, run by vitest.
+ */
+export {
+  accountOf,
+  agentOf,
+  createOf,
+  DAY,
+  type Draft,
+  decisionOf,
+  heldIn,
+  idempotencyOf,
+  idOf,
+  instant,
+  keyOf,
+  LogPen,
+  policyOf,
+  releasedIn,
+  requestOf,
+  reviewOf,
+  spentIn,
+  TTL,
+  updateOf,
+  writeAgentOf,
+  writeKeyOf,
+  writePolicyOf,
+} from './documents.js'
+export { type OpenedStore, type StoreCase, WHOLE, walk } from './store-case.js'
+export { STORE_CASES, storeSuite } from './suite.js'
