@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
-import { bootstrapKeyPath, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
+import { bootstrapKeyPath, withdrawBootstrapKey, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
 import { openKeyring } from './adapters/keyring/keyring.js'
 import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
@@ -37,10 +37,13 @@ import { RecordWriter } from './record-writer.js'
 import { Agents } from './state/agents.js'
 import { ApprovalEnds } from './state/approval-ends.js'
 import { Changes } from './state/changes.js'
+import { FollowedStore } from './state/followed-store.js'
+import { alwaysFresh, ConfirmedFreshness } from './state/freshness.js'
 import { Keys } from './state/keys.js'
 import { LongPolls } from './state/long-polls.js'
 import { OpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
+import { SharedSigningKeys } from './state/shared-signing-keys.js'
 import { Turns } from './state/turns.js'
 import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { expireOverdue } from './use-cases/decisions/expire.js'
@@ -54,6 +57,10 @@ const STORE_DEADLINE_MS = 5000
 const KEY_USES_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 60_000
 const EXPIRE_EVERY_MS = 1000
+/** What others changed counts here so soon. */
+const LOOK_EVERY_MS = 500
+const REVIEWS_EVERY_MS = 10_000
+const PUBLISH_EVERY_MS = 3_600_000
 /** Several of its runs: a process that stops makes the others wait no longer than this. */
 const EXPIRE_LEASE_MS = 5000
 
@@ -119,9 +126,20 @@ async function composeOn(
   const metrics = prometheusMetrics()
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)
-  const signer = await openKeyring({ dataDir: config.dataDir, clock })
-  const recordKeys = () => recordSigningKeys({ signer, store, writer })
+  const keyring = await openKeyring({ dataDir: config.dataDir, clock })
+  const sharedKeys = store.replicas && new SharedSigningKeys(keyring, store.replicas, clock)
+  const signer = sharedKeys ?? keyring
+  const recordKeys = async () => {
+    await sharedKeys?.publish()
+    await recordSigningKeys({ signer: keyring, store, writer })
+  }
   await recordKeys()
+
+  const issuer = config.issuer ?? parts.address
+  const permits = { issuer, audience: config.permitAudience ?? issuer }
+  for (const other of (await store.replicas?.join(issuer)) ?? [])
+    if (other !== issuer)
+      log.warn({ issuer, other_issuer: other }, 'another replica has another issuer: set ISSUER to the same on all')
 
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
@@ -131,17 +149,23 @@ async function composeOn(
     perKey: config.maxOpenReviewsPerKey,
   })
 
-  const changes = new Changes(
-    async () => {
-      policies.load(await store.loadPolicies())
-      agents.load(await store.loadAgents())
-      keys.load(await store.loadKeys())
+  const reload = {
+    policies: async () => policies.load(await store.loadPolicies()),
+    agents: async () => agents.load(await store.loadAgents()),
+    keys: async () => keys.load(await store.loadKeys()),
+    signing_keys: async () => sharedKeys?.load(),
+  }
+  const confirmed = store.replicas && new ConfirmedFreshness()
+  const followed = store.replicas && confirmed && new FollowedStore(store.replicas, reload, confirmed)
+  const changes = new Changes({
+    reload: async () => {
+      await Promise.all([reload.policies(), reload.agents(), reload.keys()])
     },
-    (err) => log.warn({ err }, 'a change has an unknown outcome; policies, agents and keys are read anew'),
-  )
+    ...(followed && { catchUp: () => followed.catchUp() }),
+    onReload: (err) => log.warn({ err }, 'a change met another one or has an unknown outcome; memory is read anew'),
+  })
+  await followed?.catchUp()
 
-  const issuer = config.issuer ?? parts.address
-  const permits = { issuer, audience: config.permitAudience ?? issuer }
   let isServing = true
   const deps = {
     isServing: () => isServing,
@@ -167,6 +191,7 @@ async function composeOn(
     turns: new Turns(),
     longPolls: new LongPolls((id) => isAwaitingReview({ store, clock }, id)),
     changes,
+    freshness: confirmed ?? alwaysFresh,
     cursors: new Cursors(await store.secret('cursors')),
     verifyPermit: permitCheck(signer, clock, permits),
   }
@@ -200,9 +225,9 @@ async function composeOn(
   })
 
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
-  signer.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
+  keyring.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
   const stops = [
-    () => signer.close(),
+    () => keyring.close(),
     watchInbox({
       dataDir: config.dataDir,
       carryOut: (order) => makeOrderedKey(deps, order),
@@ -212,9 +237,22 @@ async function composeOn(
       EXPIRE_EVERY_MS,
       async () => {
         if (await lease.hold('expire', EXPIRE_LEASE_MS)) await overdue.expireOverdue()
+        // What others approved ends here, too.
+        else await deps.approvalEnds.refresh(() => store.firstApprovalEnd())
       },
       failed('what the clock has ended could not be settled'),
     ),
+    ...(followed === null
+      ? []
+      : [
+          every(LOOK_EVERY_MS, () => followed.look(changes), failed('the store could not be followed')),
+          every(
+            REVIEWS_EVERY_MS,
+            () => openReviews.refresh(() => store.listOpenReviews(clock.now().toISOString())),
+            failed('open reviews could not be counted anew'),
+          ),
+          every(PUBLISH_EVERY_MS, async () => sharedKeys?.publish(), failed('the signing keys could not be published')),
+        ]),
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
     every(
       PURGE_EVERY_MS,
@@ -249,7 +287,10 @@ async function firstKey(
 ): Promise<Composed['bootstrap']> {
   if (deps.keys.size > 0 && config.bootstrapKey !== null)
     deps.log.warn({}, 'COUNTERSIGN_BOOTSTRAP_KEY is ignored: the store has keys already')
-  const text = await bootstrapKey(deps, config.bootstrapKey, (made) => writeBootstrapKey(config.dataDir, made))
+  const text = await bootstrapKey(deps, config.bootstrapKey, {
+    leave: (made) => writeBootstrapKey(config.dataDir, made),
+    withdraw: (made) => withdrawBootstrapKey(config.dataDir, made),
+  })
   return text === null ? null : { text, path: bootstrapKeyPath(config.dataDir) }
 }
 

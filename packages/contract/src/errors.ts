@@ -195,6 +195,12 @@ export const ERRORS = {
     retryable: true,
     remedy: 'Nothing was permitted. Ask again after `Retry-After` with the same idempotency key.',
   },
+  replica_stale: {
+    status: 503,
+    title: 'This server could not confirm its policies, keys and suspensions of late.',
+    retryable: true,
+    remedy: 'Nothing was permitted. Ask again after `Retry-After` with the same idempotency key, or another replica.',
+  },
 } as const satisfies Record<string, ErrorEntry>
 
 /** One of the codes of the catalogue. */

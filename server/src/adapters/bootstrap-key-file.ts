@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from './files/replace-file.js'
 
@@ -9,6 +9,12 @@ export function bootstrapKeyPath(dataDir: string): string {
 /** Leaves the first key where only the operator can read it, durably. */
 export function writeBootstrapKey(dataDir: string, text: string): Promise<void> {
   return replaceFile(bootstrapKeyPath(dataDir), `${text}\n`)
+}
+
+/** Takes a text away that opens nothing; any other stays. */
+export async function withdrawBootstrapKey(dataDir: string, text: string): Promise<void> {
+  const path = bootstrapKeyPath(dataDir)
+  if ((await readFile(path, 'utf8')).trim() === text) await rm(path)
 }
 
 /** Whether the file is still there. */

@@ -59,7 +59,8 @@ async function make(config: Config, order: KeyOrder): Promise<KeyOrderAnswer | n
 function makeInStore(config: Config, order: KeyOrder): Promise<KeyOrderAnswer | null> {
   return withStore(config, async ({ store, writer, clock, ids }) => {
     const keys = new Keys(await store.loadKeys(), new Map())
-    return makeOrderedKey({ clock, ids, keys, writer, changes: new Changes(async () => {}) }, order)
+    const changes = new Changes({ reload: async () => keys.load(await store.loadKeys()) })
+    return makeOrderedKey({ clock, ids, keys, writer, changes }, order)
   })
 }
 

@@ -1,6 +1,7 @@
 import { findKeyring, type Keyring } from '../adapters/keyring/keyring.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { EarlyRotationError, UnknownSigningKeyError } from '../ports/signer.js'
+import { SharedSigningKeys } from '../state/shared-signing-keys.js'
 import { recordSigningKeys } from '../use-cases/signing-keys/record.js'
 import { EXIT, fail } from './exit.js'
 import { serverData } from './server-data.js'
@@ -35,7 +36,10 @@ async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<num
   const config = serverData()
   const signer = await keyringIn(config.dataDir)
   await step(signer)
-  await withStore(config, ({ store, writer }) => recordSigningKeys({ signer, store, writer }))
+  await withStore(config, async ({ store, writer, clock }) => {
+    if (store.replicas !== null) await new SharedSigningKeys(signer, store.replicas, clock).publish()
+    await recordSigningKeys({ signer, store, writer })
+  })
   return print(signer)
 }
 

@@ -2,7 +2,7 @@
  * One request of the API, from its headers and raw body to its answer. Nothing here knows Express: a request is a plain
  * value, so the same pipeline can serve any door.
  *
- * Order of checks: 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
+ * Order of checks: 503 while keys cannot be told, 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Scope, toPointer, validate } from '@countersign/contract'
@@ -11,6 +11,7 @@ import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
+import type { Freshness } from '../state/freshness.js'
 import type { Keys } from '../state/keys.js'
 import { authenticate } from './authenticate.js'
 import { type BodySource, readBody } from './body.js'
@@ -38,6 +39,7 @@ export interface ApiDeps {
   readonly ids: Ids
   readonly log: Log
   readonly keys: Keys
+  readonly freshness: Freshness
   readonly rateLimit: RateLimit
   readonly idempotency: Idempotency
 }
@@ -100,8 +102,9 @@ export class Api {
     return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
   }
 
-  /** @throws DomainError unauthorized */
+  /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */
   private identify(headers: IncomingHttpHeaders, seen: Seen): Caller {
+    this.deps.freshness.use()
     const caller = authenticate(this.deps, headers)
     seen.keyId = caller.key.id
     return caller

@@ -6,6 +6,7 @@ import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
 import type { Store } from '../ports/store.js'
+import type { Freshness } from '../state/freshness.js'
 import { errorsPage } from './errors-page.js'
 import { type ReferenceDocument, referencePage } from './reference-page.js'
 import type { Reply } from './reply.js'
@@ -19,6 +20,7 @@ export interface OpenPagesDeps {
   readonly metricsToken: string | null
   /** False from the first moment of a shutdown on. */
   readonly isServing: () => boolean
+  readonly freshness: Pick<Freshness, 'isFresh'>
   readonly openApi: () => ReferenceDocument
 }
 
@@ -42,7 +44,7 @@ export function openPages(deps: OpenPagesDeps): OpenPage[] {
   const lookAtStore = sharedLook(() => storeProblem(deps))
   return [
     { path: '/livez', answer: () => ({ status: 200, body: { status: 'ok' } }) },
-    { path: '/readyz', answer: () => readiness(deps.isServing, lookAtStore) },
+    { path: '/readyz', answer: () => readiness(deps, lookAtStore) },
     {
       path: '/.well-known/jwks.json',
       answer: () => ({
@@ -76,8 +78,12 @@ function sharedLook(look: () => Promise<string | null>): () => Promise<string | 
   }
 }
 
-async function readiness(isServing: () => boolean, lookAtStore: () => Promise<string | null>): Promise<Reply> {
-  const problem = isServing() ? await lookAtStore() : 'shutting down'
+async function readiness(
+  { isServing, freshness }: OpenPagesDeps,
+  lookAtStore: () => Promise<string | null>,
+): Promise<Reply> {
+  const ofStore = isServing() ? await lookAtStore() : 'shutting down'
+  const problem = ofStore ?? (freshness.isFresh ? null : 'policies, keys and suspensions could not be confirmed')
   if (problem === null) return { status: 200, body: { status: 'ready' } }
   return { status: 503, body: { status: 'not ready', detail: problem } }
 }

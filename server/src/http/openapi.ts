@@ -5,7 +5,13 @@ import type { ReferenceDocument } from './reference-page.js'
 import type { Route } from './route.js'
 
 /** Problems that every endpoint under /v1 can answer. */
-const EVERYWHERE: readonly ErrorCode[] = ['unauthorized', 'not_found', 'rate_limited', 'internal_error']
+const EVERYWHERE: readonly ErrorCode[] = [
+  'unauthorized',
+  'not_found',
+  'rate_limited',
+  'internal_error',
+  'replica_stale',
+]
 
 const ON_EVERY_ANSWER = {
   'X-Request-Id': z.string().meta({ description: 'Quote it to the operator.' }),

@@ -32,6 +32,7 @@ const DEFAULT_HEADERS: { readonly [code in ErrorCode]?: Readonly<Record<string, 
   unauthorized: { 'WWW-Authenticate': 'Bearer' },
   store_unavailable: { 'Retry-After': '1' },
   budget_busy: { 'Retry-After': '1' },
+  replica_stale: { 'Retry-After': '1' },
 }
 
 function asDomainError(error: unknown): DomainError {

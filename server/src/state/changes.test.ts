@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
+import { DomainError } from '../domain-error.js'
 import { ConflictError, StoreUnavailableError } from '../ports/store.js'
 import { Changes } from './changes.js'
 
 test('changes happen one after the other, and one that fails by its own rules stops no other', async () => {
   const reload = vi.fn(async () => {})
-  const changes = new Changes(reload)
+  const changes = new Changes({ reload })
   const order: string[] = []
   const slow = changes.run(async () => {
     await new Promise((resolve) => setImmediate(resolve))
@@ -24,7 +25,7 @@ describe('a change with an unknown outcome', () => {
       settle = resolve
     })
     const reload = vi.fn(async () => {})
-    const changes = new Changes(reload)
+    const changes = new Changes({ reload })
     const lost = changes.run(() => Promise.reject(new StoreUnavailableError('too slow', {}, settled)))
     await expect(lost).rejects.toThrow('too slow')
     await expect(changes.run(async () => 'made upon old state')).rejects.toBeInstanceOf(StoreUnavailableError)
@@ -37,9 +38,57 @@ describe('a change with an unknown outcome', () => {
   test('reads until the store answers', async () => {
     const reload = vi.fn(async () => {})
     reload.mockRejectedValueOnce(new Error('away')).mockRejectedValueOnce(new Error('away'))
-    const changes = new Changes(reload, () => {}, 1)
-    await expect(changes.run(() => Promise.reject(new ConflictError('version')))).rejects.toThrow()
+    const changes = new Changes({ reload, retryMs: 1 })
+    await expect(changes.run(() => Promise.reject(new StoreUnavailableError('too slow')))).rejects.toThrow()
     await vi.waitFor(async () => expect(await changes.run(async () => 'made')).toBe('made'))
     expect(reload).toHaveBeenCalledTimes(3)
   })
+})
+
+describe('a change that another process was faster with', () => {
+  test('is made again by what is there now', async () => {
+    let inStore = 1
+    let inMemory = 1
+    const changes = new Changes({
+      reload: async () => {
+        inMemory = inStore
+      },
+    })
+    const raise = async () => {
+      const next = inMemory + 1
+      if (inStore >= next) throw new ConflictError('version')
+      inStore = next
+      return next
+    }
+    inStore = 4
+    expect(await changes.run(raise)).toBe(5)
+  })
+
+  test('is given up when that has no end', async () => {
+    const change = vi.fn(() => Promise.reject(new ConflictError('version')))
+    const changes = new Changes({ reload: async () => {} })
+    await expect(changes.run(change)).rejects.toBeInstanceOf(StoreUnavailableError)
+    expect(change).toHaveBeenCalledTimes(10)
+    expect(await changes.run(async () => 'the next')).toBe('the next')
+  })
+
+  test('is not made again when its own rules refuse it, but what is there now is known from then on', async () => {
+    const reload = vi.fn(async () => {})
+    const changes = new Changes({ reload })
+    const taken = new DomainError('policy_name_taken', { cause: new ConflictError('policy_name') })
+    await expect(changes.run(() => Promise.reject(taken))).rejects.toBe(taken)
+    expect(reload).toHaveBeenCalledOnce()
+  })
+})
+
+test('what other processes changed is taken over before each change; without it nothing is changed', async () => {
+  const catchUp = vi.fn(async () => {})
+  const changes = new Changes({ reload: async () => {}, catchUp })
+  await changes.run(async () => expect(catchUp).toHaveBeenCalledTimes(1))
+  catchUp.mockRejectedValueOnce(new StoreUnavailableError('away'))
+  const change = vi.fn(async () => {})
+  await expect(changes.run(change)).rejects.toThrow('away')
+  expect(change).not.toHaveBeenCalled()
+  await changes.run(change)
+  expect(change).toHaveBeenCalledOnce()
 })

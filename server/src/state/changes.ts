@@ -1,6 +1,19 @@
 import { DomainError } from '../domain-error.js'
 import { ConflictError, StoreUnavailableError } from '../ports/store.js'
 
+export interface ChangesOptions {
+  /** Reads the store anew. */
+  readonly reload: () => Promise<void>
+  /** Takes over what other processes changed, before each change; absent where there are none. */
+  readonly catchUp?: () => Promise<void>
+  readonly onReload?: (cause: unknown) => void
+  /** How soon a reload that failed is tried again; 1000 when absent. */
+  readonly retryMs?: number
+}
+
+/** How often a change is made again that another process came in the way of. */
+const MAX_TRIES = 10
+
 /**
  * Changes of what this process holds in memory of the store, one after the other. When a change fails without it being
  * known what the store holds now, the store is read anew before the next one: memory never stays behind it.
@@ -9,47 +22,67 @@ export class Changes {
   private last: Promise<unknown> = Promise.resolve()
   private recovery: Promise<void> | null = null
 
-  /** @param reload reads the store anew; tried every `retryMs` until it succeeds. */
-  constructor(
-    private readonly reload: () => Promise<void>,
-    private readonly onReload: (cause: unknown) => void = () => {},
-    private readonly retryMs = 1000,
-  ) {}
+  constructor(private readonly options: ChangesOptions) {}
 
-  /** Runs the change after those before it. @throws what it throws; StoreUnavailableError while the store is not read anew */
+  /**
+   * Runs the change after those before it, and again by what is there now when another process was faster with the same.
+   *
+   * @throws what it throws; StoreUnavailableError while the store is not read anew
+   */
   run<T>(change: () => Promise<T>): Promise<T> {
-    const result = this.last.then(async () => {
-      if (this.recovery !== null) throw new StoreUnavailableError('An earlier change has an unknown outcome.')
-      try {
-        return await change()
-      } catch (error) {
-        const cause = error instanceof DomainError ? error.cause : error
-        if (cause instanceof StoreUnavailableError || cause instanceof ConflictError) this.recover(cause)
-        throw error
+    return this.inTurn(async () => {
+      for (let tries = 1; ; tries++) {
+        if (this.recovery !== null) throw new StoreUnavailableError('An earlier change has an unknown outcome.')
+        await this.options.catchUp?.()
+        try {
+          return await change()
+        } catch (error) {
+          const cause = error instanceof DomainError ? error.cause : error
+          if (cause instanceof StoreUnavailableError) this.recover(cause)
+          if (cause instanceof ConflictError) await this.reloadAfter(cause)
+          if (!isOvertaken(error)) throw error
+          if (tries === MAX_TRIES)
+            throw new StoreUnavailableError('Other processes change the same without end.', { cause: error })
+        }
       }
     })
+  }
+
+  /** Runs a task between two changes. */
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.last.then(task)
     this.last = result.catch(() => {})
     return result
   }
 
+  private async reloadAfter(cause: ConflictError): Promise<void> {
+    this.options.onReload?.(cause)
+    if (!(await this.reloaded())) this.recover(cause)
+  }
+
   private recover(cause: StoreUnavailableError | ConflictError): void {
-    this.onReload(cause)
+    this.options.onReload?.(cause)
     const settled = cause instanceof StoreUnavailableError ? cause.settled : Promise.resolve()
     this.recovery = settled.then(async () => {
-      while (!(await this.reloaded())) await pause(this.retryMs)
+      while (!(await this.reloaded())) await pause(this.options.retryMs ?? 1000)
       this.recovery = null
     })
   }
 
   private async reloaded(): Promise<boolean> {
     try {
-      await this.reload()
+      await this.options.reload()
       return true
     } catch (error) {
-      this.onReload(error)
+      this.options.onReload?.(error)
       return false
     }
   }
+}
+
+/** Whether the change was made of what was there before another process changed it. */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof ConflictError && (error.conflict === 'version' || error.conflict === 'key_secret')
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,9 +1,10 @@
 /** Every code of the catalogue, as it comes over HTTP: a code that nothing here makes happen fails the suite. */
 import { ERRORS, type ErrorCode } from '@countersign/contract'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { BudgetBusyError } from '#server/ports/ledger'
 import { type Store, StoreUnavailableError } from '#server/ports/store'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
+import { openStoreWith } from '../store-with.js'
 import { FaultyStore } from './faulty-store.js'
 import { ALLOWED, allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, REVIEWED, succeed } from './refunds.js'
 
@@ -127,6 +128,31 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
     failing(new BudgetBusyError('Too many at once.'), 'findIdempotency', () =>
       post('/v1/decisions', ALLOWED, { headers: { 'Idempotency-Key': 'busy' } }),
     ),
+  replica_stale: async () => {
+    let isAway = false
+    const revision = async () => {
+      if (isAway) throw new StoreUnavailableError('The network is away.')
+      return { policies: '', agents: '', keys: '', signing_keys: '' }
+    }
+    const replicas = {
+      revision,
+      join: async () => [],
+      publishSigningKeys: async () => {},
+      loadSigningKeys: async () => [],
+    }
+    const replica = await runServer({
+      parts: { openStore: (dataDir) => openStoreWith(dataDir, () => ({ replicas })) },
+    })
+    const now = Date.now()
+    isAway = true
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now + 6000)
+    try {
+      return await replica.call('POST', '/v1/decisions', { body: ALLOWED })
+    } finally {
+      clock.mockRestore()
+      await replica.stop()
+    }
+  },
 }
 
 describe('every code of the catalogue', () => {

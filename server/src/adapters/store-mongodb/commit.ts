@@ -174,10 +174,14 @@ class Segment {
   }
 
   #announce(): Promise<boolean> {
-    const group = this.#steps.flatMap(({ place, home, claim, record }): Intent[] =>
+    const group = this.#intents()
+    return group.length === 0 ? Promise.resolve(true) : this.#deps.log.announce(group)
+  }
+
+  #intents(): readonly Intent[] {
+    return this.#steps.flatMap(({ place, home, claim, record }) =>
       place === null ? [] : [{ ...place, at: (record.entry as AuditEntry).at, home, claim: claim?._id ?? null }],
     )
-    return group.length === 0 ? Promise.resolve(true) : this.#deps.log.announce(group)
   }
 
   /** Takes the names of the calls. False when another process was faster with one. */
@@ -249,6 +253,7 @@ class Segment {
         change.kind === 'policy.write' ? keepPolicyRevision(database, { written: textOf(change.policy) }) : null,
       ),
       this.#settle(),
+      this.#deps.log.settle(this.#intents()),
     ])
   }
 

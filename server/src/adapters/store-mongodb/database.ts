@@ -23,7 +23,9 @@ import type {
   NamedValue,
   PolicyDirectory,
   PolicyRevision,
+  ReplicaDocument,
   Sighting,
+  SigningKeyDocument,
 } from './stored.js'
 import { DEFAULT_DATABASE, readMongoUrl } from './url.js'
 
@@ -87,6 +89,8 @@ export class Database {
   readonly secrets: Collection<NamedValue>
   readonly touches: Collection<{ _id: string; count: number }>
   readonly leases: Collection<LeaseDocument>
+  readonly replicas: Collection<ReplicaDocument>
+  readonly signingKeys: Collection<SigningKeyDocument>
   readonly #client: MongoClient
   readonly #db: Db
   #isClosed = false
@@ -111,6 +115,8 @@ export class Database {
     this.secrets = db.collection('secrets')
     this.touches = db.collection('touches')
     this.leases = db.collection('leases')
+    this.replicas = db.collection('replicas')
+    this.signingKeys = db.collection('signing_keys')
   }
 
   /** @throws StoreUnavailableError when it cannot be reached */

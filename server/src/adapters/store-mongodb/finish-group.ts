@@ -26,7 +26,7 @@ export async function finishGroup(
   for (const intent of log.group) await finish(database, { sightings, settlements }, intent)
   const next = log.start + log.group.length
   await database.call(() =>
-    database.logs.updateOne({ _id: log._id, epoch: log.epoch }, { $set: { start: next, group: [] } }),
+    database.logs.updateOne({ _id: log._id, epoch: log.epoch }, { $set: { start: next, group: [], underway: [] } }),
   )
   return next
 }

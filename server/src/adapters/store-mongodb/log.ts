@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { StoreUnavailableError } from '../../ports/store.js'
 import type { Database } from './database.js'
 import { type Followers, finishGroup } from './finish-group.js'
-import type { Intent, LogDocument } from './stored.js'
+import type { FollowedKind, Intent, LogDocument } from './stored.js'
 
 /** A process that does not say for so long that it lives may lose its log to another. */
 const HELD_FOR_MS = 30_000
+
+const FOLLOWED: readonly FollowedKind[] = ['policies', 'agent', 'keys']
 
 interface Held {
   readonly log: string
@@ -61,15 +63,27 @@ export class Log {
   async announce(group: readonly Intent[]): Promise<boolean> {
     const start = this.nextIndex
     const { log, epoch } = this.#held as Held
+    const underway = followedKinds(group)
+    const announced = Object.fromEntries(underway.map((kind) => [`announced.${kind}`, 1]))
     const { matchedCount } = await this.#database.call(() =>
       this.#database.logs.updateOne(
         { _id: log, epoch },
-        { $set: { start, group: [...group], until_ms: this.#nowMs() + HELD_FOR_MS } },
+        {
+          $set: { start, group: [...group], underway, until_ms: this.#nowMs() + HELD_FOR_MS },
+          ...(underway.length > 0 && { $inc: announced }),
+        },
       ),
     )
     if (matchedCount === 0) this.#lose()
     else this.#start = start
     return matchedCount === 1
+  }
+
+  /** Every record of the announced group stands, or never will: who follows the changes has seen them from now on. */
+  async settle(group: readonly Intent[]): Promise<void> {
+    if (followedKinds(group).length === 0) return
+    const { log, epoch } = this.#held as Held
+    await this.#database.call(() => this.#database.logs.updateOne({ _id: log, epoch }, { $set: { underway: [] } }))
   }
 
   /** The announced group is whole, in the log. */
@@ -120,7 +134,7 @@ export class Log {
       )
       const until_ms = this.#nowMs() + HELD_FOR_MS
       if (found === null) {
-        const fresh = { _id: randomBytes(6).toString('base64url'), epoch: 1, holder, until_ms, start: 0, group: [] }
+        const fresh = newLog(randomBytes(6).toString('base64url'), holder, until_ms)
         await this.#database.insertNew(logs, [fresh])
         continue
       }
@@ -129,4 +143,15 @@ export class Log {
       await this.#database.call(() => logs.updateOne({ _id: found._id, epoch: found.epoch }, { $set: taken }))
     }
   }
+}
+
+function newLog(_id: string, holder: string, until_ms: number): LogDocument {
+  const announced = { policies: 0, agent: 0, keys: 0 }
+  return { _id, epoch: 1, holder, until_ms, start: 0, group: [], announced, underway: [] }
+}
+
+/** Which of the things that every process keeps in memory a group changes. */
+function followedKinds(group: readonly Intent[]): FollowedKind[] {
+  const kinds = new Set(group.map(({ home }) => home.kind))
+  return FOLLOWED.filter((kind) => kinds.has(kind))
 }

@@ -34,6 +34,7 @@ import { MongoLedger } from './ledger.js'
 import { Log } from './log.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './policies.js'
 import { LEFT_BEHIND_MS, recover } from './recovery.js'
+import { MongoReplicas } from './replicas.js'
 import { Settlements } from './settlements.js'
 
 const RECOVER_EVERY_MS = 10_000
@@ -42,6 +43,7 @@ const RECOVER_EVERY_MS = 10_000
 export class MongoStore implements Store {
   readonly ledger: MongoLedger
   readonly lease: Lease
+  readonly replicas: MongoReplicas
   readonly #database: Database
   readonly #nowMs: () => number
   readonly #followers: Followers
@@ -60,6 +62,7 @@ export class MongoStore implements Store {
     this.ledger = new MongoLedger(database, settlements, nowMs)
     this.#log = new Log(database, this.#followers, nowMs)
     const process = randomBytes(9).toString('base64url')
+    this.replicas = new MongoReplicas(database, process, nowMs)
     this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: process, forMs, nowMs: nowMs() }) }
     this.#timer = setInterval(() => {
       this.#recovering ??= this.#tend().finally(() => {
@@ -191,6 +194,7 @@ export class MongoStore implements Store {
       await this.ledger.releaseAll()
       await this.#followers.settlements.finish()
       await this.#log.giveUp()
+      await this.replicas.leave()
     } catch {}
     await this.#database.close()
   }

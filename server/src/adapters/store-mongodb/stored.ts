@@ -201,6 +201,30 @@ export interface LogDocument {
   readonly until_ms: number
   readonly start: number
   readonly group: readonly Intent[]
+  /** How often records were announced that change what every process keeps in memory. */
+  readonly announced: Readonly<Record<FollowedKind, number>>
+  /** Of which kinds some may still be on their way. */
+  readonly underway: readonly FollowedKind[]
+}
+
+/** What every process keeps in memory. */
+export type FollowedKind = Extract<HomeName['kind'], 'policies' | 'agent' | 'keys'>
+
+/** A process that shares the store, as it said last. */
+export interface ReplicaDocument {
+  _id: string
+  readonly issuer: string
+  readonly seen_ms: number
+}
+
+/** The public half of a key that signs permits. `rev` is raised by each write. */
+export interface SigningKeyDocument {
+  _id: string
+  rev: number
+  /** Base64url, of Ed25519. */
+  readonly x: string
+  readonly until_ms: number
+  readonly revoked_ms: number | null
 }
 
 export interface NamedValue {

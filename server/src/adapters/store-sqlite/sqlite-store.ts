@@ -38,6 +38,7 @@ import type { Committed } from './writer-tasks.js'
  * that needs one; commits are refused until `openLog` has told the caller where the log stands now.
  */
 export class SqliteStore implements Store {
+  readonly replicas = null
   readonly ledger = new SqliteLedger((read) => this.#readNow(read))
   readonly #directory: DataDirectory
   readonly #reader: Connection

@@ -18,7 +18,11 @@ const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
 const KeyOnceWithSecretSchema = z.union([KeyWithSecretSchema, KeySchema])
 
 export function keyRoutes(deps: KeyRouteDeps): Route[] {
-  const present = async (_call: Call, id: string) => ({ body: getKey(deps, id) })
+  const present = async (_call: Call, id: string) => {
+    // Another process may have made it a moment ago.
+    if (deps.keys.find(id) === undefined) await deps.changes.run(async () => {})
+    return { body: getKey(deps, id) }
+  }
   return [
     route({
       method: 'POST',

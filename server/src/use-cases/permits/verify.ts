@@ -1,8 +1,13 @@
-import { any, createPermitVerifier, PermitError } from '@countersign/permit'
+import { any, createPermitVerifier, PermitError, type PermitVerifier } from '@countersign/permit'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Signer } from '../../ports/signer.js'
 import type { PermitSettings } from '../decisions/permit-claims.js'
+
+interface KnownKeys extends Pick<Signer, 'jwks'> {
+  /** Asks for keys that were not known so far; false when it is too early to ask again. */
+  readonly lookAgain?: () => Promise<boolean>
+}
 
 /**
  * Makes the check of our own permits: form, signature, claims, time. Whether a permit was used is the store's to say.
@@ -10,21 +15,27 @@ import type { PermitSettings } from '../decisions/permit-claims.js'
  * @returns resolves with the id of the permit's decision; rejects with DomainError permit_invalid
  */
 export function permitCheck(
-  signer: Pick<Signer, 'jwks'>,
+  known: KnownKeys,
   clock: Clock,
-  settings: PermitSettings,
+  { issuer, audience }: PermitSettings,
 ): (token: string) => Promise<string> {
-  const verifier = createPermitVerifier({
-    issuer: settings.issuer,
-    audience: settings.audience,
-    jwks: async () => signer.jwks(),
-    now: () => clock.now().getTime(),
-    seen: false,
-  })
+  let made: { readonly kids: string; readonly verifier: PermitVerifier } | null = null
+  /** By the keys of this very moment: a revoked one verifies nothing any more. */
+  const verify = async (token: string): Promise<string> => {
+    const jwks = known.jwks()
+    const kids = jwks.keys.map(({ kid }) => kid).join(' ')
+    if (made?.kids !== kids) {
+      const now = () => clock.now().getTime()
+      made = { kids, verifier: createPermitVerifier({ issuer, audience, jwks, now, seen: false }) }
+    }
+    return (await made.verifier.verify(token, { action: any, resource: any, allowLog: true })).jti
+  }
   return async (token) => {
     try {
-      const claims = await verifier.verify(token, { action: any, resource: any, allowLog: true })
-      return claims.jti
+      return await verify(token).catch(async (error: unknown) => {
+        if (!(error instanceof PermitError && error.code === 'key_unknown' && (await known.lookAgain?.()))) throw error
+        return verify(token)
+      })
     } catch (error) {
       if (error instanceof PermitError) throw new DomainError('permit_invalid', { detail: error.message, cause: error })
       throw error

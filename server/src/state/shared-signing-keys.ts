@@ -1,0 +1,116 @@
+import type { Clock } from '../ports/clock.js'
+import type { Replicas, SharedSigningKey } from '../ports/replicas.js'
+import type { Signer, SigningKeyChange, SigningKeyInfo } from '../ports/signer.js'
+
+type SharedStore = Pick<Replicas, 'publishSigningKeys' | 'loadSigningKeys'>
+type KeySet = ReturnType<Signer['jwks']>
+type PublicJwk = KeySet['keys'][number]
+
+/** How long a key that may sign is published at a time: a process that is gone for good leaves none behind for longer. */
+const PUBLISHED_FOR_MS = 86_400_000
+/** Longer than a permit lives, and than it takes to publish a key again. */
+const NEEDED_FOR_MS = 2 * 3_600_000
+/** How soon the store is asked again for a key that nobody knows. */
+const ASKED_AGAIN_AFTER_MS = 1000
+
+/**
+ * The signing keys of processes that share a store. Each signs with a key of its own, whose secret it keeps to itself; the
+ * public halves are in the store, so that every process publishes all of them and verifies what any of them signed.
+ */
+export class SharedSigningKeys implements Signer {
+  private others: readonly SharedSigningKey[] = []
+  /** Until when each of our keys is known to be published. */
+  private readonly published = new Map<string, number>()
+  private publishing: Promise<void> | null = null
+  private askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(
+    private readonly own: Signer,
+    private readonly store: SharedStore,
+    private readonly clock: Clock,
+  ) {}
+
+  /** A key is published before it signs. */
+  async sign(claims: Parameters<Signer['sign']>[0]): Promise<string> {
+    if (!this.isPublished()) {
+      this.publishing ??= this.publish().finally(() => {
+        this.publishing = null
+      })
+      await this.publishing
+    }
+    return this.own.sign(claims)
+  }
+
+  jwks(): KeySet {
+    const { keys } = this.own.jwks()
+    const known = new Set(keys.map(({ kid }) => kid))
+    const now = this.clock.now().toISOString()
+    const others = this.others.filter(
+      ({ kid, revoked_at, published_until }) => !known.has(kid) && revoked_at === null && published_until > now,
+    )
+    return { keys: [...keys, ...others.map(jwkOf)] }
+  }
+
+  list(): SigningKeyInfo[] {
+    return this.own.list()
+  }
+  history(): SigningKeyChange[] {
+    return this.own.history()
+  }
+  rotate(options?: { readonly isForced: boolean }): Promise<SigningKeyChange[]> {
+    return this.own.rotate(options)
+  }
+  revoke(kid: string): Promise<SigningKeyChange[]> {
+    return this.own.revoke(kid)
+  }
+
+  /** @throws StoreUnavailableError */
+  async publish(): Promise<void> {
+    const keys = sharedKeysOf(this.own, this.clock.now())
+    await this.store.publishSigningKeys(keys)
+    for (const { kid, published_until, revoked_at } of keys)
+      this.published.set(kid, revoked_at === null ? Date.parse(published_until) : 0)
+  }
+
+  /**
+   * Takes over what the store holds. A key of ours that was revoked there signs no more.
+   *
+   * @throws StoreUnavailableError
+   */
+  async load(): Promise<void> {
+    this.others = await this.store.loadSigningKeys(this.clock.now().toISOString())
+    const revoked = new Set(this.others.flatMap(({ kid, revoked_at }) => (revoked_at === null ? [] : [kid])))
+    const lost = this.own.list().filter(({ kid, state }) => state !== 'revoked' && revoked.has(kid))
+    for (const { kid } of lost) await this.own.revoke(kid)
+    if (lost.length > 0) await this.publish()
+  }
+
+  /** For a permit of a key that nobody here knows. True when the store was asked. @throws StoreUnavailableError */
+  async lookAgain(): Promise<boolean> {
+    const now = performance.now()
+    if (now - this.askedAt < ASKED_AGAIN_AFTER_MS) return false
+    this.askedAt = now
+    await this.load()
+    return true
+  }
+
+  private isPublished(): boolean {
+    const active = this.own.list().find(({ state }) => state === 'active')
+    const until = active === undefined ? undefined : this.published.get(active.kid)
+    return until !== undefined && until - this.clock.now().getTime() > NEEDED_FOR_MS
+  }
+}
+
+/** The keys of a keyring as others may know them. */
+function sharedKeysOf(signer: Pick<Signer, 'list' | 'history'>, now: Date): SharedSigningKey[] {
+  const halves = new Map(signer.history().map(({ kid, public_jwk }) => [kid, public_jwk]))
+  const until = new Date(now.getTime() + PUBLISHED_FOR_MS).toISOString()
+  return signer.list().flatMap(({ kid, published_until, revoked_at }) => {
+    const half = halves.get(kid)
+    return half === undefined ? [] : [{ kid, x: half.x, published_until: published_until ?? until, revoked_at }]
+  })
+}
+
+function jwkOf({ kid, x }: SharedSigningKey): PublicJwk {
+  return { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' }
+}
