@@ -26,6 +26,10 @@ const SIZES = {
   claiming_processes: { ci: 10, full: 100 },
   /** Times that a server is killed somewhere in a move of a decision. */
   settle_kills: { ci: 5, full: 200 },
+  /** Times that replicas have to see a change, a freeze, a kill or a store that is away. */
+  replica_rounds: { ci: 5, full: 100 },
+  /** Decisions that callers of several replicas ask for while they race for one budget. */
+  replica_race_requests: { ci: 600, full: 20_000 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'

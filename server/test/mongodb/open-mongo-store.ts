@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { OpenedStore } from '@countersign/testkit/store-suite'
 import { MongoClient } from 'mongodb'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import type { Store } from '#server/ports/store'
 
 /** The URL of the server for tests with a database of that name. */
 export function mongoUrl(database: string): string {
@@ -19,15 +20,17 @@ export async function dropDatabase(name: string): Promise<void> {
 }
 
 /** A store in a database of its own, which is removed in the end. */
-export async function openInNewDatabase(): Promise<OpenedStore> {
+export async function openInNewDatabase(
+  open: (url: string) => Promise<Store> = (url) => openMongoStore({ url }),
+): Promise<OpenedStore> {
   const name = `countersign-test-${randomBytes(6).toString('hex')}`
   const url = mongoUrl(name)
-  let store = await openMongoStore({ url })
+  let store = await open(url)
   return {
     store,
     async reopen() {
       await store.close()
-      store = await openMongoStore({ url })
+      store = await open(url)
       return store
     },
     async destroy() {

@@ -5,7 +5,7 @@ import type { Database } from '#server/adapters/store-mongodb/database'
 type Method = (...parameters: never[]) => unknown
 
 /** Puts other methods in the place of a collection's own. */
-function change<T extends Document>(
+export function change<T extends Document>(
   database: Database,
   name: keyof Database,
   methods: (own: Collection<T>) => Readonly<Record<string, Method>>,
@@ -21,7 +21,7 @@ function change<T extends Document>(
   Object.assign(database, { [name]: proxy })
 }
 
-const DONE = { matchedCount: 1, modifiedCount: 1, acknowledged: true }
+export const DONE = { matchedCount: 1, modifiedCount: 1, acknowledged: true }
 
 interface ReadDecision extends Document {
   readonly _id: string

@@ -5,7 +5,7 @@ import { type StoreCase, WHOLE } from './store-case.js'
 
 /** Every call of the port that can be refused. */
 const CALLS: {
-  readonly [Name in Exclude<keyof Store, 'close' | 'ledger'> | 'ledger.reserve' | 'ledger.balances']: (
+  readonly [Name in Exclude<keyof Store, 'close' | 'ledger' | 'replicas'> | 'ledger.reserve' | 'ledger.balances']: (
     store: Store,
   ) => Promise<unknown>
 } = {

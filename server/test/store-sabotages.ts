@@ -1,0 +1,497 @@
+/** Stores that break one promise each on top of a sound one, with the case of the suite that has to notice. */
+import type { AccountKey } from '@countersign/contract'
+import type { OpenedStore } from '@countersign/testkit/store-suite'
+import { instant, STORE_CASES } from '@countersign/testkit/store-suite'
+import { describe, expect, it } from 'vitest'
+import type { StoredDecision } from '#server/ports/documents'
+import type { Balance, Ledger } from '#server/ports/ledger'
+import type { DecisionWithRequest, Page, Store, StoreRecord } from '#server/ports/store'
+
+interface Sabotage {
+  readonly what: string
+  /** The members that differ from the sound store's. */
+  readonly broken: (sound: Store) => Partial<Store>
+  /** The beginning of the title of the case that fails. */
+  readonly caughtBy: string
+}
+
+const SABOTAGES: readonly Sabotage[] = [
+  {
+    what: 'loses the last record of a group',
+    broken: (sound) => ({
+      async commit(records) {
+        await sound.commit(records.slice(0, -1))
+        return { written: records.length, conflict: null }
+      },
+    }),
+    caughtBy: 'writes a group whole',
+  },
+  {
+    what: 'acknowledges a commit before it is written',
+    broken: (sound) => ({
+      async commit(records) {
+        void sound.commit(records).catch(() => {})
+        return { written: records.length, conflict: null }
+      },
+    }),
+    caughtBy: 'lets reads see a commit as soon as it has resolved',
+  },
+  {
+    what: 'applies the records after a conflict',
+    broken: (sound) => ({
+      async commit(records) {
+        const result = await sound.commit(records)
+        if (result.conflict !== null) await sound.commit(movedBack(records.slice(result.written + 1)))
+        return result
+      },
+    }),
+    caughtBy: 'keeps what is before a decision whose id is taken at the first place',
+  },
+  {
+    what: 'says that nothing of a group with a conflict was written',
+    broken: (sound) => ({
+      async commit(records) {
+        const result = await sound.commit(records)
+        return result.conflict === null ? result : { ...result, written: 0 }
+      },
+    }),
+    caughtBy: 'keeps what is before a decision whose id is taken at the last place',
+  },
+  {
+    what: 'ignores expected_version',
+    broken: (sound) => ({
+      async commit(records) {
+        const forced = await Promise.all(records.map((record) => atPresentVersion(sound, record)))
+        return sound.commit(forced)
+      },
+    }),
+    caughtBy: 'lets one of two writers win',
+  },
+  {
+    what: 'writes the entry of a record whose change met a conflict',
+    broken: (sound) => ({
+      async commit(records) {
+        const result = await sound.commit(records)
+        const refused = records[result.written]
+        if (result.conflict === 'version' && refused !== undefined) {
+          await sound.commit([{ ...refused, change: { kind: 'entry.only' }, idempotency: null }])
+        }
+        return result
+      },
+    }),
+    caughtBy: 'keeps what is before a key that is there at the first place',
+  },
+  {
+    what: 'writes a change without its idempotency record',
+    broken: (sound) => ({
+      commit: (records) => sound.commit(records.map((record) => ({ ...record, idempotency: null }))),
+    }),
+    caughtBy: 'writes a record and its entry and its idempotency record together',
+  },
+  {
+    what: 'starts the log anew',
+    broken: (sound) => ({
+      async openLog() {
+        return { ...(await sound.openLog()), next_index: 0 }
+      },
+    }),
+    caughtBy: 'continues one log without a gap over restarts',
+  },
+  {
+    what: 'answers reads from a memory that is never renewed',
+    broken: (sound) => {
+      const known = new Map<string, Promise<DecisionWithRequest | null>>()
+      return {
+        findDecision(id) {
+          const remembered = known.get(id) ?? sound.findDecision(id)
+          known.set(id, remembered)
+          return remembered
+        },
+      }
+    },
+    caughtBy: 'lets reads see a commit as soon as it has resolved',
+  },
+  {
+    what: 'rounds numbers',
+    broken: (sound) => ({
+      findDecision: async (id) => rounded(await sound.findDecision(id)),
+    }),
+    caughtBy: 'gives back a decision and its request as they were written',
+  },
+  {
+    what: 'lets a decision live for the instant of its expiry',
+    broken: (sound) => ({
+      listDecisions: (filter, page) => sound.listDecisions({ ...filter, now: earlier(filter.now) }, page),
+    }),
+    caughtBy: 'lists by the status that follows from the clock',
+  },
+  {
+    what: 'takes `to` for inclusive',
+    broken: (sound) => ({
+      listDecisions: ({ to, ...filter }, page) =>
+        sound.listDecisions(to === undefined ? filter : { ...filter, to: later(to) }, page),
+    }),
+    caughtBy: 'lists decisions by {"to":',
+  },
+  {
+    what: 'takes ? in a pattern for any character',
+    broken: (sound) => ({
+      listDecisions: (filter, page) =>
+        sound.listDecisions(
+          { ...filter, agents: filter.agents?.map((pattern) => pattern.replaceAll('?', '*')) ?? null },
+          page,
+        ),
+    }),
+    caughtBy: 'keeps to the agents of a bound key, where * is any run',
+  },
+  {
+    what: 'pages by counting items',
+    broken: (sound) => ({
+      async listDecisions(filter, { limit, after }): Promise<Page<DecisionWithRequest>> {
+        const { items } = await sound.listDecisions(filter, { limit: 10_000, after: null })
+        const end = Number(after ?? 0) + limit
+        return { items: items.slice(end - limit, end), next: end < items.length ? String(end) : null }
+      },
+    }),
+    caughtBy: 'pages without a repetition or a gap while decisions are written',
+  },
+  {
+    what: 'lists oldest first',
+    broken: (sound) => ({
+      async listDecisions(filter, page) {
+        const { items, next } = await sound.listDecisions(filter, page)
+        return { items: items.toReversed(), next }
+      },
+    }),
+    caughtBy: 'lists decisions newest first',
+  },
+  {
+    what: 'explains old sets with the policies of today',
+    broken: (sound) => ({
+      loadPoliciesOfSet: async () => (await sound.loadPolicies()).policies,
+    }),
+    caughtBy: 'gives the policies that were live in each set',
+  },
+  {
+    what: 'forgets an idempotency record by its age alone',
+    broken: (sound) => ({
+      async findIdempotency(name, now) {
+        const found = await sound.findIdempotency(name, now)
+        return found !== null && now < found.expires_at ? found : null
+      },
+    }),
+    caughtBy: 'lets a record count as long as its decision is open',
+  },
+  {
+    what: 'drops a reservation when its record leaves',
+    broken: (sound) => ({
+      async commit(records) {
+        for (const name of reservationsOf(records)) await sound.ledger.release(name)
+        return sound.commit(records)
+      },
+    }),
+    caughtBy: 'counts a decision once at every moment while its record is written',
+  },
+  {
+    what: 'keeps a reservation beside the postings of its record',
+    broken: (sound) => ({
+      commit: (records) => sound.commit(records.map(withoutReservation)),
+    }),
+    caughtBy: 'counts a decision once at every moment while its record is written',
+  },
+  {
+    what: 'lets a reservation stand with new decisions only',
+    broken: (sound) => ({
+      commit: (records) =>
+        sound.commit(
+          records.map((record) => (record.change.kind === 'decision.update' ? withoutReservation(record) : record)),
+        ),
+    }),
+    caughtBy: 'lets a reservation stand with a later record of a decision, too',
+  },
+  {
+    what: 'gives back twice what is released twice',
+    broken: (sound) => {
+      const reserved = new Map<string, Parameters<Ledger['reserve']>[0]>()
+      const released = new Set<string>()
+      return {
+        ledger: {
+          async reserve(request) {
+            const answer = await sound.ledger.reserve(request)
+            if (answer.reservation !== null) reserved.set(answer.reservation, request)
+            return answer
+          },
+          async release(name) {
+            await sound.ledger.release(name)
+            const { demands } = reserved.get(name) ?? { demands: [] }
+            if (released.has(name)) for (const { account, amount } of demands) await hold(sound, account, -amount)
+            released.add(name)
+          },
+          balances: (accounts) => sound.ledger.balances(accounts),
+        },
+      }
+    },
+    caughtBy: 'gives a reservation back once, that no record made stand',
+  },
+  {
+    what: 'gives back what a record made stand',
+    broken: (sound) => {
+      const standing = new Map<string, StoredDecision['postings']>()
+      return {
+        async commit(records) {
+          const result = await sound.commit(records)
+          for (const { change } of records.slice(0, result.written)) {
+            if (!('reservation' in change) || change.reservation === null) continue
+            standing.set(change.reservation, change.decision.postings)
+          }
+          return result
+        },
+        ledger: {
+          reserve: (request) => sound.ledger.reserve(request),
+          balances: (accounts) => sound.ledger.balances(accounts),
+          async release(name) {
+            await sound.ledger.release(name)
+            for (const { account, amount } of standing.get(name) ?? []) await hold(sound, account, -BigInt(amount))
+            standing.delete(name)
+          },
+        },
+      }
+    },
+    caughtBy: 'keeps what a record made stand when its reservation is released',
+  },
+  {
+    what: 'moves accounts by the new postings instead of the difference',
+    broken: (sound) => ({
+      async commit(records) {
+        const result = await sound.commit(records)
+        for (const { change } of records.slice(0, result.written)) {
+          if (change.kind !== 'decision.update') continue
+          for (const { account, amount } of change.decision.postings) await hold(sound, account, BigInt(amount))
+        }
+        return result
+      },
+    }),
+    caughtBy: 'moves accounts by what a record changes of the postings before it',
+  },
+  {
+    what: 'counts a record that met a conflict',
+    broken: (sound) => ({
+      async commit(records) {
+        const result = await sound.commit(records)
+        const refused = result.conflict === null ? undefined : records[result.written]?.change
+        const postings = refused !== undefined && 'decision' in refused ? refused.decision.postings : []
+        for (const { account, amount } of postings) await hold(sound, account, BigInt(amount))
+        return result
+      },
+    }),
+    caughtBy: 'counts nothing of a decision at another version',
+  },
+  {
+    what: 'reserves in one account after the other, as far as there is room',
+    broken: (sound) => ({
+      ledger: {
+        async reserve(request) {
+          const { reservation, balances } = await sound.ledger.reserve(request)
+          if (reservation !== null) return { reservation, balances }
+          for (const demand of request.demands) {
+            const one = await sound.ledger.reserve({ ...request, demands: [demand] })
+            if (one.reservation === null) break
+          }
+          return { reservation, balances }
+        },
+        release: (name) => sound.ledger.release(name),
+        balances: (accounts) => sound.ledger.balances(accounts),
+      },
+    }),
+    caughtBy: 'takes every amount of a reservation or none',
+  },
+  {
+    what: 'looks first and reserves later',
+    broken: (sound) => ({
+      ledger: {
+        async reserve(request) {
+          const balances = await sound.ledger.balances(request.demands.map(({ account }) => account))
+          const hasRoom = request.demands.every(({ amount, limit }, i) => {
+            const { spent, reserved } = balances[i] as Balance
+            return limit === null || spent + reserved + amount <= limit
+          })
+          if (!hasRoom) return { reservation: null, balances }
+          return sound.ledger.reserve({
+            ...request,
+            demands: request.demands.map((demand) => ({ ...demand, limit: null })),
+          })
+        },
+        release: (name) => sound.ledger.release(name),
+        balances: (accounts) => sound.ledger.balances(accounts),
+      },
+    }),
+    caughtBy: 'gives the last room to one of those who ask for it at once',
+  },
+  {
+    what: 'lets the limit itself be out of reach',
+    broken: (sound) => ({
+      ledger: {
+        reserve: (request) =>
+          sound.ledger.reserve({
+            ...request,
+            demands: request.demands.map(({ limit, ...demand }) => ({
+              ...demand,
+              limit: limit === null ? null : limit - 1n,
+            })),
+          }),
+        release: (name) => sound.ledger.release(name),
+        balances: (accounts) => sound.ledger.balances(accounts),
+      },
+    }),
+    caughtBy: 'has room up to the limit exactly',
+  },
+  {
+    what: 'counts in doubles',
+    broken: (sound) => ({
+      ledger: {
+        reserve: (request) => sound.ledger.reserve(request),
+        release: (name) => sound.ledger.release(name),
+        async balances(accounts) {
+          const balances = await sound.ledger.balances(accounts)
+          return balances.map(({ spent, reserved }) => ({ spent: asDouble(spent), reserved: asDouble(reserved) }))
+        },
+      },
+    }),
+    caughtBy: 'counts exactly, also what no double and no 64 bits can hold',
+  },
+  {
+    what: 'takes accounts of the same policy, unit and period for one, whoever they are of',
+    broken: (sound) => ({
+      readAccounts: async (keys) => {
+        const found = await sound.readAccounts(keys.map((key) => ({ ...key, agent_id: null })))
+        return found.map((account, i) => ({ ...account, agent_id: keys[i]?.agent_id ?? null }))
+      },
+    }),
+    caughtBy: 'tells accounts apart by policy, unit, period, agent and start',
+  },
+  {
+    what: 'hides the accounts of all agents together from a bound key',
+    broken: (sound) => ({
+      async listAccounts(filter, page) {
+        return sound.listAccounts(filter.agents === null ? filter : { ...filter, scope: 'agent' }, page)
+      },
+    }),
+    caughtBy: 'lists accounts by {"agents":["agent:2"]}',
+  },
+  {
+    what: 'lets a decision be overdue only after its last instant',
+    broken: (sound) => ({
+      listOverdue: (status, now, limit) => sound.listOverdue(status, earlier(now), limit),
+    }),
+    caughtBy: 'names what is overdue by its status',
+  },
+  {
+    what: 'names the last end of all approvals',
+    broken: (sound) => ({
+      async firstApprovalEnd() {
+        return (await sound.listOverdue('approved', instant(1e6), 1000)).at(-1)?.expires_at ?? null
+      },
+    }),
+    caughtBy: 'knows the first end of all approvals',
+  },
+  {
+    what: 'makes a new secret at each call',
+    broken: () => ({
+      secret: async () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'),
+    }),
+    caughtBy: 'makes a secret of 256 bits',
+  },
+  {
+    what: 'still answers after it was closed',
+    broken: () => ({ ping: async () => {} }),
+    caughtBy: 'refuses every call once it was closed',
+  },
+]
+
+/** The same records, one place back in the log: the first takes that of the one that met a conflict. */
+function movedBack(records: readonly StoreRecord[]): readonly StoreRecord[] {
+  return records.map(({ entry, ...record }) => ({
+    ...record,
+    entry: entry === null ? null : { ...entry, index: entry.index - 1 },
+  }))
+}
+
+function reservationsOf(records: readonly StoreRecord[]): readonly string[] {
+  return records.flatMap(({ change }) =>
+    'reservation' in change && change.reservation !== null ? [change.reservation] : [],
+  )
+}
+
+function withoutReservation(record: StoreRecord): StoreRecord {
+  return 'reservation' in record.change ? { ...record, change: { ...record.change, reservation: null } } : record
+}
+
+/** A reservation that nothing ends. */
+async function hold(store: Store, account: AccountKey, amount: bigint): Promise<void> {
+  await store.ledger.reserve({ decision_id: 'dec_none', version: 0, demands: [{ account, amount, limit: null }] })
+}
+
+function asDouble(amount: bigint): bigint {
+  return BigInt(Number(amount))
+}
+
+async function atPresentVersion(store: Store, record: StoreRecord): Promise<StoreRecord> {
+  const { change } = record
+  if (change.kind !== 'decision.update') return record
+  const version = (await store.findDecision(change.decision.id))?.decision.version ?? 0
+  const decision = { ...change.decision, version: version + 1 }
+  return { ...record, change: { ...change, decision, expected_version: version } }
+}
+
+function rounded(found: DecisionWithRequest | null): DecisionWithRequest | null {
+  const round = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(15)) : value)
+  return JSON.parse(JSON.stringify(found, round))
+}
+
+function later(instant: string): string {
+  return new Date(Date.parse(instant) + 1).toISOString()
+}
+
+function earlier(instant: string): string {
+  return new Date(Date.parse(instant) - 1).toISOString()
+}
+
+/** The sound store under a broken surface. */
+function breakStore(sound: Store, { broken }: Sabotage): Store {
+  const members = broken(sound)
+  return new Proxy(sound, {
+    get(target, name) {
+      const member = members[name as keyof Store] ?? target[name as keyof Store]
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}
+
+async function openBroken(open: () => Promise<OpenedStore>, sabotage: Sabotage): Promise<OpenedStore> {
+  const { store, reopen, destroy } = await open()
+  return {
+    store: breakStore(store, sabotage),
+    reopen: async () => breakStore(await reopen(), sabotage),
+    destroy,
+  }
+}
+
+/** Whether the one case whose title begins so fails on a store, as an assertion does. */
+export async function expectCaught(open: () => Promise<OpenedStore>, caughtBy: string): Promise<void> {
+  const cases = STORE_CASES.filter(({ title }) => title.startsWith(caughtBy))
+  expect(cases).toHaveLength(1)
+  const opened = await open()
+  const caught = await cases[0]?.run(opened).then(
+    () => null,
+    (failure: unknown) => failure,
+  )
+  await opened.destroy()
+  expect(caught).toMatchObject({ name: 'AssertionError' })
+}
+
+/** A suite is worth what it catches. */
+export function sabotageSuite(name: string, open: () => Promise<OpenedStore>): void {
+  describe(name, () => {
+    it.each(SABOTAGES)('$what', (sabotage) => expectCaught(() => openBroken(open, sabotage), sabotage.caughtBy))
+  })
+}
