@@ -7,6 +7,8 @@ import type { KeysCreateOptions } from './keys.js'
 
 // Each command loads what it needs and no more: a usage error does not wait for the server's modules.
 const loadServe = () => import('./serve.js')
+const loadBackup = () => import('./backup.js')
+const loadDoctor = () => import('./doctor/doctor.js')
 const loadKeys = () => import('./keys.js')
 const loadSigningKeys = () => import('./signing-keys.js')
 
@@ -21,6 +23,20 @@ program
   .command('serve')
   .description('run the server')
   .action(run(async () => (await loadServe()).serve()))
+
+program
+  .command('doctor')
+  .description('look for what would keep the server from running well; changes nothing')
+  .action(run(async () => (await loadDoctor()).doctor()))
+
+program
+  .command('backup <file>')
+  .description('copy the embedded store, also of a running server, into a new file')
+  .action(run(async (file: string) => (await loadBackup()).backup(file)))
+program
+  .command('restore <file>')
+  .description('put a backup into an empty data directory')
+  .action(run(async (file: string) => (await loadBackup()).restore(file)))
 
 const keys = program.command('keys').description('API keys, on the machine of the server')
 keys

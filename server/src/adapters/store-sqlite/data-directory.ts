@@ -17,7 +17,11 @@ export class DataDirectoryInUseError extends Error {
 /** A file of the data directory cannot be what the store left. */
 export class DamagedStoreError extends Error {
   override readonly name = 'DamagedStoreError'
-  constructor(path: string, found: string, options?: ErrorOptions) {
+  constructor(
+    path: string,
+    readonly found: string,
+    options?: ErrorOptions,
+  ) {
     super(
       `${path} is damaged (${found}). Nothing was changed. ` +
         'Restore the whole data directory from a backup, or move it away to start with an empty store.',
@@ -53,8 +57,12 @@ export function holdDataDirectory(dataDir: string): DataDirectory {
   }
 }
 
-/** SQLite would throw a log away that has no database, and with it what was acknowledged. */
-function assertDatabaseIsThere(path: string): void {
+/**
+ * SQLite would throw a log away that has no database, and with it what was acknowledged.
+ *
+ * @throws DamagedStoreError
+ */
+export function assertDatabaseIsThere(path: string): void {
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
     throw new DamagedStoreError(path, 'empty or missing beside its -wal file')
 }
@@ -63,7 +71,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-function syncDirectory(path: string): void {
+export function syncDirectory(path: string): void {
   const descriptor = openSync(path, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)

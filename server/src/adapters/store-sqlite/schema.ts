@@ -84,14 +84,15 @@ const MIGRATIONS: readonly string[] = [
   `,
 ]
 
-const SCHEMA_VERSION = MIGRATIONS.length
+/** The version that this release works on. */
+export const KNOWN_SCHEMA = MIGRATIONS.length
 
 /** The data was written by a newer release of Countersign; this one would misread it. */
 export class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError'
   constructor(path: string, found: number) {
     super(
-      `${path} has schema version ${found}, this release knows versions up to ${SCHEMA_VERSION}. ` +
+      `${path} has schema version ${found}, this release knows versions up to ${KNOWN_SCHEMA}. ` +
         'Start the release that wrote it, or a newer one.',
     )
   }
@@ -113,13 +114,23 @@ export class ForeignDatabaseError extends Error {
 export function assertKnown(db: Connection, path: string): void {
   const isNew = db.get('SELECT 1 FROM sqlite_schema') === undefined
   if (!isNew && readInteger(db, 'application_id') !== APPLICATION_ID) throw new ForeignDatabaseError(path)
-  const found = readInteger(db, 'user_version')
-  if (found > SCHEMA_VERSION) throw new NewerSchemaError(path, found)
+  const found = schemaVersionOf(db)
+  if (found > KNOWN_SCHEMA) throw new NewerSchemaError(path, found)
+}
+
+/** 0 for a new file. */
+export function schemaVersionOf(db: Connection): number {
+  return readInteger(db, 'user_version')
+}
+
+/** Whether the file is a store: not new, and not of another program. */
+export function isStore(db: Connection): boolean {
+  return readInteger(db, 'application_id') === APPLICATION_ID
 }
 
 /** Brings the file to the present schema, one transaction a version. */
 export function migrate(db: Connection): void {
-  const found = readInteger(db, 'user_version')
+  const found = schemaVersionOf(db)
   for (const [version, migration] of MIGRATIONS.entries()) {
     if (version < found) continue
     db.transaction(() => {

@@ -17,6 +17,11 @@ export function findOrMakeLog(db: Connection): string {
   return findOrInsert(db, LOG, () => randomBytes(6).toString('base64url'))
 }
 
+/** The next process that writes begins a log of its own. */
+export function endLog(db: Connection): void {
+  db.run('DELETE FROM meta WHERE name = ?', LOG)
+}
+
 /** Proves that a write becomes durable. */
 export function touch(db: Connection): void {
   db.run("INSERT INTO meta (name, value) VALUES ('touched', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1")

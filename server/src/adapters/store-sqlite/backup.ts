@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import { replaceFileWith } from '../files/replace-file.js'
+import { Connection } from './driver.js'
+import { assertKnown, isStore } from './schema.js'
+
+/** The store cannot be backed up into that file. */
+export class BackupRefusedError extends Error {
+  override readonly name = 'BackupRefusedError'
+}
+
+/**
+ * Copies a store, also one that a server writes to, into a new file (mode 0600): as it was at one moment after the call,
+ * with every record that was durable before. The server goes on writing meanwhile; its log grows until the copy is done.
+ *
+ * @throws BackupRefusedError, ForeignDatabaseError, NewerSchemaError, or the driver's error when the store is damaged
+ */
+export async function backUpStore(databasePath: string, file: string): Promise<void> {
+  if (existsSync(file)) throw new BackupRefusedError(`${file} exists. A backup replaces no file: choose another name.`)
+  const db = Connection.openReadOnly(databasePath)
+  try {
+    db.execute('PRAGMA busy_timeout = 10000; PRAGMA cell_size_check = ON')
+    assertKnown(db, databasePath)
+    if (!isStore(db)) throw new BackupRefusedError(`${databasePath} is empty. Start the server first.`)
+    await replaceFileWith(file, (temporary) => {
+      db.run('VACUUM INTO ?', temporary)
+    })
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,40 @@
+import { type Config, ConfigError, readConfig } from '../../config.js'
+import { EXIT } from '../exit.js'
+import { checkClock, presentMoment } from './clock.js'
+import { checkDataDirectory, checkFiles, checkSpace } from './data-directory.js'
+import { type Finding, fine, lineOf, problem } from './finding.js'
+import { checkPort } from './port.js'
+import { checkSigningKeys } from './signing-keys.js'
+import { checkStore } from './store.js'
+
+const MINIMUM_FREE_BYTES = 256 * 2 ** 20
+
+/** Prints a line for all that a server of these settings needs; the exit code tells whether it has it. Changes nothing. */
+export async function doctor(): Promise<number> {
+  const findings = await examine()
+  for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`)
+  return findings.every(({ fix }) => fix === null) ? EXIT.ok : EXIT.failure
+}
+
+async function examine(): Promise<readonly Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(process.env)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map((told) => problem('configuration', told, 'set it right, or unset it for its default.'))
+  }
+  const begin = presentMoment()
+  const { dataDir } = config
+  const valid = fine('configuration', 'Valid.')
+  const directory = checkDataDirectory(dataDir)
+  // A look without the right to write there would come to nothing, or leave files behind that the server cannot open.
+  if (directory.fix !== null) return [valid, directory]
+  const files = checkFiles(dataDir)
+  const store = await checkStore(config)
+  const keys = await checkSigningKeys(dataDir, store.newestEntryAt !== null)
+  const port = await checkPort({ ...config, activeKid: keys.activeKid })
+  const space = checkSpace(dataDir, MINIMUM_FREE_BYTES)
+  const clock = checkClock(begin, presentMoment(), store.newestEntryAt)
+  return [valid, port, directory, files, space, store.finding, clock, keys.finding]
+}

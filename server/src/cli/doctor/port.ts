@@ -1,0 +1,67 @@
+import { createServer, isIPv6 } from 'node:net'
+import { type Finding, fine, problem } from './finding.js'
+
+const SUBJECT = 'port'
+const ANSWER_MS = 3000
+
+export interface PortQuestion {
+  readonly host: string
+  readonly port: number
+  /** The key that signs in the data directory; by it a server shows that it is the one of these settings. */
+  readonly activeKid: string | null
+}
+
+/** Whether the port is free, or held by the server of these settings. */
+export async function checkPort({ host, port, activeKid }: PortQuestion): Promise<Finding> {
+  const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+  const code = await whyNotListening(host, port)
+  if (code === null) return fine(SUBJECT, `${address} is free.`)
+  if (code === 'EADDRINUSE') return checkServer(host, port, activeKid)
+  if (code === 'EACCES')
+    return problem(
+      SUBJECT,
+      `This user may not use ${address}.`,
+      'set PORT to one above 1023, or run as a user who may.',
+    )
+  return problem(SUBJECT, `${address} cannot be listened on (${code}).`, 'set HOST to an address of this machine.')
+}
+
+function whyNotListening(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    server.listen(port, host, () => server.close(() => resolve(null)))
+  })
+}
+
+async function checkServer(host: string, port: number, activeKid: string | null): Promise<Finding> {
+  const url = `http://${reachable(host)}:${port}`
+  const keys = (await read(`${url}/.well-known/jwks.json`))?.body as { keys?: readonly { kid?: unknown }[] } | undefined
+  const isOurs = activeKid !== null && Array.isArray(keys?.keys) && keys.keys.some(({ kid }) => kid === activeKid)
+  if (!isOurs)
+    return problem(
+      SUBJECT,
+      `${port} is used by another program, or by a server with other signing keys.`,
+      'stop it, or set PORT to another one; is DATA_DIR the one of the server?',
+    )
+  const ready = await read(`${url}/readyz`)
+  if (ready?.status === 200) return fine(SUBJECT, `The server of these settings runs at ${url} and is ready.`)
+  return problem(SUBJECT, `The server runs at ${url}, but is not ready.`, 'see below and its log for why.')
+}
+
+/** Where a server that listens there is reached from this machine. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return isIPv6(host) ? `[${host}]` : host
+}
+
+/** Null when nothing came that is JSON. */
+async function read(url: string): Promise<{ readonly status: number; readonly body: unknown } | null> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) })
+    return { status: answer.status, body: await answer.json() }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,33 @@
+import { findKeyring } from '../../adapters/keyring/keyring.js'
+import { systemClock } from '../../adapters/system-clock.js'
+import { type Finding, fine, problem } from './finding.js'
+
+const SUBJECT = 'signing keys'
+
+/** Whether the keys are there, sound and private; and which one signs. */
+export async function checkSigningKeys(
+  dataDir: string,
+  isStoreUsed: boolean,
+): Promise<{ readonly finding: Finding; readonly activeKid: string | null }> {
+  try {
+    const keyring = await findKeyring({ dataDir, clock: systemClock() })
+    const active = keyring?.list().find(({ state }) => state === 'active')
+    if (active !== undefined) return { finding: fine(SUBJECT, `${active.kid} signs.`), activeKid: active.kid }
+    return {
+      finding: isStoreUsed ? MISSING : fine(SUBJECT, 'There are none yet; the first start makes them.'),
+      activeKid: null,
+    }
+  } catch (error) {
+    const { message } = error as Error
+    return {
+      finding: problem(SUBJECT, message, `make ${dataDir}/signing-keys.json as it was, mode 0600.`),
+      activeKid: null,
+    }
+  }
+}
+
+const MISSING = problem(
+  SUBJECT,
+  'signing-keys.json is missing, but the store has been used.',
+  'put it back from where it is kept; else the next start makes new keys, and permits signed before verify no longer.',
+)

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspectMongoStore } from '../../adapters/store-mongodb/inspect.js'
+import { inspectSqliteStore } from '../../adapters/store-sqlite/inspect.js'
+import type { Config } from '../../config.js'
+import { type Finding, fine, problem } from './finding.js'
+
+const SUBJECT = 'store'
+
+export interface StoreFinding {
+  readonly finding: Finding
+  /** Milliseconds since 1970; null without an entry, or when the store could not be read. */
+  readonly newestEntryAt: number | null
+}
+
+/** Whether the store can be reached, is sound as far as is quick to see, and is one that this release can work on. */
+export async function checkStore(config: Config): Promise<StoreFinding> {
+  return config.mongodbUrl === null ? checkEmbedded(config.dataDir) : checkMongodb(config.mongodbUrl)
+}
+
+function checkEmbedded(dataDir: string): StoreFinding {
+  const path = join(dataDir, 'countersign.db')
+  if (!existsSync(path) && !existsSync(`${path}-wal`))
+    return { finding: fine(SUBJECT, 'There is none yet; the first start makes it.'), newestEntryAt: null }
+  try {
+    const { schema, knownSchema, newestEntryAt } = inspectSqliteStore(path)
+    const version = `schema version ${schema}`
+    const text = schema === knownSchema ? version : `${version}; the next start brings it to ${knownSchema}`
+    return { finding: fine(SUBJECT, `${path} can be read, ${text}.`), newestEntryAt }
+  } catch (error) {
+    const { name, message } = error as Error
+    return {
+      finding: problem(SUBJECT, message, FIXES[name] ?? 'see what keeps this user from reading it.'),
+      newestEntryAt: null,
+    }
+  }
+}
+
+const FIXES: Readonly<Record<string, string>> = {
+  NewerSchemaError: 'start the release that wrote it, or a newer one.',
+  ForeignDatabaseError: 'set DATA_DIR to another directory.',
+  DamagedStoreError: 'move the data directory away and restore a backup: countersign restore <file>.',
+}
+
+async function checkMongodb(url: string): Promise<StoreFinding> {
+  const found = await inspectMongoStore(url)
+  if ('failure' in found)
+    return {
+      finding: problem(SUBJECT, `MongoDB at ${found.address}: ${found.failure}.`, MONGODB_FIX),
+      newestEntryAt: null,
+    }
+  const { address, version, isReplicated, newestEntryAt } = found
+  const text = `MongoDB ${version} at ${address} answers`
+  if (isReplicated) return { finding: fine(SUBJECT, `${text}.`), newestEntryAt }
+  const fix = 'make it a replica set, of one node at least: rs.initiate().'
+  return { finding: problem(SUBJECT, `${text}, but is no replica set: writes cannot be retried.`, fix), newestEntryAt }
+}
+
+const MONGODB_FIX = 'start it, and check the hosts, the user and the password in MONGODB_URL.'
