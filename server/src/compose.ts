@@ -59,6 +59,7 @@ const PURGE_EVERY_MS = 60_000
 const EXPIRE_EVERY_MS = 1000
 /** What others changed counts here so soon. */
 const LOOK_EVERY_MS = 500
+const TICK_EVERY_MS = 250
 const REVIEWS_EVERY_MS = 10_000
 const PUBLISH_EVERY_MS = 3_600_000
 /** Several of its runs: a process that stops makes the others wait no longer than this. */
@@ -242,9 +243,10 @@ async function composeOn(
       },
       failed('what the clock has ended could not be settled'),
     ),
-    ...(followed === null
+    ...(followed === null || confirmed === null
       ? []
       : [
+          every(TICK_EVERY_MS, async () => confirmed.tick(), failed('the time could not be told')),
           every(LOOK_EVERY_MS, () => followed.look(changes), failed('the store could not be followed')),
           every(
             REVIEWS_EVERY_MS,

@@ -8,7 +8,14 @@ beforeEach(() => {
   now = { monotonicMs: 100, wallMs: 1_000_000 }
   freshness = new ConfirmedFreshness(moment)
 })
+/** Time passes while the process works. */
 const pass = (monotonicMs: number, wallMs = monotonicMs) => {
+  for (let i = 0; i < 10; i++) {
+    freeze(monotonicMs / 10, wallMs / 10)
+    freshness.tick()
+  }
+}
+const freeze = (monotonicMs: number, wallMs = monotonicMs) => {
   now.monotonicMs += monotonicMs
   now.wallMs += wallMs
 }
@@ -33,7 +40,7 @@ describe('memory', () => {
 
   test('is old when the machine slept, though the monotonic clock stood still', () => {
     freshness.confirm(moment())
-    pass(10, 6000)
+    freeze(10, 6000)
     expect(() => freshness.use()).toThrow(stale)
   })
 
@@ -49,6 +56,25 @@ describe('memory', () => {
     freshness.confirm(moment())
     freshness.confirm(early)
     pass(4000)
+    expect(freshness.isFresh).toBe(true)
+  })
+})
+
+describe('a process that was frozen for longer than its timers may be late', () => {
+  test.each([
+    ['is asked before its timers come', () => {}],
+    ['is asked after them', () => freshness.tick()],
+  ])('is not fresh, until it has looked again, when it %s', (_, wake) => {
+    freshness.confirm(moment())
+    const used = freshness.use()
+    freeze(2100)
+    wake()
+    expect(() => freshness.use()).toThrow(stale)
+    expect(() => freshness.assertStill(used)).toThrow(stale)
+    freshness.tick()
+    freshness.confirm({ ...now, monotonicMs: now.monotonicMs - 2100 })
+    expect(freshness.isFresh).toBe(false)
+    freshness.confirm(moment())
     expect(freshness.isFresh).toBe(true)
   })
 })

@@ -28,18 +28,34 @@ const NOW_AND_EVER: Moment = { monotonicMs: 0, wallMs: 0 }
 /** Of a process that alone changes its store. */
 export const alwaysFresh: Freshness = { isFresh: true, use: () => NOW_AND_EVER, assertStill() {} }
 
-/** So old may be what was confirmed last. */
+/** So old may be what was confirmed last, while looks fail. */
 const MAX_AGE_MS = 5000
+/** A process that did nothing for longer was frozen: a change of others may have to count by now. */
+const MAX_STILL_MS = 2000
 
-/** Of a process that shares its store: fresh for a while after each look that found memory to be what the store holds. */
+/**
+ * Of a process that shares its store: fresh for a while after each look that found memory to be what the store holds, and
+ * not after it was frozen, until it has looked.
+ */
 export class ConfirmedFreshness implements Freshness {
   private confirmed: Moment | null = null
+  private ticked: Moment
+  private thawedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(private readonly now: () => Moment = presentMoment) {}
+  constructor(private readonly now: () => Moment = presentMoment) {
+    this.ticked = now()
+  }
 
   /** Memory is what the store held at some moment after this one. */
   confirm(at: Moment): void {
     if (this.confirmed === null || at.monotonicMs > this.confirmed.monotonicMs) this.confirmed = at
+  }
+
+  /** Called all the time, so that it shows when it was not. */
+  tick(): void {
+    const now = this.now()
+    if (isOlder(this.ticked, now, MAX_STILL_MS)) this.thawedAtMs = now.monotonicMs
+    this.ticked = now
   }
 
   get isFresh(): boolean {
@@ -56,9 +72,15 @@ export class ConfirmedFreshness implements Freshness {
   }
 
   private isYoung(at: Moment): boolean {
-    const { monotonicMs, wallMs } = this.now()
-    return monotonicMs - at.monotonicMs <= MAX_AGE_MS && wallMs - at.wallMs <= MAX_AGE_MS
+    const now = this.now()
+    return (
+      at.monotonicMs >= this.thawedAtMs && !isOlder(this.ticked, now, MAX_STILL_MS) && !isOlder(at, now, MAX_AGE_MS)
+    )
   }
+}
+
+function isOlder(at: Moment, now: Moment, ms: number): boolean {
+  return now.monotonicMs - at.monotonicMs > ms || now.wallMs - at.wallMs > ms
 }
 
 export function presentMoment(): Moment {

@@ -11,6 +11,8 @@ export interface Relay {
   readonly counts: ReadonlyMap<string, number>
   /** From now on nothing passes, and new connections are refused: the machine is gone. */
   kill(): void
+  /** It is back: new connections pass again. */
+  revive(): void
   close(): Promise<void>
 }
 
@@ -68,6 +70,9 @@ export async function openRelay(serverUrl: string, fateOf: (command: string) => 
     url: url.href.replace(/^http/, 'mongodb'),
     counts,
     kill: destroyAll,
+    revive() {
+      isDead = false
+    },
     async close() {
       destroyAll()
       await new Promise((resolve) => server.close(resolve))

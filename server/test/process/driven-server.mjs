@@ -6,6 +6,7 @@
  * reserved; `before` the commit begins; `inside` it, so long after it began; `after` it, before the answer). Each one is
  * answered by `{done: true}`. `DRIVEN_TIME` is the time to begin with.
  */
+import { openMongoStore } from '../../dist/adapters/store-mongodb/open.js'
 import { openSqliteStore } from '../../dist/adapters/store-sqlite/open.js'
 import { jsonLog } from '../../dist/cli/log.js'
 import { readConfig } from '../../dist/config.js'
@@ -18,7 +19,8 @@ let killAt = null
 const die = () => process.kill(process.pid, 'SIGKILL')
 
 async function openStore(dataDir) {
-  const store = await openSqliteStore({ dataDir })
+  const url = process.env.MONGODB_URL
+  const store = url ? await openMongoStore({ url }) : await openSqliteStore({ dataDir })
   const commit = store.commit.bind(store)
   store.commit = async (records) => {
     if (hangsCommits) return new Promise(() => {})

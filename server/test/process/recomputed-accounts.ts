@@ -8,8 +8,8 @@ interface Posting {
   readonly reads_amount: boolean
 }
 
-/** What the file holds of a decision, as far as its accounts follow from it. */
-interface Document {
+/** What is stored of a decision, as far as its accounts follow from it. */
+export interface StoredSpending {
   readonly status: string
   readonly postings: readonly Posting[]
   readonly outcome: { readonly amount: number | null } | null
@@ -37,11 +37,12 @@ export function readAccounts(dataDir: string): { readonly stored: object; readon
   }
 }
 
-function nameOf({ policy_id, unit, period, starts_at }: Readonly<Record<string, unknown>>): string {
+export function nameOf({ policy_id, unit, period, starts_at }: Readonly<Record<string, unknown>>): string {
   return [policy_id, unit, period, starts_at ?? ''].join(' ')
 }
 
-function recompute(documents: readonly Document[]): object {
+/** The accounts that decisions add up to, by name. */
+export function recompute(documents: readonly StoredSpending[]): object {
   const accounts = new Map<string, Amounts>()
   for (const document of documents)
     for (const posting of document.postings) {
@@ -59,7 +60,7 @@ function recompute(documents: readonly Document[]): object {
   return Object.fromEntries(texts)
 }
 
-function spentOf({ status, outcome, review, claimed_at }: Document, { amount, reads_amount }: Posting): bigint {
+function spentOf({ status, outcome, review, claimed_at }: StoredSpending, { amount, reads_amount }: Posting): bigint {
   if (status === 'confirmed' && reads_amount && outcome !== null && outcome.amount !== null)
     return micro(outcome.amount)
   const isSpent = status === 'confirmed' || (status === 'expired' && (review === null || claimed_at !== null))

@@ -1,0 +1,84 @@
+/** Servers as they are shipped, each in a process of its own and with a data directory of its own, on one database. */
+import { randomBytes } from 'node:crypto'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import type { Store } from '#server/ports/store'
+import type { Answer } from '../../process/call.js'
+import { endChildren } from '../../process/child.js'
+import { nameOf, recompute, type StoredSpending } from '../../process/recomputed-accounts.js'
+import { newDirectory, removeDirectories, ShippedServer } from '../../process/shipped-server.js'
+import { dropDatabase, mongoUrl } from '../open-mongo-store.js'
+
+export const ISSUER = 'https://decisions.example'
+
+const databases: string[] = []
+
+/** The URL of a database of its own, which `removeReplicas` drops. */
+export function newDatabase(): string {
+  const name = `countersign-replicas-${randomBytes(6).toString('hex')}`
+  databases.push(name)
+  return mongoUrl(name)
+}
+
+/** For `afterEach`. */
+export async function removeReplicas(): Promise<void> {
+  await endChildren()
+  removeDirectories()
+  for (const name of databases.splice(0)) await dropDatabase(name)
+}
+
+export interface ReplicaOptions {
+  readonly url: string
+  readonly dataDir?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export function startReplica({ url, dataDir = newDirectory(), env }: ReplicaOptions): Promise<ShippedServer> {
+  const limits = { MAX_OPEN_REVIEWS: '1000000', MAX_OPEN_REVIEWS_PER_KEY: '1000000' }
+  return ShippedServer.start({ dataDir, env: { MONGODB_URL: url, ISSUER, ...limits, ...env } })
+}
+
+export type Three = readonly [ShippedServer, ShippedServer, ShippedServer]
+
+export async function startThree(url: string): Promise<Three> {
+  return [await startReplica({ url }), await startReplica({ url }), await startReplica({ url })]
+}
+
+/** A call that has to succeed. */
+export async function done(calling: Promise<Answer>): Promise<Answer['body']> {
+  const { status, body } = await calling
+  if (status >= 300) throw new Error(`It answered ${status}: ${JSON.stringify(body)}`)
+  return body
+}
+
+/**
+ * Finishes what dead processes left half done, as one that goes on does after 30 s, and gives what the accounts hold and what
+ * they come to when all decisions are added up.
+ */
+export async function settledAccounts(url: string): Promise<{ readonly stored: object; readonly recomputed: object }> {
+  const store = await openMongoStore({ url, nowMs: () => Date.now() + 60_000 })
+  try {
+    await store.recover(0)
+    const accounts = await everyItem((page) => store.listAccounts({ agents: null }, page))
+    const stored = accounts.map(({ spent, reserved, ...key }) => [nameOf(key), { spent, reserved }])
+    const now = new Date().toISOString()
+    const decisions = await everyItem((page) => store.listDecisions({ agents: null, now }, page))
+    const recomputed = recompute(decisions.map(({ decision }) => decision as unknown as StoredSpending))
+    return { stored: Object.fromEntries(stored), recomputed }
+  } finally {
+    await store.close()
+  }
+}
+
+type List<Item> = (
+  page: Parameters<Store['listPolicies']>[0],
+) => Promise<{ items: readonly Item[]; next: string | null }>
+
+async function everyItem<Item>(list: List<Item>): Promise<Item[]> {
+  const items: Item[] = []
+  for (let after: string | null = null; ; ) {
+    const page = await list({ limit: 200, after })
+    items.push(...page.items)
+    if (page.next === null) return items
+    after = page.next
+  }
+}
