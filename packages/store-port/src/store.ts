@@ -56,7 +56,13 @@ export type Change =
     }
   | { readonly kind: 'policy.write'; readonly policy: StoredPolicy; readonly expected_version: number }
   | { readonly kind: 'agent.write'; readonly agent: StoredAgent; readonly expected_version: number }
-  | { readonly kind: 'key.write'; readonly key: StoredKey; readonly expected_version: number }
+  | {
+      readonly kind: 'key.write'
+      readonly key: StoredKey
+      readonly expected_version: number
+      /** Keys that have to be at these versions, too; absent for none. */
+      readonly beside?: readonly Pick<StoredKey, 'id' | 'version'>[]
+    }
   /** Nothing but the entry: what changed is not in the store (a signing key). */
   | { readonly kind: 'entry.only' }
   /** Nothing but the idempotency record: the call found things as it wanted them. */

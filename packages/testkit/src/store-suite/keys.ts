@@ -48,6 +48,26 @@ export const KEY_CASES: readonly StoreCase[] = [
     },
   },
   {
+    title: 'writes a key only while the keys beside it are at their versions',
+    async run({ store }) {
+      const pen = await LogPen.of(store)
+      const [first, second] = [keyOf(1), keyOf(2)]
+      await pen.commit(writeKeyOf(first), writeKeyOf(second))
+      const revoke = (key: typeof first, other: typeof first) => ({
+        ...writeKeyOf({ ...key, version: 2, revoked_at: instant(60) }),
+        beside: [{ id: other.id, version: 1 }],
+      })
+      const group = await pen.commit(revoke(first, second), revoke(second, first))
+      expect(group).toEqual({ written: 1, conflict: 'version' })
+      expect(await pen.commit(revoke(second, keyOf(3)))).toEqual({ written: 0, conflict: 'version' })
+      const revoked = (await store.loadKeys()).map(({ id, revoked_at }) => [id, revoked_at !== null])
+      expect(revoked).toEqual([
+        [first.id, true],
+        [second.id, false],
+      ])
+    },
+  },
+  {
     title: 'keeps the latest use of each key',
     async run({ store, reopen }) {
       expect(await store.loadKeyUses()).toEqual(new Map())

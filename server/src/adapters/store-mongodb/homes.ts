@@ -112,9 +112,10 @@ export class Homes {
     return others.some(([, { name }]) => name === policy.document.name) ? 'policy_name' : null
   }
 
-  #keyConflict({ key, expected_version }: ChangeOf<'key.write'>): Conflict | null {
+  #keyConflict({ key, expected_version, beside = [] }: ChangeOf<'key.write'>): Conflict | null {
     const { keys } = this.keys as KeyDirectory
     if ((keys[key.id]?.version ?? 0) !== expected_version) return 'version'
+    if (beside.some(({ id, version }) => keys[id]?.version !== version)) return 'version'
     const taken = new Set(Object.entries(keys).flatMap(([id, { hashes }]) => (id === key.id ? [] : hashes)))
     return key.secrets.some(({ hash }) => taken.has(hash)) ? 'key_secret' : null
   }

@@ -63,7 +63,7 @@ function applyChange(db: Connection, change: Change): Conflict | null {
     case 'agent.write':
       return writeAgent(db, change.agent, change.expected_version) ? null : 'version'
     case 'key.write':
-      return writeKey(db, change.key, change.expected_version)
+      return writeKey(db, change)
     case 'entry.only':
     case 'call.only':
       return null

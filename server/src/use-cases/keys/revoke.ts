@@ -17,9 +17,17 @@ export function revokeKey(deps: WriteKeyDeps, caller: Caller, id: string): Promi
     if (present.revoked_at !== null) return
     const now = deps.clock.now().toISOString()
     const isAdmin = present.scopes.includes('*') && isLive(present, now)
-    const others = deps.keys.all().filter((key) => key.id !== id && key.scopes.includes('*') && isLive(key, now))
-    if (isAdmin && others.length === 0) throw new DomainError('last_admin_key')
+    const other = deps.keys.all().find((key) => key.id !== id && key.scopes.includes('*') && isLive(key, now))
+    if (isAdmin && other === undefined) throw new DomainError('last_admin_key')
     const key = { ...present, version: present.version + 1, revoked_at: now }
-    await writeKey(deps, key, { type: 'key.revoked', actor: caller.key.id, at: now, data: {}, idempotency: null })
+    await writeKey(deps, key, {
+      type: 'key.revoked',
+      actor: caller.key.id,
+      at: now,
+      data: {},
+      idempotency: null,
+      // Two that are revoked at once by different processes would else count on one another.
+      ...(isAdmin && { countsOn: other }),
+    })
   })
 }

@@ -1,8 +1,17 @@
 import type { StoredKey } from '../../../ports/documents.js'
-import type { Conflict } from '../../../ports/store.js'
+import type { Change, Conflict } from '../../../ports/store.js'
 import type { Connection } from '../driver.js'
 
-export function writeKey(db: Connection, key: StoredKey, expectedVersion: number): Conflict | null {
+type KeyWrite = Extract<Change, { readonly kind: 'key.write' }>
+
+export function writeKey(
+  db: Connection,
+  { key, expected_version: expectedVersion, beside = [] }: Omit<KeyWrite, 'kind'>,
+): Conflict | null {
+  const isMoved = beside.some(
+    ({ id, version }) => db.get('SELECT 1 FROM keys WHERE id = ? AND version = ?', id, version) === undefined,
+  )
+  if (isMoved) return 'version'
   const document = JSON.stringify(key)
   const written =
     expectedVersion === 0
