@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -17,7 +17,7 @@ const COUNTERSIGN = fileURLToPath(new URL('../server/dist/cli/main.js', import.m
 export async function startDecisionPoint() {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-example-'))
   const child = spawn(process.execPath, [COUNTERSIGN, 'serve'], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir },
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...databaseFor(dataDir) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
@@ -33,6 +33,16 @@ export async function startDecisionPoint() {
     await stop()
     throw error
   }
+}
+
+/**
+ * With `MONGODB_URL` a story has a new database of its own on that server.
+ *
+ * @param {string} dataDir
+ */
+function databaseFor(dataDir) {
+  const url = process.env.MONGODB_URL
+  return url ? { MONGODB_URL: url.replace(/^([^/]*\/\/[^/?]*)\/?[^?]*/, `$1/${basename(dataDir)}`) } : {}
 }
 
 /**

@@ -1,4 +1,5 @@
 /** `npm run torture`: the run of `npm test` with far more of everything that the suites draw at random or repeat. */
+import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { prepare } from './prepare.mjs'
@@ -9,4 +10,14 @@ process.env.SEED ??= `${randomInt(2 ** 31)}`
 console.log(`SEED=${process.env.SEED} (set it to draw the same again)`)
 
 await prepare(fileURLToPath(new URL('..', import.meta.url)))
+if (process.argv.length === 2) runOnMongodb()
 await becomeVitest(process.argv.slice(2))
+
+/** The whole run is on both stores; arguments choose what runs on the embedded one. */
+function runOnMongodb() {
+  const script = fileURLToPath(new URL('test-mongodb.mjs', import.meta.url))
+  const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' })
+  process.once('exit', (code) => {
+    process.exitCode = code || (status ?? 1)
+  })
+}

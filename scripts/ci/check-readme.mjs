@@ -1,14 +1,14 @@
 /**
  * Does what a reader of the README does: `npm start`, then every other command of the page against that server, then
  * SIGTERM; once more with the guides of docs/; and once more on a terminal, where the printed curl must work as it is
- * and Ctrl-C must end the server.
+ * and Ctrl-C must end the server. With `MONGODB_URL` all of it on MongoDB.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { asScript, commandBlocks, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
@@ -92,7 +92,8 @@ async function withServer([program = '', ...args], work) {
   const port = await freePort()
   const dataFolder = mkdtempSync(join(tmpdir(), 'countersign-readme-'))
   const started = performance.now()
-  const child = spawn(program, args, { cwd: ROOT, env: { ...process.env, PORT: `${port}`, DATA_DIR: dataFolder } })
+  const env = { ...process.env, ...databaseFor(dataFolder), PORT: `${port}`, DATA_DIR: dataFolder }
+  const child = spawn(program, args, { cwd: ROOT, env })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
@@ -112,6 +113,15 @@ async function withServer([program = '', ...args], work) {
     child.kill('SIGTERM')
     rmSync(dataFolder, { recursive: true, force: true })
   }
+}
+
+/**
+ * With `MONGODB_URL` each server has a database of its own there.
+ * @param {string} dataFolder
+ */
+function databaseFor(dataFolder) {
+  const url = process.env.MONGODB_URL
+  return url ? { MONGODB_URL: url.replace(/^([^/]*\/\/[^/?]*)\/?[^?]*/, `$1/${basename(dataFolder)}`) } : {}
 }
 
 /** @returns {Promise<number>} */

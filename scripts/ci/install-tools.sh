@@ -3,7 +3,8 @@
 set -euo pipefail
 
 missing=()
-for pair in strace:strace curl:curl git:git script:bsdutils prlimit:util-linux; do
+for pair in strace:strace curl:curl git:git script:bsdutils prlimit:util-linux \
+  java:openjdk-17-jdk-headless mvn:maven; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
 needs_chromium=true

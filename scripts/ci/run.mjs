@@ -29,7 +29,7 @@ for (const [index, step] of steps.entries()) {
 writeSteps()
 
 const summary = summarize(
-  { steps: readReport('steps.json'), vitest: testReport() },
+  { steps: readReport('steps.json'), vitest: readReport('vitest.json'), mongodb: readReport('vitest-mongodb.json') },
   { root: ROOT, testFiles: listTestFiles(), allowedSkips: readJson(join(ROOT, '.ci', 'allowed-skips.json')) },
 )
 console.log(`\n=== Summary after ${Math.round(process.uptime())} s`)
@@ -41,16 +41,6 @@ process.exitCode = summary.faults.length === 0 ? 0 : 1
 /** Written before each step too, so that steps which a crash kept from running count as not run. */
 function writeSteps() {
   writeFileSync(join(REPORTS, 'steps.json'), `${JSON.stringify({ steps: results }, null, 2)}\n`)
-}
-
-/** What the tests came to, on the embedded store and on MongoDB. */
-function testReport() {
-  const vitest = readReport('vitest.json')
-  const name = join(REPORTS, 'vitest-mongodb.json')
-  const missing = { testResults: [{ name, status: 'failed', message: 'missing or no JSON', assertionResults: [] }] }
-  return (
-    vitest && { testResults: [...vitest.testResults, ...(readReport('vitest-mongodb.json') ?? missing).testResults] }
-  )
 }
 
 /** @param {string} name */

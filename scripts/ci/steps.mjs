@@ -18,8 +18,10 @@ export function plannedSteps(root) {
     { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'], minutes: 4 },
     { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 2 },
     ...generators(root),
-    ...examples(root),
-    { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 },
+    ...onBothStores([
+      ...examples(root),
+      { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 },
+    ]),
     { name: 'build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 4 },
   ]
 }
@@ -48,4 +50,18 @@ function examples(root) {
       command: ['npm', 'start', '--silent', '--workspace', `examples/${name}`],
       minutes: 3,
     }))
+}
+
+/**
+ * Each step once more with `MONGODB_URL`.
+ * @param {import('./step.mjs').Step[]} steps
+ * @returns {import('./step.mjs').Step[]}
+ */
+function onBothStores(steps) {
+  const onMongodb = steps.map(({ name, command, minutes }) => ({
+    name: `${name} on MongoDB`,
+    command: /** @type {[string, ...string[]]} */ (['node', 'scripts/ci/on-mongodb.mjs', ...command]),
+    minutes,
+  }))
+  return [...steps, ...onMongodb]
 }

@@ -7,22 +7,30 @@ import { relative } from 'node:path'
  * @typedef {{ ancestorTitles: string[], title: string, status: string }} TestResult
  * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
  * @typedef {{ testResults: FileResult[] }} VitestReport
+ * @typedef {{ steps: StepsReport | undefined, vitest: VitestReport | undefined, mongodb: VitestReport | undefined }} Reports
  * @typedef {{ test: string, reason: string }} AllowedSkip `test` is `<file> > <describe> > … > <name>`
  * @typedef {{ passed: number, faults: string[], skips: string[] }} Summary
  */
 
+/** What `npm run test:mongodb` has to run, and what it alone runs. */
+const ON_MONGODB = /^server\/test\/(mongodb|api)\/|^server\/test\/specification\.test\.ts$/
+const ON_MONGODB_ALONE = /^server\/test\/mongodb\//
+
 /**
  * A report that is missing (undefined) or without any test is a fault, as is each test that did not run and is not
  * in the list of allowed skips, and each test file that the report does not know.
- * @param {{ steps?: StepsReport | undefined, vitest?: VitestReport | undefined }} reports
+ * @param {Reports} reports
  * @param {{ root: string, testFiles: string[], allowedSkips: AllowedSkip[] }} checkout `root` is what the file names of
  *   vitest's report begin with, `testFiles` are below it
  * @returns {Summary}
  */
-export function summarize({ steps, vitest }, checkout) {
+export function summarize({ steps, vitest, mongodb }, checkout) {
+  const onEmbedded = checkout.testFiles.filter((file) => !ON_MONGODB_ALONE.test(file))
+  const onMongodb = checkout.testFiles.filter((file) => ON_MONGODB.test(file))
   const parts = [
     steps ? ofSteps(steps) : missing('reports/steps.json'),
-    vitest ? ofTests(vitest, checkout) : missing('reports/vitest.json'),
+    ofTests('reports/vitest.json', vitest, { ...checkout, testFiles: onEmbedded }),
+    ofTests('reports/vitest-mongodb.json', mongodb, { ...checkout, testFiles: onMongodb }),
   ]
   return {
     passed: parts.reduce((sum, part) => sum + part.passed, 0),
@@ -60,11 +68,14 @@ function ofSteps({ steps }) {
 }
 
 /**
- * @param {VitestReport} report
+ * @param {string} path of the report
+ * @param {VitestReport | undefined} report
  * @param {{ root: string, testFiles: string[], allowedSkips: AllowedSkip[] }} checkout
  * @returns {Summary}
  */
-function ofTests({ testResults }, { root, testFiles, allowedSkips }) {
+function ofTests(path, report, { root, testFiles, allowedSkips }) {
+  if (report === undefined) return missing(path)
+  const { testResults } = report
   /** @type {Summary} */
   const summary = { passed: 0, faults: [], skips: [] }
   const forgotten = new Set(testFiles)
@@ -78,8 +89,8 @@ function ofTests({ testResults }, { root, testFiles, allowedSkips }) {
     if (status === 'failed' && !told) summary.faults.push(`test file ${file}: ${message || 'failed'}`)
     else if (assertionResults.length === 0) summary.faults.push(`test file ${file}: holds no test`)
   }
-  for (const file of forgotten) summary.faults.push(`test file ${file}: in no project of vitest.config.ts`)
-  if (testResults.length === 0) summary.faults.push('reports/vitest.json holds no test')
+  for (const file of forgotten) summary.faults.push(`test file ${file}: not in ${path}`)
+  if (testResults.length === 0) summary.faults.push(`${path} holds no test`)
   return summary
 }
 

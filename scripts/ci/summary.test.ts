@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { closingLine, summarize } from './summary.mjs'
+import { closingLine, type Reports, summarize } from './summary.mjs'
 
-const CHECKOUT = { root: '/checkout/', testFiles: ['server/test/policy.test.ts'], allowedSkips: [] }
+const CHECKOUT = {
+  root: '/checkout/',
+  testFiles: ['server/test/policy.test.ts', 'server/test/mongodb/store.test.ts'],
+  allowedSkips: [],
+}
 const STEPS = {
   steps: [
     { name: 'lint', status: 'passed' as const },
@@ -19,19 +23,33 @@ function vitestReport(...statuses: string[]) {
   return { testResults: [{ name: '/checkout/server/test/policy.test.ts', status, assertionResults }] }
 }
 
-function lineOf(...args: Parameters<typeof summarize>) {
-  return closingLine(summarize(...args))
+const MONGODB = {
+  testResults: [
+    {
+      name: '/checkout/server/test/mongodb/store.test.ts',
+      status: 'passed',
+      assertionResults: [{ ancestorTitles: [], title: 'a store', status: 'passed' }],
+    },
+  ],
+}
+
+function summaryOf(reports: Partial<Reports>, checkout: Parameters<typeof summarize>[1]) {
+  return summarize({ steps: undefined, vitest: undefined, mongodb: MONGODB, ...reports }, checkout)
+}
+
+function lineOf(...args: Parameters<typeof summaryOf>) {
+  return closingLine(summaryOf(...args))
 }
 
 describe('the closing line', () => {
   it('adds up tests and steps', () => {
     expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'passed', 'passed') }, CHECKOUT)).toBe(
-      '5 passed, 0 failed',
+      '6 passed, 0 failed',
     )
   })
 
   it('counts a failed test', () => {
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'failed') }, CHECKOUT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'failed') }, CHECKOUT)).toBe('4 passed, 1 failed')
   })
 
   it('counts a test file that could not be loaded', () => {
@@ -41,44 +59,68 @@ describe('the closing line', () => {
         { name: '/checkout/a.test.ts', status: 'failed', message: 'no such module', assertionResults: [] },
       ],
     }
-    const summary = summarize({ steps: STEPS, vitest }, CHECKOUT)
-    expect(closingLine(summary)).toBe('3 passed, 1 failed')
+    const summary = summaryOf({ steps: STEPS, vitest }, CHECKOUT)
+    expect(closingLine(summary)).toBe('4 passed, 1 failed')
     expect(summary.faults).toEqual(['test file a.test.ts: no such module'])
   })
 
   it('counts a test file that was not run', () => {
-    const summary = summarize(
+    const summary = summaryOf(
       { steps: STEPS, vitest: vitestReport('passed') },
       { ...CHECKOUT, testFiles: [...CHECKOUT.testFiles, 'elsewhere/a.test.ts'] },
     )
-    expect(closingLine(summary)).toBe('3 passed, 1 failed')
-    expect(summary.faults).toEqual(['test file elsewhere/a.test.ts: in no project of vitest.config.ts'])
+    expect(closingLine(summary)).toBe('4 passed, 1 failed')
+    expect(summary.faults).toEqual(['test file elsewhere/a.test.ts: not in reports/vitest.json'])
   })
 
   it('counts a file whose tests pass but that fails itself', () => {
     const vitest = { testResults: vitestReport('passed').testResults.map((file) => ({ ...file, status: 'failed' })) }
-    expect(lineOf({ steps: STEPS, vitest }, CHECKOUT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, vitest }, CHECKOUT)).toBe('4 passed, 1 failed')
   })
 
   it.each(['failed', 'not run'] as const)('counts a step that is %s', (status) => {
     const steps = { steps: [...STEPS.steps, { name: 'knip', status }] }
-    expect(lineOf({ steps, vitest: vitestReport('passed') }, CHECKOUT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps, vitest: vitestReport('passed') }, CHECKOUT)).toBe('4 passed, 1 failed')
   })
 })
 
 describe('a report', () => {
   it('that is missing is a fault', () => {
-    expect(lineOf({ steps: STEPS }, CHECKOUT)).toBe('2 passed, 1 failed')
-    expect(lineOf({ vitest: vitestReport('passed') }, CHECKOUT)).toBe('1 passed, 1 failed')
-    expect(lineOf({}, CHECKOUT)).toBe('0 passed, 2 failed')
+    expect(lineOf({ steps: STEPS }, CHECKOUT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ vitest: vitestReport('passed') }, CHECKOUT)).toBe('2 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed'), mongodb: undefined }, CHECKOUT)).toBe(
+      '3 passed, 1 failed',
+    )
+    expect(lineOf({ mongodb: undefined }, CHECKOUT)).toBe('0 passed, 3 failed')
   })
 
   it('without a test is a fault', () => {
     expect(lineOf({ steps: STEPS, vitest: { testResults: [] } }, { ...CHECKOUT, testFiles: [] })).toBe(
-      '2 passed, 1 failed',
+      '3 passed, 1 failed',
     )
-    expect(lineOf({ steps: STEPS, vitest: vitestReport() }, CHECKOUT)).toBe('2 passed, 1 failed')
-    expect(lineOf({ steps: { steps: [] }, vitest: vitestReport('passed') }, CHECKOUT)).toBe('1 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, vitest: vitestReport() }, CHECKOUT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps: { steps: [] }, vitest: vitestReport('passed') }, CHECKOUT)).toBe('2 passed, 1 failed')
+  })
+})
+
+describe('the report on MongoDB', () => {
+  it('has to hold the suites of the store and of the API', () => {
+    const testFiles = [...CHECKOUT.testFiles, 'server/test/api/keys.test.ts']
+    const report = vitestReport('passed')
+    const file = { ...report.testResults[0], name: '/checkout/server/test/api/keys.test.ts', status: 'passed' }
+    const vitest = { testResults: [...report.testResults, { ...file, assertionResults: [] }] }
+    expect(summaryOf({ steps: STEPS, vitest }, { ...CHECKOUT, testFiles }).faults).toContain(
+      'test file server/test/api/keys.test.ts: not in reports/vitest-mongodb.json',
+    )
+  })
+
+  it('may skip nothing that is not in the list', () => {
+    const skipped = MONGODB.testResults.map((file) => ({
+      ...file,
+      assertionResults: file.assertionResults.map((test) => ({ ...test, status: 'skipped' })),
+    }))
+    const mongodb = { testResults: skipped }
+    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed'), mongodb }, CHECKOUT)).toBe('3 passed, 1 failed')
   })
 })
 
@@ -86,8 +128,8 @@ describe('a test that did not run', () => {
   const test = 'server/test/policy.test.ts > a policy > skipped 1'
 
   it.each(['skipped', 'pending', 'todo', 'disabled'])('(%s) is a fault', (status) => {
-    const summary = summarize({ steps: STEPS, vitest: vitestReport('passed', status) }, CHECKOUT)
-    expect(closingLine(summary)).toBe('3 passed, 1 failed')
+    const summary = summaryOf({ steps: STEPS, vitest: vitestReport('passed', status) }, CHECKOUT)
+    expect(closingLine(summary)).toBe('4 passed, 1 failed')
     expect(summary.faults).toEqual([
       `test server/test/policy.test.ts > a policy > ${status} 1: ${status}, and not in .ci/allowed-skips.json`,
     ])
@@ -95,18 +137,18 @@ describe('a test that did not run', () => {
 
   it('is shown with its reason when it is in the list, and counts neither way', () => {
     const allowedSkips = [{ test, reason: 'needs a kernel with io_uring' }]
-    const summary = summarize(
+    const summary = summaryOf(
       { steps: STEPS, vitest: vitestReport('passed', 'skipped') },
       { ...CHECKOUT, allowedSkips },
     )
-    expect(closingLine(summary)).toBe('3 passed, 0 failed')
+    expect(closingLine(summary)).toBe('4 passed, 0 failed')
     expect(summary.skips).toEqual([`${test}: needs a kernel with io_uring`])
   })
 
   it('is a fault when only another test is in the list', () => {
     const allowedSkips = [{ test: `${test} of another`, reason: 'needs a kernel with io_uring' }]
     expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'skipped') }, { ...CHECKOUT, allowedSkips })).toBe(
-      '3 passed, 1 failed',
+      '4 passed, 1 failed',
     )
   })
 })
