@@ -47,6 +47,7 @@ import { SharedSigningKeys } from './state/shared-signing-keys.js'
 import { Turns } from './state/turns.js'
 import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { expireOverdue } from './use-cases/decisions/expire.js'
+import { removeOldDecisions } from './use-cases/decisions/retention.js'
 import { bootstrapKey } from './use-cases/keys/bootstrap.js'
 import { makeOrderedKey } from './use-cases/keys/order.js'
 import { permitCheck } from './use-cases/permits/verify.js'
@@ -56,6 +57,9 @@ import { recordSigningKeys } from './use-cases/signing-keys/record.js'
 const STORE_DEADLINE_MS = 5000
 const KEY_USES_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 60_000
+const RETENTION_EVERY_MS = 3_600_000
+/** More than one of its intervals, so that one process does it again and again. */
+const RETENTION_LEASE_MS = 2 * RETENTION_EVERY_MS
 const EXPIRE_EVERY_MS = 1000
 /** What others changed counts here so soon. */
 const LOOK_EVERY_MS = 500
@@ -264,6 +268,16 @@ async function composeOn(
         while ((await store.purgeIdempotency(now)) > 0);
       },
       failed('idempotency records could not be purged'),
+    ),
+    every(
+      RETENTION_EVERY_MS,
+      async () => {
+        const { retentionDays: days } = config
+        if (days === null || !(await lease.hold('retention', RETENTION_LEASE_MS))) return
+        const removed = await removeOldDecisions(deps, days)
+        if (removed > 0) log.info({ removed, days }, 'old decisions were removed')
+      },
+      failed('old decisions could not be removed'),
     ),
   ]
   return {

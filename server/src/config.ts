@@ -22,6 +22,8 @@ export interface Config {
   readonly approvalTtlSeconds: number
   readonly maxOpenReviews: number
   readonly maxOpenReviewsPerKey: number
+  /** Null: decisions are kept for good. */
+  readonly retentionDays: number | null
 }
 
 /** Settings that cannot be run with; `problems` names every one. */
@@ -93,6 +95,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     approvalTtlSeconds: whole('APPROVAL_TTL_SECONDS', 3600, 1, 30 * DAY_SECONDS),
     maxOpenReviews: whole('MAX_OPEN_REVIEWS', 100, 0, 1_000_000),
     maxOpenReviewsPerKey: whole('MAX_OPEN_REVIEWS_PER_KEY', 1000, 0, 1_000_000),
+    // A decision can be settled for 30 days after its end.
+    retentionDays: text('RETENTION_DAYS') === null ? null : whole('RETENTION_DAYS', 0, 31, 36_500),
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return config

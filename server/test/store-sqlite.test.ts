@@ -93,7 +93,7 @@ describe('the data directory of the embedded store', () => {
     await expectSample(store)
     expect(await store.secret('cursors')).toBe(secret)
     await store.close()
-    expect(read('PRAGMA user_version')[0]?.user_version).toBe(3)
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(4)
     const again = await openSqliteStore({ dataDir })
     await expectSample(again)
     const later = await (await LogPen.of(again)).commit(createOf(decisionOf(50)))
@@ -113,7 +113,7 @@ describe('the data directory of the embedded store', () => {
   it('is refused when a newer release wrote it', async () => {
     copyFileSync(KEPT_FILE, database)
     change('PRAGMA user_version = 99')
-    await expectRefused(NewerSchemaError, /schema version 99.*up to 3.*newer/)
+    await expectRefused(NewerSchemaError, /schema version 99.*up to 4.*newer/)
   })
 
   it('is refused when another program wrote it', async () => {

@@ -164,6 +164,14 @@ export interface AccountFilter {
   readonly agents: readonly string[] | null
 }
 
+/** Decisions that nothing ends any more, by their status as written. */
+export interface ClosedFilter {
+  /** Exclusive, on `evaluated_at`. */
+  readonly evaluated_before: string
+  /** Exclusive, on `expires_at`. */
+  readonly ended_before: string
+}
+
 export interface OpenReview {
   readonly id: string
   readonly agent_id: string
@@ -197,6 +205,14 @@ export interface Store {
   listOverdue(status: OpenStatus, now: string, limit: number): Promise<readonly StoredDecision[]>
   /** The first `expires_at` of all decisions written as `approved`, null when there is none. */
   firstApprovalEnd(): Promise<string | null>
+
+  /** Unlike other lists, the oldest first. */
+  listClosed(filter: ClosedFilter, page: PageRequest): Promise<Page<StoredDecision>>
+  /**
+   * Removes decisions with their requests, and says how many. One stays that is not at this version, or that an idempotency
+   * record names whose `expires_at` is after `now`. Accounts stay as they are, and so do audit entries and agents.
+   */
+  removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): Promise<number>
 
   /** Accounts that a decision has counted for, the one that was opened last first. */
   listAccounts(filter: AccountFilter, page: PageRequest): Promise<Page<StoredAccount>>

@@ -17,6 +17,8 @@ const CALLS: {
   listOpenReviews: (store) => store.listOpenReviews(instant(0)),
   listOverdue: (store) => store.listOverdue('authorized', instant(0), 10),
   firstApprovalEnd: (store) => store.firstApprovalEnd(),
+  listClosed: (store) => store.listClosed({ evaluated_before: instant(0), ended_before: instant(0) }, WHOLE),
+  removeDecisions: (store) => store.removeDecisions([{ id: idOf('dec', 1), version: 1 }], instant(0)),
   listAccounts: (store) => store.listAccounts({ agents: null }, WHOLE),
   readAccounts: (store) => store.readAccounts([]),
   loadPolicies: (store) => store.loadPolicies(),

@@ -16,6 +16,7 @@ import { PARALLEL_LEDGER_CASES } from './ledger-in-parallel.js'
 import { LIFE_CASES } from './life.js'
 import { OVERDUE_CASES } from './overdue.js'
 import { POLICY_CASES } from './policies.js'
+import { REMOVAL_CASES } from './removal.js'
 import type { OpenedStore, StoreCase } from './store-case.js'
 
 export const STORE_CASES: readonly StoreCase[] = [
@@ -23,6 +24,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...DECISION_CASES,
   ...DECISION_LIST_CASES,
   ...OVERDUE_CASES,
+  ...REMOVAL_CASES,
   ...LEDGER_CASES,
   ...PARALLEL_LEDGER_CASES,
   ...ACCOUNT_CASES,

@@ -14,7 +14,7 @@ import { equality, pageOf } from './pages.js'
 import type { DecisionHome } from './stored.js'
 
 /** The statuses that end when `expires_at` comes. */
-const OPEN_STATUSES: readonly string[] = ['authorized', 'awaiting_review', 'approved']
+export const OPEN_STATUSES: readonly string[] = ['authorized', 'awaiting_review', 'approved']
 
 export async function findDecision(database: Database, id: string): Promise<DecisionWithRequest | null> {
   const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }))

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
-import type { IdempotencyRecord } from '../../ports/documents.js'
+import type { IdempotencyRecord, StoredDecision } from '../../ports/documents.js'
 import type { Lease } from '../../ports/lease.js'
 import {
   type AccountFilter,
   type AuditFilter,
+  type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
   type OpenStatus,
@@ -34,6 +35,7 @@ import { MongoLedger } from './ledger.js'
 import { Log } from './log.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './policies.js'
 import { LEFT_BEHIND_MS, recover } from './recovery.js'
+import { listClosed, removeDecisions } from './removal.js'
 import { MongoReplicas } from './replicas.js'
 import { Settlements } from './settlements.js'
 
@@ -106,6 +108,13 @@ export class MongoStore implements Store {
   }
   firstApprovalEnd() {
     return firstApprovalEnd(this.#database)
+  }
+
+  listClosed(filter: ClosedFilter, page: PageRequest) {
+    return listClosed(this.#database, filter, page)
+  }
+  removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string) {
+    return removeDecisions(this.#database, decisions, now)
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {

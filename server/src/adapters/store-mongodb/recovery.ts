@@ -64,7 +64,7 @@ function unsettledDecisions(database: Database, before: number): Promise<readonl
 }
 
 /** Brings an account to what a decision is due, and takes out every mark of the decision. */
-async function syncAccount(database: Database, decision: string, account: string, nowMs: number): Promise<void> {
+export async function syncAccount(database: Database, decision: string, account: string, nowMs: number): Promise<void> {
   while (!(await syncOnce(database, decision, account, nowMs)));
 }
 

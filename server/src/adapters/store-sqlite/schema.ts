@@ -82,6 +82,10 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX decisions_approved ON decisions (expires_ms) WHERE status = 'approved';
   UPDATE decisions SET document = json_set(document, '$.postings', json('[]'), '$.claimed_at', null);
   `,
+  // A decision that a call names is not removed.
+  `
+  CREATE INDEX idempotency_by_subject ON idempotency (subject);
+  `,
 ]
 
 /** The version that this release works on. */

@@ -1,8 +1,9 @@
 import type { AccountKey } from '@countersign/contract'
-import type { IdempotencyRecord } from '../../ports/documents.js'
+import type { IdempotencyRecord, StoredDecision } from '../../ports/documents.js'
 import {
   type AccountFilter,
   type AuditFilter,
+  type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
   type OpenStatus,
@@ -22,6 +23,7 @@ import {
   findDecision,
   findDecisionStatus,
   firstApprovalEnd,
+  listClosed,
   listDecisions,
   listOpenReviews,
   listOverdue,
@@ -88,6 +90,14 @@ export class SqliteStore implements Store {
   }
   firstApprovalEnd() {
     return this.#read(firstApprovalEnd)
+  }
+
+  listClosed(filter: ClosedFilter, page: PageRequest) {
+    return this.#read((db) => listClosed(db, filter, page))
+  }
+  async removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): Promise<number> {
+    const named = decisions.map(({ id, version }) => ({ id, version }))
+    return (await this.#usableWriter()).ask('removeDecisions', { decisions: named, now })
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {

@@ -4,6 +4,7 @@ import { commitRecords } from './commit.js'
 import { Connection, sqliteCode } from './driver.js'
 import { configureWriter } from './schema.js'
 import { nextLogIndex } from './tables/audit-entries.js'
+import { removeDecisions } from './tables/decisions.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
 import { findOrMakeLog, makeSecret, touch } from './tables/meta.js'
@@ -28,6 +29,7 @@ const performers: Performers = {
     return null
   },
   purgeIdempotency: (now) => purgeIdempotency(db, now),
+  removeDecisions: ({ decisions, now }) => removeDecisions(db, decisions, now),
   makeSecret: (name) => makeSecret(db, name),
   touch: () => {
     touch(db)

@@ -1,4 +1,4 @@
-import type { StoredAccount } from '../../ports/documents.js'
+import type { StoredAccount, StoredDecision } from '../../ports/documents.js'
 import type { CommitResult } from '../../ports/store.js'
 
 /** With the accounts that were moved, as they stand now. */
@@ -13,6 +13,10 @@ export interface WriterTasks {
   openLog: { argument: null; result: { readonly log: string; readonly next_index: number } }
   saveKeyUses: { argument: ReadonlyMap<string, string>; result: null }
   purgeIdempotency: { argument: string; result: number }
+  removeDecisions: {
+    argument: { readonly decisions: readonly Pick<StoredDecision, 'id' | 'version'>[]; readonly now: string }
+    result: number
+  }
   makeSecret: { argument: string; result: string }
   touch: { argument: null; result: null }
   /** The last one: the thread ends. */

@@ -9,7 +9,7 @@ export type Result = { readonly result: 'confirmed'; readonly amount: number | n
 
 const DAY_MS = 86_400_000
 /** So long after its end a decision can still be confirmed, rejected or corrected. */
-const LATE_MS = 30 * DAY_MS
+export const LATE_MS = 30 * DAY_MS
 
 type Settled = Pick<StoredDecision, 'status' | 'outcome' | 'postings'>
 

@@ -1,6 +1,7 @@
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { HeldRequest, Posting, StoredDecision } from '../../../ports/documents.js'
 import type {
+  ClosedFilter,
   DecisionFilter,
   DecisionWithRequest,
   OpenReview,
@@ -140,6 +141,52 @@ export function listOverdue(db: Connection, status: OpenStatus, now: string, lim
 export function firstApprovalEnd(db: Connection): string | null {
   const first = db.get(`SELECT expires_ms ${OPEN_UNTIL.approved} ORDER BY expires_ms LIMIT 1`)
   return first === undefined ? null : new Date(first.expires_ms as number).toISOString()
+}
+
+const CLOSED_CURSOR = /^(\d+)\/(.*)$/s
+
+export function listClosed(
+  db: Connection,
+  { evaluated_before, ended_before }: ClosedFilter,
+  { limit, after }: PageRequest,
+): Page<StoredDecision> {
+  const [, ms = '-1', id = ''] = CLOSED_CURSOR.exec(after ?? '') ?? []
+  const rows = db.all(
+    `SELECT id, at_ms, document FROM decisions INDEXED BY decisions_by_time
+     WHERE (at_ms, id) > (?, ?) AND at_ms < ? AND expires_ms < ? AND status NOT IN ${OPEN_STATUSES}
+     ORDER BY at_ms, id LIMIT ?`,
+    Number(ms),
+    id,
+    Date.parse(evaluated_before),
+    Date.parse(ended_before),
+    limit + 1,
+  )
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return {
+    items: items.map((row) => JSON.parse(row.document as string)),
+    next: rows.length > limit ? `${last?.at_ms}/${last?.id}` : null,
+  }
+}
+
+export function removeDecisions(
+  db: Connection,
+  decisions: readonly Pick<StoredDecision, 'id' | 'version'>[],
+  now: string,
+): number {
+  const nowMs = Date.parse(now)
+  return db.transaction(() => {
+    let removed = 0
+    for (const { id, version } of decisions)
+      removed += db.run(
+        `DELETE FROM decisions WHERE id = ?1 AND version = ?2
+         AND NOT EXISTS (SELECT 1 FROM idempotency WHERE subject = ?1 AND expires_ms > ?3)`,
+        id,
+        version,
+        nowMs,
+      )
+    return removed
+  })
 }
 
 /** The status that follows from what was written and the time. */

@@ -1,0 +1,113 @@
+import type { Store } from '@countersign/store-port/store'
+import { expect } from 'vitest'
+import {
+  accountOf,
+  createOf,
+  DAY,
+  decisionOf,
+  idempotencyOf,
+  idOf,
+  instant,
+  LogPen,
+  spentIn,
+  updateOf,
+} from './documents.js'
+import { type StoreCase, WHOLE } from './store-case.js'
+
+const LATER = 100 * DAY
+
+async function closed(store: Store, evaluatedBefore: number, endedBefore: number): Promise<readonly string[]> {
+  const filter = { evaluated_before: instant(evaluatedBefore), ended_before: instant(endedBefore) }
+  return (await store.listClosed(filter, WHOLE)).items.map(({ id }) => id)
+}
+
+export const REMOVAL_CASES: readonly StoreCase[] = [
+  {
+    title: 'lists what is closed, the oldest first, exact to the instant, page by page',
+    async run({ store, reopen }) {
+      const pen = await LogPen.of(store)
+      const ended = ['denied', 'declined', 'confirmed', 'rejected', 'expired'] as const
+      const drafts = ended.map((status, i) => decisionOf(i + 1, { status, expires_at: instant(1000 - i) }))
+      // Two of one instant are ordered by their ids.
+      const twin = decisionOf(9, { status: 'denied', evaluated_at: instant(2), expires_at: instant(999) })
+      const open = (['authorized', 'awaiting_review', 'approved'] as const).map((status, i) =>
+        decisionOf(20 + i, { status, evaluated_at: instant(0), expires_at: instant(0) }),
+      )
+      await pen.commit(...[...drafts, twin, ...open].reverse().map((decision) => createOf(decision)))
+      const reopened = await reopen()
+      const ids = [1, 2, 9, 3, 4, 5].map((number) => idOf('dec', number))
+      expect(await closed(reopened, 5.001, 1000.001)).toEqual(ids)
+      expect(await closed(reopened, 5, 1000)).toEqual(ids.slice(1, 5))
+      expect(await closed(reopened, LATER, 998)).toEqual(ids.slice(4))
+      const filter = { evaluated_before: instant(LATER), ended_before: instant(LATER) }
+      const walked: string[] = []
+      for (let after: string | null = null, pages = 0; pages < 4; pages += 1) {
+        const page = await reopened.listClosed(filter, { limit: 2, after })
+        walked.push(...page.items.map(({ id }) => id))
+        after = page.next
+        expect(after === null).toBe(pages === 2)
+        if (after === null) break
+      }
+      expect(walked).toEqual(ids)
+      expect((await reopened.listClosed(filter, WHOLE)).items[0]).toStrictEqual(drafts[0])
+    },
+  },
+  {
+    title: 'removes decisions with their requests and leaves accounts, entries and agents as they are',
+    async run({ store, reopen }) {
+      const pen = await LogPen.of(store)
+      const account = accountOf()
+      const [gone, kept] = [1, 2].map((number) => {
+        return decisionOf(number, { status: 'confirmed', postings: [spentIn(account, 7n)] })
+      })
+      if (gone === undefined || kept === undefined) return expect.unreachable()
+      await pen.commit(createOf(gone), createOf(kept))
+      const before = [await store.readAccounts([account]), await store.listAuditEntries({}, WHOLE)]
+      const reopened = await reopen()
+      expect(await reopened.removeDecisions([gone, { id: idOf('dec', 77), version: 1 }], instant(LATER))).toBe(1)
+      expect(await reopened.removeDecisions([gone], instant(LATER))).toBe(0)
+      expect(await reopened.removeDecisions([], instant(LATER))).toBe(0)
+      const again = await reopen()
+      expect(await again.findDecision(gone.id)).toBeNull()
+      expect((await again.findDecision(kept.id))?.decision).toStrictEqual(kept)
+      expect([await again.readAccounts([account]), await again.listAuditEntries({}, WHOLE)]).toStrictEqual(before)
+      expect(await again.findAgent(gone.agent_id)).not.toBeNull()
+      const more = await LogPen.of(again)
+      const late = { ...updateOf(gone, { status: 'rejected' }) }
+      expect(await more.commit(late)).toEqual({ written: 0, conflict: 'version' })
+      await more.commit(createOf(decisionOf(3, { postings: [spentIn(account, 1n)] })))
+      expect(await again.readAccounts([account])).toMatchObject([{ spent: '15', reserved: '0' }])
+    },
+  },
+  {
+    title: 'keeps a decision that has moved since it was read',
+    async run({ store }) {
+      const pen = await LogPen.of(store)
+      const decision = decisionOf(1, { status: 'rejected' })
+      const moved = updateOf(decision, { status: 'confirmed' })
+      await pen.commit(createOf(decision), moved)
+      expect(await store.removeDecisions([decision], instant(LATER))).toBe(0)
+      expect((await store.findDecision(decision.id))?.decision).toStrictEqual(moved.decision)
+      expect(await store.removeDecisions([moved.decision], instant(LATER))).toBe(1)
+    },
+  },
+  {
+    title: 'keeps a decision as long as a record of a call names it',
+    async run({ store }) {
+      const pen = await LogPen.of(store)
+      const decision = decisionOf(1, { status: 'denied' })
+      const over = { created_at: instant(5), expires_at: instant(DAY) }
+      const record = idempotencyOf(decision.id, over)
+      const call = idempotencyOf(decision.id, { key: 'another', created_at: instant(6), expires_at: instant(2 * DAY) })
+      await pen.commit(
+        { change: createOf(decision), idempotency: record },
+        { change: { kind: 'call.only' }, idempotency: call },
+      )
+      expect(await store.removeDecisions([decision], instant(DAY))).toBe(0)
+      expect(await store.removeDecisions([decision], instant(2 * DAY - 0.001))).toBe(0)
+      expect(await store.findDecision(decision.id)).not.toBeNull()
+      expect(await store.removeDecisions([decision], instant(2 * DAY))).toBe(1)
+      expect(await store.findDecision(decision.id)).toBeNull()
+    },
+  },
+]

@@ -1,0 +1,100 @@
+import type { StoredDecision } from '../../ports/documents.js'
+import type { ClosedFilter, Page, PageRequest } from '../../ports/store.js'
+import { copyToLog } from './audit.js'
+import { type Database, READ_LIMIT_MS } from './database.js'
+import { OPEN_STATUSES } from './decisions.js'
+import { syncAccount } from './recovery.js'
+import type { DecisionHome } from './stored.js'
+
+const CURSOR = /^(\d+)\/(.*)$/s
+
+/** The oldest first. */
+export async function listClosed(
+  database: Database,
+  { evaluated_before, ended_before }: ClosedFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<StoredDecision>> {
+  const [, ms = '-1', id = ''] = CURSOR.exec(after ?? '') ?? []
+  const found = await database.call(() =>
+    database.decisions
+      .find({
+        $and: [
+          { is_void: false, status: { $nin: [...OPEN_STATUSES] } },
+          { at_ms: { $gte: Number(ms), $lt: Date.parse(evaluated_before) } },
+          { expires_ms: { $lt: Date.parse(ended_before) } },
+          { $or: [{ at_ms: { $gt: Number(ms) } }, { _id: { $gt: id } }] },
+        ],
+      })
+      .sort({ at_ms: 1, _id: 1 })
+      .limit(limit + 1)
+      .maxTimeMS(READ_LIMIT_MS)
+      .toArray(),
+  )
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  return {
+    items: items.map(({ document }) => JSON.parse(document) as StoredDecision),
+    next: found.length > limit ? `${last?.at_ms}/${last?._id}` : null,
+  }
+}
+
+/**
+ * Removes decisions that have nothing on its way: every account holds what they are due and, then, no mark of theirs, and the
+ * entry of their last record is in the log. A mark without its decision would be taken for one of a request that never
+ * came, and given back.
+ */
+export async function removeDecisions(
+  database: Database,
+  decisions: readonly Pick<StoredDecision, 'id' | 'version'>[],
+  now: string,
+): Promise<number> {
+  const versions = new Map(decisions.map(({ id, version }) => [id, version]))
+  const found = await database.call(() => database.decisions.find({ _id: { $in: [...versions.keys()] } }).toArray())
+  const settled = found.filter((home) => home.version === versions.get(home._id) && !home.is_void && isSettled(home))
+  const named = await namedByCalls(database, settled, Date.parse(now))
+  const over = settled.filter(({ _id }) => !named.has(_id))
+  if (over.length === 0) return 0
+  await dropMarks(database, over)
+  await copyToLog(
+    database,
+    over.map(({ last }) => last),
+  )
+  await database.call(() =>
+    database.decisions.bulkWrite(
+      over.map(({ _id, rev }) => ({ deleteOne: { filter: { _id, rev } } })),
+      { ordered: false },
+    ),
+  )
+  // Not what was deleted by an answer that may be that to a repetition, but what is gone.
+  const ids = over.map(({ _id }) => _id)
+  return ids.length - (await database.call(() => database.decisions.countDocuments({ _id: { $in: ids } })))
+}
+
+function isSettled({ unsettled, ledger }: DecisionHome): boolean {
+  return unsettled === undefined && Object.values(ledger).every(({ due, booked }) => due.n === booked.n)
+}
+
+async function namedByCalls(
+  database: Database,
+  homes: readonly DecisionHome[],
+  nowMs: number,
+): Promise<ReadonlySet<string>> {
+  const ids = homes.map(({ _id }) => _id)
+  const found = await database.call(() =>
+    database.claims
+      .find({ subject: { $in: ids }, expires_ms: { $gt: nowMs } })
+      .project<{ subject: string }>({ subject: 1 })
+      .toArray(),
+  )
+  return new Set(found.map(({ subject }) => subject))
+}
+
+/** None comes again for a decision that stays as it was read. */
+async function dropMarks(database: Database, homes: readonly DecisionHome[]): Promise<void> {
+  const ids = new Set(homes.map(({ _id }) => _id))
+  const accounts = new Set(homes.flatMap(({ ledger }) => Object.keys(ledger)))
+  const found = await database.call(() => database.accounts.find({ _id: { $in: [...accounts] } }).toArray())
+  for (const { _id, marks } of found)
+    for (const { decision, at_ms } of Object.values(marks))
+      if (ids.has(decision)) await syncAccount(database, decision, _id, at_ms)
+}

@@ -1,0 +1,144 @@
+/** RETENTION_DAYS: decisions that are closed for good go; what is left, and what the audit log tells, still adds up. */
+import { leafHash } from '@countersign/audit-log'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { until } from '../process/until.js'
+import { type Answer, FROZEN, type RunningServer, runServer } from '../running-server.js'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAYS = 40
+
+let server: RunningServer
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  server = await runServer({ settings: { retentionDays: DAYS, reviewTtlSeconds: 365 * 86_400 } })
+})
+afterEach(async () => {
+  await server.stop()
+  vi.useRealTimers()
+})
+
+async function post(path: string, body: object, key?: string): Promise<Answer['body']> {
+  const headers = key === undefined ? {} : { 'Idempotency-Key': key }
+  const answer = await server.call('POST', path, { body, headers })
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+  return answer.body
+}
+
+async function withBudget(period: string): Promise<string> {
+  const rules = [
+    { action: 'pay.create', effect: 'allow' },
+    { action: 'ask.create', effect: 'review' },
+  ]
+  return (await post('/v1/policies', { name: period, rules, budget: { limit: 1000, unit: 'EUR', period } })).id
+}
+
+function decide(action: string, amount = 1): Promise<Answer['body']> {
+  return post('/v1/decisions', { agent_id: 'agent:a', action, context: { amount } })
+}
+
+const statusOf = async (id: string) => (await server.call('GET', `/v1/decisions/${id}`)).status
+
+/** Lets the timers run until a decision is gone, which is older than all that are to stay. */
+async function sweptAway(id: string): Promise<void> {
+  await until(`the removal of ${id}`, async () => {
+    vi.advanceTimersByTime(HOUR_MS)
+    return (await statusOf(id)) === 404 ? true : undefined
+  })
+}
+
+/** A decision that the run removes last says that it has been. */
+async function sweep(): Promise<void> {
+  const last = await decide('none.asked')
+  server.clock.advance(DAYS * DAY_MS + 1)
+  await sweptAway(last.id)
+}
+
+describe('retention', () => {
+  it('removes what is denied, confirmed, rejected or expired, and keeps the entries and the account', async () => {
+    const policy = await withBudget('monthly')
+    const [confirmed, rejected, silent] = [
+      await decide('pay.create', 10),
+      await decide('pay.create', 20),
+      await decide('pay.create', 30),
+    ]
+    await post(`/v1/decisions/${confirmed.id}/confirm`, { amount: 5 })
+    await post(`/v1/decisions/${rejected.id}/reject`, {})
+    server.clock.advance(HOUR_MS)
+    await until('the end of the silent one', async () => {
+      vi.advanceTimersByTime(1000)
+      return (await server.call('GET', '/v1/audit?type=decision.expired')).body.data[0]
+    })
+    await sweep()
+    for (const { id } of [confirmed, rejected, silent]) expect(await statusOf(id)).toBe(404)
+    expect((await server.call('GET', '/v1/decisions')).body.data).toEqual([])
+
+    const entries = (await server.call('GET', '/v1/audit?limit=200')).body.data
+    expect(entries.map(({ index }: { index: number }) => index).reverse()).toEqual([...entries.keys()])
+    for (const entry of entries) expect(leafHash(entry)).toBe(entry.leaf)
+    const [account] = (await server.call('GET', `/v1/policies/${policy}/budget/history`)).body.data
+    expect(account).toMatchObject({ spent: 35, reserved: 0 })
+    // What the log says was committed adds up to the account without the decisions.
+    const committed = entries.flatMap(({ data }: Answer['body']) => data.committed ?? [])
+    expect(committed.reduce((sum: number, { amount }: { amount: number }) => sum + amount, 0)).toBe(account.spent)
+    expect((await server.call('POST', `/v1/decisions/${confirmed.id}/confirm`, { body: {} })).status).toBe(404)
+  })
+
+  it('keeps what counts in an account whose period goes on, and removes it once that is over', async () => {
+    const [total, yearly] = [await withBudget('total'), await withBudget('yearly')]
+    const counted = await decide('pay.create', 7)
+    const given = await decide('pay.create', 8)
+    await post(`/v1/decisions/${given.id}/reject`, {})
+    await sweep()
+    expect(await statusOf(given.id)).toBe(404)
+    expect(await statusOf(counted.id)).toBe(200)
+    for (const policy of [total, yearly])
+      expect((await server.call('DELETE', `/v1/policies/${policy}`)).status).toBeLessThan(300)
+
+    // Another year: `total` goes on.
+    server.clock.advance(2 * DAY_MS)
+    expect(FROZEN.getUTCFullYear()).toBeLessThan(server.clock.now().getUTCFullYear())
+    await withBudget('yearly')
+    const thisYear = await decide('pay.create', 9)
+    await sweep()
+    expect(await statusOf(thisYear.id)).toBe(200)
+    server.clock.advance(365 * DAY_MS)
+    await sweptAway(thisYear.id)
+    expect(await statusOf(counted.id)).toBe(200)
+  })
+
+  it('keeps what is younger, waits, can still be settled, or has just been corrected by a call with a key', async () => {
+    await withBudget('hourly')
+    const old = await decide('pay.create')
+    const waiting = await decide('ask.create')
+    server.clock.advance(1)
+    const young = await decide('pay.create')
+    server.clock.advance(DAYS * DAY_MS)
+    await sweptAway(old.id)
+    expect(await statusOf(young.id)).toBe(200)
+    expect(await statusOf(waiting.id)).toBe(200)
+    // Its end is a moment ago: it can be settled for 30 days from now.
+    await post(`/v1/decisions/${waiting.id}/approve`, {})
+    await post(`/v1/decisions/${waiting.id}/claim`, {})
+    await post(`/v1/decisions/${waiting.id}/confirm`, {})
+    server.clock.advance(29 * DAY_MS)
+    await sweptAway(young.id)
+    expect(await statusOf(waiting.id)).toBe(200)
+    await post(`/v1/decisions/${waiting.id}/confirm`, {}, 'once')
+    server.clock.advance(DAY_MS)
+    const replay = await post(`/v1/decisions/${waiting.id}/confirm`, {}, 'once')
+    expect(replay.id).toBe(waiting.id)
+    server.clock.advance(2 * DAY_MS)
+    await sweptAway(waiting.id)
+  })
+
+  it('removes nothing without the setting', async () => {
+    server = await server.restart({ settings: { retentionDays: null } })
+    const denied = await decide('none.asked')
+    server.clock.advance(400 * DAY_MS)
+    vi.advanceTimersByTime(10 * HOUR_MS)
+    // Stopping waits for what the timers have begun.
+    server = await server.restart({ settings: { retentionDays: null } })
+    expect(await statusOf(denied.id)).toBe(200)
+  })
+})
