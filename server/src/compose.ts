@@ -55,6 +55,8 @@ import { recordSigningKeys } from './use-cases/signing-keys/record.js'
 
 /** How long a caller waits for durability before it is told that the store is unavailable. */
 const STORE_DEADLINE_MS = 5000
+/** How long it waits for an answer of ours at all, when each step of a call may have to wait for a network. */
+const ANSWER_DEADLINE_MS = 8000
 const KEY_USES_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
@@ -217,6 +219,7 @@ async function composeOn(
     ...deps,
     rateLimit: new RateLimit(config.rateLimitPerSecond),
     idempotency: new Idempotency(store, clock),
+    answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
   })
   const handler = expressApp(api, routes, {
     isServing: deps.isServing,
@@ -251,7 +254,7 @@ async function composeOn(
       ? []
       : [
           every(TICK_EVERY_MS, async () => confirmed.tick(), failed('the time could not be told')),
-          every(LOOK_EVERY_MS, () => followed.look(changes), failed('the store could not be followed')),
+          followed.follow(changes, LOOK_EVERY_MS, failed('what other servers changed could not be read')),
           every(
             REVIEWS_EVERY_MS,
             () => openReviews.refresh(() => store.listOpenReviews(clock.now().toISOString())),

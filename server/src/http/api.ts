@@ -11,6 +11,7 @@ import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
+import { StoreUnavailableError } from '../ports/store.js'
 import type { Freshness } from '../state/freshness.js'
 import type { Keys } from '../state/keys.js'
 import { authenticate } from './authenticate.js'
@@ -42,6 +43,8 @@ export interface ApiDeps {
   readonly freshness: Freshness
   readonly rateLimit: RateLimit
   readonly idempotency: Idempotency
+  /** How long a call may take, besides what its caller wants to wait; null for as long as its parts may. */
+  readonly answerMs: number | null
 }
 
 /** What is known of a request, however it ends. */
@@ -71,9 +74,8 @@ export class Api {
         isWanted: request.isWanted,
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
-      const reply =
-        key === null ? await route.handle(call) : await this.deps.idempotency.once(route, request.path, key, call)
-      return withAuthTiming(reply, authMs)
+      const reply = key === null ? route.handle(call) : this.deps.idempotency.once(route, request.path, key, call)
+      return withAuthTiming(await this.inTime(reply, route.waitMs?.(call) ?? 0), authMs)
     })
   }
 
@@ -100,6 +102,18 @@ export class Api {
     const seen: Seen = { requestId: requestIdOf(headers['x-request-id'], this.deps.ids), keyId: undefined }
     const reply = await run(seen).catch((error: unknown) => problemReply(error, seen.requestId, this.deps.log))
     return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
+  }
+
+  /** A call may go to the store several times; nobody waits for the sum of it. What comes later is not told. */
+  private async inTime(reply: Promise<Reply>, waitMs: number): Promise<Reply> {
+    const { answerMs } = this.deps
+    if (answerMs === null) return reply
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const error = new StoreUnavailableError(`The store did not let the call end within ${answerMs} ms.`)
+      timer = setTimeout(() => reject(error), answerMs + waitMs)
+    })
+    return Promise.race([reply, late]).finally(() => clearTimeout(timer))
   }
 
   /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */

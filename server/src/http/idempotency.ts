@@ -5,10 +5,11 @@ import canonicalize from 'canonicalize'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import type { IdempotencyRecord } from '../ports/documents.js'
-import { ConflictError, type Store } from '../ports/store.js'
+import { ConflictError, type Store, StoreUnavailableError } from '../ports/store.js'
 import type { Reply } from './reply.js'
 import type { Call, Route } from './route.js'
 
+const MAX_TRIES = 5
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 interface Name {
@@ -31,7 +32,7 @@ export class Idempotency {
     const name: Name = { key_id: call.caller.key.id, operation: `${route.method} ${path}`, key }
     const id = JSON.stringify([name.key_id, name.operation, key])
     const fingerprint = route.replay?.fingerprint?.(call.body) ?? canonicalHash(call.body)
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       // A second call while the first runs waits for its answer, and then finds it or runs in its place.
       for (let first = this.running.get(id); first !== undefined; first = this.running.get(id))
         await first.catch(() => {})
@@ -42,6 +43,9 @@ export class Idempotency {
       } catch (error) {
         // Its record came in the meantime, from a call that had been given up: look again.
         if (!(error instanceof ConflictError && error.conflict === 'idempotency_key')) throw error
+        // Another process has the key and neither comes to an end with it nor gives it up: it may have died.
+        if (tries === MAX_TRIES)
+          throw new StoreUnavailableError('The same call is on its way in another process.', { cause: error })
       } finally {
         if (this.running.get(id) === attempt) this.running.delete(id)
       }

@@ -66,11 +66,13 @@ export interface Route {
   readonly answer: RouteAnswer
   /** The problems that this route adds to those of every route. */
   readonly problems: readonly ErrorCode[]
+  /** How long the caller wants to wait. */
+  readonly waitMs?: (call: Call) => number
   readonly handle: (call: Call) => Promise<Reply>
 }
 
 interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
-  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay'> {
+  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay' | 'waitMs'> {
   readonly body?: RouteBody & { readonly schema: Body }
   readonly query?: Query
   readonly replay?: {
@@ -78,6 +80,7 @@ interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
     readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<ReplayReply>
     readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
   }
+  readonly waitMs?: (call: Call<z.output<Body>, z.output<Query>>) => number
   readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Reply>
 }
 

@@ -1,13 +1,12 @@
 import type { Replicas, Revision } from '../ports/replicas.js'
-import { StoreUnavailableError } from '../ports/store.js'
 import type { Changes } from './changes.js'
 import { type ConfirmedFreshness, type Moment, presentMoment } from './freshness.js'
 
 /** Reads one of the things that are kept in memory anew from the store. */
 export type Reload = Readonly<Record<keyof Revision, () => Promise<void>>>
 
-/** A look that takes longer is given up: the next one may find a connection that works. */
-const LOOK_DEADLINE_MS = 1000
+/** A look that is slow does not keep others waiting, which may find a connection that works; all of them count. */
+const MOST_LOOKS = 8
 
 /**
  * Keeps what this process has in memory up with a store that others change too: looks at the revision, reads anew what
@@ -29,17 +28,34 @@ export class FollowedStore {
    *
    * @throws StoreUnavailableError
    */
-  async look(changes: Pick<Changes, 'inTurn'>): Promise<void> {
+  private async look(changes: Pick<Changes, 'inTurn'>): Promise<void> {
     const at = this.now()
-    const revision = await this.readRevision()
+    const revision = await this.replicas.revision()
     if (this.changed(revision).length > 0) await changes.inTurn(() => this.takeOver(revision))
     this.freshness.confirm(at)
+  }
+
+  /** Looks again and again, until it is stopped. Stopping waits for the looks under way. */
+  follow(changes: Pick<Changes, 'inTurn'>, everyMs: number, onError: (error: unknown) => void): () => Promise<void> {
+    const looks = new Set<Promise<void>>()
+    const timer = setInterval(() => {
+      if (looks.size >= MOST_LOOKS) return
+      const look = this.look(changes)
+        .catch(onError)
+        .finally(() => looks.delete(look))
+      looks.add(look)
+    }, everyMs)
+    timer.unref()
+    return async () => {
+      clearInterval(timer)
+      await Promise.all(looks)
+    }
   }
 
   /** The same from within a change, which has its turn already. */
   async catchUp(): Promise<void> {
     const at = this.now()
-    await this.takeOver(await this.readRevision())
+    await this.takeOver(await this.replicas.revision())
     this.freshness.confirm(at)
   }
 
@@ -53,15 +69,5 @@ export class FollowedStore {
   private changed(revision: Revision): (keyof Revision)[] {
     const kinds = Object.keys(revision) as (keyof Revision)[]
     return kinds.filter((kind) => revision[kind] === null || revision[kind] !== this.known[kind])
-  }
-
-  private async readRevision(): Promise<Revision> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      const error = new StoreUnavailableError(`The store did not tell its revision within ${LOOK_DEADLINE_MS} ms.`)
-      timer = setTimeout(() => reject(error), LOOK_DEADLINE_MS)
-    })
-    const read = this.replicas.revision()
-    return Promise.race([read, late]).finally(() => clearTimeout(timer))
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { OpenedStore } from '@countersign/testkit/store-suite'
+import type { OpenedSharedStore, OpenedStore } from '@countersign/testkit/store-suite'
 import { MongoClient } from 'mongodb'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { Store } from '#server/ports/store'
@@ -35,6 +35,19 @@ export async function openInNewDatabase(
     },
     async destroy() {
       await store.close()
+      await dropDatabase(name)
+    },
+  }
+}
+
+/** Two stores on a database of their own, as two processes have them. */
+export async function openTwoInNewDatabase(): Promise<OpenedSharedStore> {
+  const name = `countersign-test-${randomBytes(6).toString('hex')}`
+  const stores = [await openMongoStore({ url: mongoUrl(name) }), await openMongoStore({ url: mongoUrl(name) })] as const
+  return {
+    stores,
+    async destroy() {
+      await Promise.all(stores.map((store) => store.close()))
       await dropDatabase(name)
     },
   }

@@ -26,5 +26,6 @@ export {
   writeKeyOf,
   writePolicyOf,
 } from './documents.js'
+export { type OpenedSharedStore, SHARED_STORE_CASES, sharedStoreSuite } from './shared.js'
 export { type OpenedStore, type StoreCase, WHOLE, walk } from './store-case.js'
 export { STORE_CASES, storeSuite } from './suite.js'

@@ -115,6 +115,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         schema: DecisionDetailSchema,
       },
       problems: ['not_found', 'store_unavailable'],
+      waitMs: ({ query }) => (query.wait ?? 0) * 1000,
       handle: async ({ caller, params, query, isWanted }) => ({
         status: 200,
         body: await getDecision(deps, caller, params.id as string, { waitSeconds: query.wait ?? 0, isWanted }),

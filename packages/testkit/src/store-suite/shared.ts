@@ -1,0 +1,207 @@
+/** What a store that several processes share promises beyond that, on two openings of the same data. */
+import type { StoredKey } from '@countersign/store-port/documents'
+import type { Replicas, Revision, SharedSigningKey } from '@countersign/store-port/replicas'
+import type { Store } from '@countersign/store-port/store'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  accountOf,
+  agentOf,
+  createOf,
+  type Draft,
+  decisionOf,
+  idempotencyOf,
+  idOf,
+  instant,
+  keyOf,
+  LogPen,
+  policyOf,
+  updateOf,
+  writeAgentOf,
+  writeKeyOf,
+  writePolicyOf,
+} from './documents.js'
+
+/** Two openings of the same, empty data, as two processes have them. */
+export interface OpenedSharedStore {
+  readonly stores: readonly [Store, Store]
+  /** Closes both and removes everything. */
+  destroy(): Promise<void>
+}
+
+interface SharedStoreCase {
+  /** States what is guaranteed. */
+  readonly title: string
+  run(opened: OpenedSharedStore): Promise<void>
+}
+
+const ROUNDS = 20
+
+const CHANGES = {
+  policies: () => writePolicyOf(policyOf(1, 1)),
+  agents: () => writeAgentOf(agentOf('agent:1')),
+  keys: () => writeKeyOf(keyOf(1)),
+} as const satisfies Partial<Record<keyof Revision, () => Draft['change']>>
+
+const SIGNING_KEY: SharedSigningKey = { kid: 'kid-1', x: 'x', published_until: instant(100), revoked_at: null }
+
+function replicasOf(store: Store): Replicas {
+  expect(store.replicas).not.toBeNull()
+  return store.replicas as Replicas
+}
+
+/** The members of a revision that are not as they were. */
+function changed(before: Revision, after: Revision): readonly string[] {
+  return Object.keys(before).filter((kind) => before[kind as keyof Revision] !== after[kind as keyof Revision])
+}
+
+/** Each record is written by both at once, by each in its own log; one of them wins each time. */
+async function expectOneWinner(
+  { stores }: OpenedSharedStore,
+  conflict: string,
+  drafts: (round: number) => readonly [Draft, Draft],
+): Promise<void> {
+  const pens = await Promise.all(stores.map((store) => LogPen.of(store)))
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const both = drafts(round)
+    const results = await Promise.all(
+      // The logs of two processes have no entry in common.
+      pens.map((pen, i) => pen.commit({ ...(both[i] as Draft), entry: { id: idOf('aud', 1000 * (i + 1) + round) } })),
+    )
+    const met = results.map((result) => result.conflict ?? result.refused?.get(0) ?? null)
+    expect(met.toSorted()).toEqual([null, conflict].toSorted())
+  }
+}
+
+export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
+  ...Object.entries(CHANGES).map(([kind, change]) => ({
+    title: `tells the other process of changed ${kind} once their commit has resolved, and of nothing else`,
+    async run({ stores: [first, second] }: OpenedSharedStore) {
+      const pen = await LogPen.of(first)
+      const before = await replicasOf(second).revision()
+      await pen.commit(change())
+      const after = await replicasOf(second).revision()
+      expect(changed(before, after)).toEqual([kind])
+      expect(after[kind as keyof Revision]).not.toBeNull()
+    },
+  })),
+  {
+    title: 'has the same revision as long as nothing that it speaks of changes',
+    async run({ stores: [first, second] }) {
+      const pen = await LogPen.of(first)
+      await pen.commit(...Object.values(CHANGES).map((change) => change()))
+      const before = await replicasOf(second).revision()
+      for (let number = 1; number <= 3; number += 1) await pen.commit(createOf(decisionOf(number)))
+      expect(await replicasOf(second).revision()).toEqual(before)
+      expect(await replicasOf(first).revision()).toEqual(before)
+    },
+  },
+  {
+    title: 'shows the other process what a commit wrote',
+    async run({ stores: [first, second] }) {
+      const pen = await LogPen.of(first)
+      for (let number = 1; number <= ROUNDS; number += 1) {
+        const decision = decisionOf(number)
+        await pen.commit(createOf(decision))
+        expect((await second.findDecision(decision.id))?.decision).toEqual(decision)
+      }
+    },
+  },
+  {
+    title: 'names the issuers of the others',
+    async run({ stores: [first, second] }) {
+      expect(await replicasOf(first).join('https://one.example')).toEqual([])
+      expect(await replicasOf(second).join('https://two.example')).toEqual(['https://one.example'])
+    },
+  },
+  {
+    title: 'shows signing keys to the other process as long as they are published',
+    async run({ stores: [first, second] }) {
+      const before = await replicasOf(second).revision()
+      await replicasOf(first).publishSigningKeys([SIGNING_KEY])
+      expect(changed(before, await replicasOf(second).revision())).toEqual(['signing_keys'])
+      expect(await replicasOf(second).loadSigningKeys(instant(99.999))).toEqual([SIGNING_KEY])
+      expect(await replicasOf(second).loadSigningKeys(instant(100))).toEqual([])
+      const longer = { ...SIGNING_KEY, published_until: instant(200) }
+      await replicasOf(first).publishSigningKeys([longer])
+      expect(await replicasOf(second).loadSigningKeys(instant(100))).toEqual([longer])
+    },
+  },
+  {
+    title: 'keeps a revoked signing key revoked, whoever publishes it again',
+    async run({ stores: [first, second] }) {
+      await replicasOf(first).publishSigningKeys([SIGNING_KEY])
+      const revoked = { ...SIGNING_KEY, revoked_at: instant(5) }
+      await replicasOf(second).publishSigningKeys([revoked])
+      await replicasOf(first).publishSigningKeys([{ ...SIGNING_KEY, published_until: instant(300) }])
+      for (const store of [first, second])
+        expect(await replicasOf(store).loadSigningKeys(instant(1000))).toMatchObject([{ revoked_at: instant(5) }])
+    },
+  },
+  {
+    title: 'lets one of two processes win that write a decision at one version',
+    async run(opened) {
+      const pen = await LogPen.of(opened.stores[0])
+      const decisions = [...Array(ROUNDS).keys()].map((i) => decisionOf(i + 1))
+      await pen.commit(...decisions.map((decision) => createOf(decision)))
+      await expectOneWinner(opened, 'version', (round) => {
+        const decision = decisions[round - 1] as ReturnType<typeof decisionOf>
+        return [
+          { change: updateOf(decision, { status: 'confirmed' }) },
+          { change: updateOf(decision, { status: 'rejected' }) },
+        ]
+      })
+    },
+  },
+  {
+    title: 'lets one of two processes win that make calls of one name',
+    run: (opened) =>
+      expectOneWinner(opened, 'idempotency_key', (round) => {
+        const [one, other] = [decisionOf(2 * round), decisionOf(2 * round + 1)]
+        const key = `call ${round}`
+        return [
+          { change: createOf(one), idempotency: idempotencyOf(one.id, { key }) },
+          { change: createOf(other), idempotency: idempotencyOf(other.id, { key }) },
+        ]
+      }),
+  },
+  {
+    title: 'lets one of two processes win that make keys of one secret',
+    run: (opened) =>
+      expectOneWinner(opened, 'key_secret', (round) => {
+        const secrets: StoredKey['secrets'] = [{ hash: `same ${round}`, hint: 'cs_sk_…', expires_at: null }]
+        return [
+          { change: writeKeyOf(keyOf(2 * round, { secrets })) },
+          { change: writeKeyOf(keyOf(2 * round + 1, { secrets })) },
+        ]
+      }),
+  },
+  {
+    title: 'gives the last room to one of two processes that ask for it at once',
+    async run({ stores }) {
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        const account = accountOf({ policy_id: idOf('pol', round) })
+        const demands = [{ account, amount: 5n, limit: 8n }]
+        const answers = await Promise.all(
+          stores.map((store, i) =>
+            store.ledger.reserve({ decision_id: idOf('dec', 2 * round + i), version: 0, demands }),
+          ),
+        )
+        expect(answers.filter(({ reservation }) => reservation !== null)).toHaveLength(1)
+        for (const store of stores)
+          expect(await store.ledger.balances([account])).toEqual([{ spent: 0n, reserved: 5n }])
+      }
+    },
+  },
+]
+
+/** Runs every case of a store that several processes share on new, empty data. */
+export function sharedStoreSuite(name: string, open: () => Promise<OpenedSharedStore>): void {
+  describe(name, () => {
+    let opened: OpenedSharedStore
+    beforeEach(async () => {
+      opened = await open()
+    })
+    afterEach(() => opened.destroy())
+    for (const { title, run } of SHARED_STORE_CASES) it(title, () => run(opened))
+  })
+}

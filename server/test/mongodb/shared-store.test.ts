@@ -1,0 +1,108 @@
+/** The suite of stores that several processes share, and that it notices what is broken between them. */
+import { SHARED_STORE_CASES, sharedStoreSuite } from '@countersign/testkit/store-suite'
+import { describe, expect, it } from 'vitest'
+import type { Store } from '#server/ports/store'
+import { openTwoInNewDatabase } from './open-mongo-store.js'
+
+interface Sabotage {
+  readonly what: string
+  /** The members that differ from the sound store's. */
+  readonly broken: (sound: Store) => Partial<Store>
+  /** The beginning of the title of the case that fails. */
+  readonly caughtBy: string
+}
+
+const SABOTAGES: readonly Sabotage[] = [
+  {
+    what: 'looks at the revision once',
+    broken: ({ replicas }) => {
+      const first = replicas?.revision()
+      return {
+        replicas: replicas && altered(replicas, { revision: () => first as ReturnType<typeof replicas.revision> }),
+      }
+    },
+    caughtBy: 'tells the other process of changed policies',
+  },
+  {
+    what: 'has another revision at each look',
+    broken: ({ replicas }) => {
+      let looks = 0
+      const revision = async () => ({ ...(await replicas?.revision()), keys: `${++looks}` })
+      return { replicas: replicas && altered(replicas, { revision: revision as typeof replicas.revision }) }
+    },
+    caughtBy: 'has the same revision as long as nothing',
+  },
+  {
+    what: 'lets a revoked signing key be published again',
+    broken: ({ replicas }) => ({
+      replicas:
+        replicas &&
+        altered(replicas, {
+          publishSigningKeys: (keys) => replicas.publishSigningKeys(keys.map((key) => ({ ...key, revoked_at: null }))),
+        }),
+    }),
+    caughtBy: 'keeps a revoked signing key revoked',
+  },
+  {
+    what: 'looks for room first and reserves later',
+    broken: ({ ledger }) => ({
+      ledger: altered(ledger, {
+        async reserve(request) {
+          const balances = await ledger.balances(request.demands.map(({ account }) => account))
+          const hasRoom = request.demands.every(
+            ({ amount, limit }, i) =>
+              limit === null || (balances[i]?.spent ?? 0n) + (balances[i]?.reserved ?? 0n) + amount <= limit,
+          )
+          if (!hasRoom) return { reservation: null, balances }
+          return ledger.reserve({ ...request, demands: request.demands.map((one) => ({ ...one, limit: null })) })
+        },
+      }),
+    }),
+    caughtBy: 'gives the last room to one of two processes',
+  },
+  {
+    what: 'reads decisions from a member that is behind',
+    broken: (sound) => ({
+      findDecision: async () => (await sound.listDecisions(NONE, { limit: 1, after: null })).items[0] ?? null,
+    }),
+    caughtBy: 'shows the other process what a commit wrote',
+  },
+  {
+    what: 'does not look at the names of calls',
+    broken: (sound) => ({
+      commit: (records) => sound.commit(records.map((record) => ({ ...record, idempotency: null }))),
+    }),
+    caughtBy: 'lets one of two processes win that make calls of one name',
+  },
+]
+
+const NONE = { agents: null, now: '2026-11-21T10:00:00.000Z', to: '2026-11-21T10:00:02.000Z' }
+
+/** An object with some of its methods in other words. */
+function altered<T extends object>(sound: T, members: Partial<T>): T {
+  return new Proxy(sound, {
+    get(target, name) {
+      const member: unknown = members[name as keyof T] ?? target[name as keyof T]
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}
+
+sharedStoreSuite('the store on MongoDB, of two processes', openTwoInNewDatabase)
+
+describe('the suite of two processes catches a store that', () => {
+  it.each(SABOTAGES)('$what', async ({ broken, caughtBy }) => {
+    const [found, ...more] = SHARED_STORE_CASES.filter(({ title }) => title.startsWith(caughtBy))
+    expect(more).toEqual([])
+    const { stores, destroy } = await openTwoInNewDatabase()
+    const [first, second] = stores
+    const failure = await found
+      ?.run({ stores: [altered(first, broken(first)), altered(second, broken(second))], destroy })
+      .then(
+        () => null,
+        (error: unknown) => error,
+      )
+    await destroy()
+    expect(failure).toMatchObject({ name: 'AssertionError' })
+  })
+})
