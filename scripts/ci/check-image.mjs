@@ -87,8 +87,12 @@ function copy(stage, rest, workdir) {
  */
 function copyContext(to) {
   const patterns = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n').filter(Boolean)
-  const excluded = patterns.map((pattern) => `--exclude=${pattern.startsWith('**/') ? pattern.slice(3) : `./${pattern}`}`)
-  must('sh', ['-c', 'tar -C "$0" "$@" -cf - . | tar -C "$TO" -xf -', ROOT, ...excluded], { env: { ...process.env, TO: to } })
+  const excluded = patterns.map(
+    (pattern) => `--exclude=${pattern.startsWith('**/') ? pattern.slice(3) : `./${pattern}`}`,
+  )
+  must('sh', ['-c', 'tar -C "$0" "$@" -cf - . | tar -C "$TO" -xf -', ROOT, ...excluded], {
+    env: { ...process.env, TO: to },
+  })
 }
 
 /**
@@ -106,8 +110,10 @@ function command(stage, line, cwd) {
 function cleanEnv(stage) {
   const home = placeOf(stage, '/tmp')
   makeOurs(home)
-  const { PATH, npm_config_registry: registry = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim() } =
-    process.env
+  const {
+    PATH,
+    npm_config_registry: registry = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim(),
+  } = process.env
   return { PATH, HOME: home, npm_config_registry: registry }
 }
 
@@ -122,14 +128,16 @@ async function run(stage) {
   const options = { cwd, env, ...NOT_ROOT }
   const [program = '', ...args] = [...commandOf(lastOf(stage, 'ENTRYPOINT')), ...commandOf(lastOf(stage, 'CMD'))]
   const refused = spawnSync(program, args, { ...options, env: { ...env, HOST: settings.HOST ?? '' }, encoding: 'utf8' })
-  if (refused.status !== 78 || !refused.stderr.includes('ISSUER')) throw new Error('Without ISSUER it has to be refused.')
+  if (refused.status !== 78 || !refused.stderr.includes('ISSUER'))
+    throw new Error('Without ISSUER it has to be refused.')
   const [health = '', ...healthArgs] = commandOf(lastOf(stage, 'HEALTHCHECK'))
   const isHealthy = () => spawnSync(health, healthArgs, options).status === 0
   if (isHealthy()) throw new Error('It is healthy before it runs.')
   const server = spawn(program, args, { ...options, stdio: ['ignore', 'inherit', 'inherit'] })
   const ended = new Promise((resolve) => server.once('exit', (code, signal) => resolve(code ?? signal)))
   const end = performance.now() + READY_MS
-  while (!isHealthy()) if (performance.now() > end || server.exitCode !== null) throw new Error('It does not become healthy.')
+  while (!isHealthy())
+    if (performance.now() > end || server.exitCode !== null) throw new Error('It does not become healthy.')
   server.kill('SIGTERM')
   const code = await ended
   if (code !== 0) throw new Error(`It ended with ${code}.`)

@@ -22,6 +22,7 @@ export function plannedSteps(root) {
       ...examples(root),
       { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 },
     ]),
+    { name: 'image without an engine', command: ['node', 'scripts/ci/check-image.mjs'], minutes: 5 },
     { name: 'build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 4 },
   ]
 }

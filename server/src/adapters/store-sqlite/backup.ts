@@ -4,7 +4,7 @@ import { Connection } from './driver.js'
 import { assertKnown, isStore } from './schema.js'
 
 /** The store cannot be backed up into that file. */
-export class BackupRefusedError extends Error {
+class BackupRefusedError extends Error {
   override readonly name = 'BackupRefusedError'
 }
 

@@ -9,7 +9,7 @@ import { assertSchema } from './soundness.js'
 import { endLog } from './tables/meta.js'
 
 /** The data directory holds something already. */
-export class DataDirectoryNotEmptyError extends Error {
+class DataDirectoryNotEmptyError extends Error {
   override readonly name = 'DataDirectoryNotEmptyError'
   constructor(directory: string, found: string) {
     super(`The data directory ${directory} is not empty (${found}). Restore into an empty one. Nothing was changed.`)
@@ -17,7 +17,7 @@ export class DataDirectoryNotEmptyError extends Error {
 }
 
 /** The file is not what `backUpStore` made. */
-export class UnusableBackupError extends Error {
+class UnusableBackupError extends Error {
   override readonly name = 'UnusableBackupError'
   constructor(file: string, found: string, options?: ErrorOptions) {
     super(`${file} is no backup that can be restored (${found}). Nothing was restored.`, options)
