@@ -31,8 +31,10 @@ export async function inspectMongoStore(url: string): Promise<MongoInspection> {
     }
     client = new MongoClient(url, { appName: 'countersign doctor', ...options })
     const db = client.db(parts.database)
-    const hello = await db.command({ hello: 1 })
-    const { version } = await db.command({ buildInfo: 1 })
+    const admin = client.db('admin')
+    // By its older name, which every server knows.
+    const hello = await admin.command({ isMaster: 1 })
+    const { version } = await admin.command({ buildInfo: 1 })
     const newest = await db.collection<Document>('audit').findOne({}, { sort: { at_ms: -1, id: -1 } })
     return {
       address,
