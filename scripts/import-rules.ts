@@ -50,6 +50,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/contract',
       '@countersign/engine',
       'node:crypto',
+      'node:timers',
     ],
   },
   {
@@ -64,7 +65,6 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/permit',
       'node:crypto',
       'node:perf_hooks',
-      'node:timers',
     ],
   },
   {
