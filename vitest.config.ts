@@ -11,6 +11,8 @@ const project = (name: string, include: string[], timeout = 20_000) => ({
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // What is built is loaded as it is shipped, and not transformed once more for each file of tests.
+    server: { deps: { external: [/\/dist\//] } },
     reporters: ['default'],
     setupFiles: torture ? ['scripts/torture-setup.ts'] : [],
     projects: [
