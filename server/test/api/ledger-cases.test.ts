@@ -8,7 +8,7 @@ import type { Step, StepAnswer } from './ledger-model/step.js'
 /** How many cases run side by side: while one waits for its disk, another has the processor. */
 const LANES = 4
 /** Far more than they need, also on a machine that has other work. */
-const TIMEOUT_MS = 300_000
+const TIMEOUT_MS = 900_000
 
 /** The steps with what is expected of them, and how to tell which one failed. */
 function* stepsOf({ id, case: { steps }, expect: wanted }: LedgerCase) {
