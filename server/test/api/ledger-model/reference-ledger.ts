@@ -224,7 +224,7 @@ export class ReferenceLedger {
 
   /** By the key that settles. */
   #correct(decision: ReferenceDecision, result: 'confirmed' | 'rejected', given: bigint | null): StepAnswer {
-    if (isSame(decision, result, given) && movesNothing(decision, given)) return this.#view(decision)
+    if (isSame(decision, result, given)) return this.#view(decision)
     const { outcome, wasAuthorized } = decision
     if (outcome === null || !wasAuthorized || !isInTime(decision, this.nowMs)) return INVALID_TRANSITION
     return this.#settle(decision, result, given, outcome.late, true)
@@ -309,11 +309,6 @@ function given(amount: number | null | undefined): bigint | null {
 function isSame(decision: ReferenceDecision, result: string, given: bigint | null): boolean {
   const amount = result === 'confirmed' ? (given ?? defaultAmount(decision)) : null
   return decision.outcome?.result === result && decision.outcome.amount === amount
-}
-
-/** A budget that reads another amount than the first may count something else though the outcome says the same. */
-function movesNothing(decision: ReferenceDecision, given: bigint | null): boolean {
-  return decision.postings.every((one) => !one.readsAmount || (decision.given ?? one.amount) === (given ?? one.amount))
 }
 
 /** Once the permit was redeemed, the asker's word is not enough to say that less happened. */
