@@ -26,6 +26,8 @@ const onMongodb = [
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // What is built is loaded as it is shipped, and not transformed once more for each file of tests.
+    server: { deps: { external: [/\/dist\//] } },
     reporters: ['default'],
     setupFiles: torture ? ['scripts/torture-setup.ts'] : [],
     projects: [

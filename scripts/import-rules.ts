@@ -61,6 +61,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/contract',
       '@countersign/engine',
       'node:crypto',
+      'node:timers',
     ],
   },
   {
@@ -75,7 +76,6 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/permit',
       'node:crypto',
       'node:perf_hooks',
-      'node:timers',
     ],
   },
   {

@@ -79,6 +79,8 @@ export interface Parts {
   readonly ids?: Ids
   readonly evaluate?: typeof evaluate
   readonly openStore?: (dataDir: string) => Promise<Store>
+  /** How often what the clock has ended is written down. */
+  readonly expireEveryMs?: number
 }
 
 export interface Composed {
@@ -242,7 +244,7 @@ async function composeOn(
       onError: failed('an order of the operator could not be carried out'),
     }),
     every(
-      EXPIRE_EVERY_MS,
+      parts.expireEveryMs ?? EXPIRE_EVERY_MS,
       async () => {
         if (await lease.hold('expire', EXPIRE_LEASE_MS)) await overdue.expireOverdue()
         // What others approved ends here, too.

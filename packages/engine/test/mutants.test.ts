@@ -34,10 +34,11 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 /** What was gone through until something differed; null when nothing did. */
 function firstDifference(engine: Engine): string | null {
-  const evaluated = firstWrongEvaluation(engine)
-  if (evaluated !== null) return `evaluation ${evaluated}`
+  // The fewer first: what only budgets show would else go through all the others before.
   const decided = firstWrongBudgets(engine)
-  return decided === null ? null : `budgets ${decided}`
+  if (decided !== null) return `budgets ${decided}`
+  const evaluated = firstWrongEvaluation(engine)
+  return evaluated === null ? null : `evaluation ${evaluated}`
 }
 
 function firstWrongBudgets(engine: Engine): number | null {

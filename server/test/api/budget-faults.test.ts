@@ -18,7 +18,8 @@ beforeEach(async () => {
     if (breaks) throw new Error('a fault of ours')
     return evaluate(...args)
   }
-  desk = await Desk.open({ budget: { limit: 400 }, parts: { openStore: faulty.open, evaluate: evaluateOrBreak } })
+  const parts = { openStore: faulty.open, evaluate: evaluateOrBreak, expireEveryMs: 1000 }
+  desk = await Desk.open({ budget: { limit: 400 }, parts })
 })
 afterEach(async () => {
   vi.useRealTimers()

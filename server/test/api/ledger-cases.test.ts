@@ -7,6 +7,8 @@ import type { Step, StepAnswer } from './ledger-model/step.js'
 
 /** How many cases run side by side: while one waits for its disk, another has the processor. */
 const LANES = 4
+/** Far more than they need, also on a machine that has other work. */
+const TIMEOUT_MS = 900_000
 
 /** The steps with what is expected of them, and how to tell which one failed. */
 function* stepsOf({ id, case: { steps }, expect: wanted }: LedgerCase) {
@@ -40,12 +42,17 @@ it('are all here', () => {
 })
 
 describe('the whole application', () => {
-  it.each([...Array(LANES).keys()])('answers as the golden cases say, lane %i', { concurrent: true }, async (lane) => {
-    const faults: unknown[] = []
-    for (const [i, ledgerCase] of ledgerCases.entries())
-      if (i % LANES === lane) await runOnServer(ledgerCase).catch((fault) => faults.push(fault))
-    if (faults.length > 0) throw new AggregateError(faults, faults.map((fault) => (fault as Error).message).join('\n'))
-  })
+  it.each([...Array(LANES).keys()])(
+    'answers as the golden cases say, lane %i',
+    { concurrent: true, timeout: TIMEOUT_MS },
+    async (lane) => {
+      const faults: unknown[] = []
+      for (const [i, ledgerCase] of ledgerCases.entries())
+        if (i % LANES === lane) await runOnServer(ledgerCase).catch((fault) => faults.push(fault))
+      if (faults.length > 0)
+        throw new AggregateError(faults, faults.map((fault) => (fault as Error).message).join('\n'))
+    },
+  )
 })
 
 describe('the reference ledger', () => {

@@ -10,10 +10,12 @@ import { REGISTERED, Scene } from './ledger-model/scene.js'
 
 /** Sequences that one server lives through. */
 const SEQUENCES_OF_A_LIFE = 100
+/** Far more than they need, also on a machine that has other work. */
+const TIMEOUT_MS = stress.ledger_sequences * 1000
 /** Time for looking for the shortest sequence that fails. */
 const SHRINKING_MS = 20_000
 
-it(`agree on ${stress.ledger_sequences} sequences`, async () => {
+it(`agree on ${stress.ledger_sequences} sequences`, { timeout: TIMEOUT_MS }, async () => {
   console.log(`SEED=${SEED}`)
   const done = { sequences: 0, steps: 0 }
   let server: LedgerServer | null = null

@@ -7,7 +7,7 @@ import { everyItem, succeed } from './refunds.js'
 let desk: Desk
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  desk = await Desk.open()
+  desk = await Desk.open({ parts: { expireEveryMs: 1000 } })
 })
 afterEach(async () => {
   await desk.stop()

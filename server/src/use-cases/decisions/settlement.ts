@@ -35,18 +35,10 @@ export function settle(
   }
 }
 
-/** Whether the outcome says the same already; budgets that read other amounts than the first may count something else. */
+/** Whether the outcome says the same already: result and effective amount, whatever budgets that read another amount count. */
 export function isSettledSo(decision: StoredDecision, result: Result): boolean {
   const { outcome } = decision
   return outcome !== null && outcome.result === result.result && outcome.amount === effectiveAmount(decision, result)
-}
-
-/** Whether the decision counts in every budget for what it would count then, and the outcome says the same already. */
-export function isSettledWhollySo(decision: StoredDecision, result: Result): boolean {
-  return (
-    isSettledSo(decision, result) &&
-    decision.postings.every((posting) => BigInt(posting.spent) === spentOf(posting, result))
-  )
 }
 
 /** What each budget committed, for the audit log: amounts in its unit, in the order of the budgets asked. */

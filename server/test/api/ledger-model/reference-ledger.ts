@@ -2,16 +2,7 @@
  * A small ledger written from the contract, for the real one to be held against. It keeps decisions and policies and
  * nothing else: every balance is added up anew, from what each decision counts for at that moment.
  */
-import {
-  type Account,
-  type AskedBudget,
-  accountOf,
-  askedBudgets,
-  type Balance,
-  refusalOf,
-  roomOf,
-  rowsOf,
-} from './reference-budgets.js'
+import { type Account, type AskedBudget, askedBudgets, type Balance, refusalOf, rowsOf } from './reference-budgets.js'
 import {
   counts,
   defaultAmount,
@@ -22,7 +13,8 @@ import {
   statusOf,
   TTL_MS,
 } from './reference-decision.js'
-import { micro, number, periodOf } from './reference-money.js'
+import { listAccounts, livePolicies, type PolicyHistory } from './reference-listing.js'
+import { micro, number } from './reference-money.js'
 import { type Judgement, judge, type ReferencePolicy, type ReferenceRequest } from './reference-policies.js'
 import { byRow, type Step, type StepAnswer, type Who } from './step.js'
 
@@ -33,8 +25,7 @@ const SUSPENDED = problem(409, 'agent_suspended')
 
 export class ReferenceLedger {
   nowMs = 0
-  /** Every revision of each policy, the last one last. */
-  readonly #policies = new Map<string, { readonly revisions: ReferencePolicy[]; deletedAt: string | null }>()
+  readonly #policies = new Map<string, PolicyHistory>()
   readonly #agents = new Map<string, { readonly isRegistered: boolean; isSuspended: boolean }>()
   readonly #decisions = new Set<ReferenceDecision>()
   readonly #refs = new Map<string, ReferenceDecision>()
@@ -255,31 +246,9 @@ export class ReferenceLedger {
 
   /** GET /v1/budgets, sorted. */
   #budgets(): StepAnswer {
-    const listed = new Map<string, object>()
-    const list = (account: Account, policy: ReferencePolicy) => {
-      const { unit, limit } = policy.budget as NonNullable<ReferencePolicy['budget']>
-      const { spent, reserved } = this.balance(account)
-      const { remaining } = roomOf(limit, { spent, reserved })
-      const starts = account.starts_at === null ? 0 : Date.parse(account.starts_at)
-      const row = { ...account, unit, limit, ...periodOf(account.period, starts) }
-      const deletedAt = this.#policies.get(account.policy_id)?.deletedAt ?? null
-      const amounts = { spent: number(spent), reserved: number(reserved), remaining }
-      listed.set(sorted(account), { ...row, ...amounts, ...(deletedAt !== null && { deleted_at: deletedAt }) })
-    }
     const used = [...this.#decisions].flatMap(({ postings }) => postings.map(({ account }) => account))
-    for (const policy of this.#live()) {
-      const { id, budget } = policy
-      if (budget === undefined) continue
-      const { starts_at } = periodOf(budget.period, this.nowMs)
-      const agents = budget.scope === 'agent' ? used.flatMap(({ agent_id }) => agent_id ?? []) : ['']
-      for (const agent of agents) {
-        const account = accountOf(id, budget, agent, starts_at)
-        if (agent === '' || used.some((one) => sorted(one) === sorted(account))) list(account, policy)
-      }
-    }
-    for (const account of used)
-      if (!listed.has(sorted(account)) && this.balance(account).reserved > 0n) list(account, this.#lastOfForm(account))
-    return { http: 200, data: [...listed.values()].sort(byRow) }
+    const data = listAccounts(this.#policies, used, (account) => this.balance(account), this.nowMs)
+    return { http: 200, data: data.sort(byRow) }
   }
 
   balance(account: Account): Balance {
@@ -289,19 +258,8 @@ export class ReferenceLedger {
     return { spent: sum(here.map(({ spent }) => spent)), reserved: sum(here.map(({ reserved }) => reserved)) }
   }
 
-  /** The policy as it was when its budget last opened accounts like this one. */
-  #lastOfForm({ policy_id, unit, period, agent_id }: Account): ReferencePolicy {
-    const found = this.#policies.get(policy_id)?.revisions.findLast(({ budget }) => {
-      const isOfForm = budget !== undefined && budget.unit.toLowerCase() === unit && budget.period === period
-      return isOfForm && (budget.scope === 'agent') === (agent_id !== null)
-    })
-    if (found === undefined) throw new Error(`No revision of ${policy_id} has this form.`)
-    return found
-  }
-
   #live(): ReferencePolicy[] {
-    const live = [...this.#policies.values()].filter(({ deletedAt }) => deletedAt === null)
-    return live.flatMap(({ revisions }) => revisions.at(-1) ?? [])
+    return livePolicies(this.#policies)
   }
 
   #judge(request: ReferenceRequest): Judgement {
