@@ -37,41 +37,56 @@ export async function findIdempotency(database: Database, name: Name, now: strin
   return counts && (await isStanding(database, found)) ? recordOf(found) : null
 }
 
-/**
- * The names among these that are taken by calls which count when the new ones are made. A claim whose record never came is
- * none: but as long as its record is announced, it may come.
- */
+/** The names among these that are taken by calls which count when the new ones are made. */
 export async function isTaken(database: Database, claims: readonly Claim[]): Promise<ReadonlySet<string>> {
-  if (claims.length === 0) return new Set()
-  const byId = new Map(claims.map((claim) => [claim._id, claim]))
-  const present = await database.call(() => database.claims.find({ _id: { $in: [...byId.keys()] } }).toArray())
-  const taken = await Promise.all(
-    present.map(async (there) => {
-      const { claim, created_ms } = byId.get(there._id) as Claim
-      if (there.claim === claim) return []
-      const counts = there.expires_ms > created_ms || (await openAmong(database, [there.subject], created_ms)).size > 0
-      return counts && ((await isAnnounced(database, there)) || (await isStanding(database, there))) ? [there._id] : []
-    }),
-  )
-  return new Set(taken.flat())
+  const others = await otherClaims(database, claims)
+  return new Set([...others].flatMap(([id, { counts }]) => (counts ? [id] : [])))
 }
 
 /** Takes names of calls that are free. False when one is not: then some of the others may be taken. */
 export async function takeNames(database: Database, claims: readonly Claim[]): Promise<boolean> {
   const there = await database.insertNew(database.claims, claims)
   const clashing = [...there].map((i) => claims[i] as Claim)
-  const taken = await isTaken(database, clashing)
+  const others = await otherClaims(database, clashing)
   const replaced = await Promise.all(
     clashing.map(async ({ _id, ...claim }) => {
-      const present = await database.call(() => database.claims.findOne({ _id }))
-      if (present?.claim === claim.claim) return true
-      if (present === null || taken.has(_id)) return false
-      await database.call(() => database.claims.updateOne({ _id, claim: present.claim }, { $set: claim }))
+      const other = others.get(_id)
+      if (other?.counts) return false
+      // Only the one that was found not to count: another may have come into its place since.
+      if (other !== undefined)
+        await database.call(() => database.claims.updateOne({ _id, claim: other.claim }, { $set: claim }))
       const now = await database.call(() => database.claims.findOne({ _id }, { projection: { claim: 1 } }))
       return now?.claim === claim.claim
     }),
   )
   return replaced.every(Boolean)
+}
+
+interface OtherClaim {
+  readonly claim: string
+  readonly counts: boolean
+}
+
+/**
+ * What others have claimed of these names, and whether it counts when the new calls are made. A claim whose record never
+ * came does not: but as long as its record is announced, it may come.
+ */
+async function otherClaims(database: Database, claims: readonly Claim[]): Promise<ReadonlyMap<string, OtherClaim>> {
+  if (claims.length === 0) return new Map()
+  const byId = new Map(claims.map((claim) => [claim._id, claim]))
+  const present = await database.call(() => database.claims.find({ _id: { $in: [...byId.keys()] } }).toArray())
+  const others = present.filter((there) => there.claim !== byId.get(there._id)?.claim)
+  return new Map(
+    await Promise.all(
+      others.map(async (there): Promise<[string, OtherClaim]> => {
+        const { created_ms } = byId.get(there._id) as Claim
+        const isLive =
+          there.expires_ms > created_ms || (await openAmong(database, [there.subject], created_ms)).size > 0
+        const counts = isLive && ((await isAnnounced(database, there)) || (await isStanding(database, there)))
+        return [there._id, { claim: there.claim, counts }]
+      }),
+    ),
+  )
 }
 
 async function isAnnounced(database: Database, { place }: Claim): Promise<boolean> {

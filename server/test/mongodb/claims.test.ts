@@ -1,0 +1,52 @@
+/** Two processes find a name of a call that was claimed for nothing, and one overtakes the other. */
+import { createOf, decisionOf, idempotencyOf, idOf, LogPen } from '@countersign/testkit/store-suite'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { claimOf } from '#server/adapters/store-mongodb/claims'
+import { Database } from '#server/adapters/store-mongodb/database'
+import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
+import { dropDatabase, mongoUrl } from './open-mongo-store.js'
+import { change } from './sabotages.js'
+
+const NAME = `countersign-claims-${process.pid}`
+
+let databases: readonly Database[]
+beforeEach(async () => {
+  databases = [await Database.open(mongoUrl(NAME)), await Database.open(mongoUrl(NAME))]
+})
+afterEach(async () => {
+  await Promise.all(databases.map((database) => database.close()))
+  await dropDatabase(NAME)
+})
+
+it('a claim that came into the place of one without a record is not taken for it', async () => {
+  const [slow, fast] = databases as [Database, Database]
+  const never = decisionOf(1)
+  const place = { log: 'gone', index: 0, entry_id: idOf('aud', 1) }
+  const abandoned = claimOf(idempotencyOf(never.id), place.entry_id, place, { kind: 'decision', id: never.id })
+  await slow.claims.insertOne(abandoned)
+
+  const pens = [await LogPen.of(new MongoStore(slow, Date.now)), await LogPen.of(new MongoStore(fast, Date.now))]
+  const drafts = [2, 3].map((number) => {
+    const decision = decisionOf(number)
+    return {
+      change: createOf(decision),
+      idempotency: idempotencyOf(decision.id),
+      entry: { id: idOf('aud', number) },
+    }
+  })
+  let looks = 0
+  change(slow, 'logs', (own) => ({
+    findOne: async (...parameters: never[]) => {
+      const found = await own.findOne(...(parameters as unknown as [never]))
+      looks += 1
+      // The slow one has looked for conflicts, found that its claim clashes, and looks once more.
+      if (looks === 2) expect(await pens[1]?.commit(drafts[1] as never)).toMatchObject({ conflict: null })
+      return found
+    },
+  }))
+  expect(await pens[0]?.commit(drafts[0] as never)).toMatchObject({ written: 0, conflict: 'idempotency_key' })
+  expect(looks).toBeGreaterThan(2)
+  const found = await pens[0]?.store.findIdempotency(idempotencyOf(''), '2026-11-21T10:00:00.000Z')
+  expect(found?.subject).toBe(decisionOf(3).id)
+  expect(await pens[0]?.store.findDecision(decisionOf(2).id)).toBeNull()
+})
