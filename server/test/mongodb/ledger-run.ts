@@ -56,6 +56,17 @@ const LIMIT = 20n
 /** A process that is so far ahead takes all others for dead. */
 const FAR_AHEAD_MS = 120_000
 
+type Task = 'decide' | 'review' | 'approve' | 'settle' | 'race' | 'recover'
+
+/** What the processes are busy with, in shares of all they do: one of these by seed. */
+const MIXES: readonly Readonly<Record<Task, number>>[] = [
+  { decide: 0.35, review: 0.15, approve: 0.15, settle: 0.15, race: 0.12, recover: 0.08 },
+  // Recovery meets approvals that are on their way.
+  { decide: 0.05, review: 0.25, approve: 0.35, settle: 0.02, race: 0.03, recover: 0.3 },
+  // Processes settle what others settle.
+  { decide: 0.3, review: 0.02, approve: 0.02, settle: 0.2, race: 0.3, recover: 0.16 },
+]
+
 interface Member {
   readonly store: MongoStore
   readonly database: Database
@@ -84,6 +95,7 @@ class Run {
   /** Numbers of decisions that may be there. */
   readonly #made: number[] = []
   readonly #keys = new Map<string, string[]>()
+  readonly #mix: Readonly<Record<Task, number>>
   readonly #cutRate: number
   readonly #killRate: number
   #hasFaults = true
@@ -94,6 +106,7 @@ class Run {
     this.#options = options
     this.#random = mulberry32(options.seed)
     this.#accounts = [...Array(1 + this.#below(3)).keys()].map((i) => accountOf({ policy_id: idOf('pol', i) }))
+    this.#mix = MIXES[options.seed % MIXES.length] as Readonly<Record<Task, number>>
     const isFaulty = options.isFaulty ?? true
     this.#cutRate = isFaulty ? ([0, 0.02, 0.06][this.#below(3)] as number) : 0
     this.#killRate = isFaulty ? ([0, 0.02, 0.04][this.#below(3)] as number) : 0
@@ -122,8 +135,10 @@ class Run {
   }
 
   async #join(): Promise<Member> {
-    const relay = await openRelay(mongoUrl(this.#options.database), () => this.#fate())
+    let isOpen = false
+    const relay = await openRelay(mongoUrl(this.#options.database), () => (isOpen ? this.#fate() : 'passes'))
     const database = await Database.open(relay.url)
+    isOpen = true
     await (await openMongoStore({ url: mongoUrl(this.#options.database) })).close()
     this.#options.sabotage?.(database)
     const store = new MongoStore(database, Date.now)
@@ -161,17 +176,28 @@ class Run {
   async #task(number: number): Promise<void> {
     const alive = this.#members.filter(({ isAlive }) => isAlive)
     const member = alive[this.#below(alive.length)] as Member
-    const draw = this.#random()
+    const tasks: Readonly<Record<Task, () => Promise<void>>> = {
+      decide: () => this.#decide(member, number),
+      review: () => this.#review(member, number),
+      approve: () => this.#approve(member, this.#pick()),
+      settle: () => this.#settle(member, this.#pick()),
+      race: () => this.#race(alive, this.#pick()),
+      recover: () => this.#recover(member),
+    }
     try {
-      if (draw < 0.35) await this.#decide(member, number)
-      else if (draw < 0.5) await this.#review(member, number)
-      else if (draw < 0.65) await this.#approve(member, this.#pick())
-      else if (draw < 0.8) await this.#settle(member, this.#pick())
-      else if (draw < 0.92) await this.#race(alive, this.#pick())
-      else await this.#recover(member)
+      await tasks[this.#drawTask()]()
     } catch (error) {
       throwUnlessRefused(error)
     }
+  }
+
+  #drawTask(): Task {
+    let draw = this.#random()
+    for (const [task, share] of Object.entries(this.#mix) as [Task, number][]) {
+      if (draw < share) return task
+      draw -= share
+    }
+    return 'recover'
   }
 
   /** One of those made lately, more likely than not. */

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { BrokenPromiseError, runLedger } from './ledger-run.js'
 import { SABOTAGES } from './sabotages.js'
 
-const RUNS = 60
+/** By far more than any of them has needed. */
+const RUNS = 300
 
 describe('the model test of the ledger on MongoDB', () => {
   it.each(Object.entries(SABOTAGES))('finds a store that %s', { timeout: 600_000 }, async (_, sabotage) => {
