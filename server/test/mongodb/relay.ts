@@ -1,12 +1,26 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { BSON, type Document } from 'mongodb'
 
 /** What becomes of one command: its answer may be cut, it may itself be lost, or it takes its time. */
 export type Fate = 'passes' | 'answer cut' | 'lost' | 'delayed'
 
+/** A command on a collection. */
+export interface Command {
+  readonly name: string
+  readonly collection: string
+  /** All of it, the statements of a bulk included. */
+  read(): Document
+}
+
 export interface Relay {
   /** The URL of the server with this relay in its place. */
   readonly url: string
+  /**
+   * The same for a driver that looks at once whether the server is there again after a broken connection: else it waits for
+   * up to half a second.
+   */
+  readonly hurriedUrl: string
   /** How often what was done to commands, by `<fate> <command> <collection>`. */
   readonly counts: ReadonlyMap<string, number>
   /** From now on nothing passes, and new connections are refused: the machine is gone. */
@@ -19,7 +33,7 @@ export interface Relay {
 const DELAY_MS = 15
 
 /** A TCP relay in front of a MongoDB server that breaks connections between a command and its answer. */
-export async function openRelay(serverUrl: string, fateOf: (command: string) => Fate): Promise<Relay> {
+export async function openRelay(serverUrl: string, fateOf: (command: Command) => Fate): Promise<Relay> {
   const target = new URL(serverUrl.replace(/^mongodb/, 'http'))
   const counts = new Map<string, number>()
   const sockets = new Set<Socket>()
@@ -44,7 +58,8 @@ export async function openRelay(serverUrl: string, fateOf: (command: string) => 
     messagesOf(client, (message) => {
       const command = commandOf(message)
       const fate = command === null ? 'passes' : fateOf(command)
-      if (fate !== 'passes') counts.set(`${fate} ${command}`, (counts.get(`${fate} ${command}`) ?? 0) + 1)
+      const what = `${fate} ${command?.name} ${command?.collection}`
+      if (fate !== 'passes') counts.set(what, (counts.get(what) ?? 0) + 1)
       if (fate === 'lost') return end()
       fates.push(fate)
       upstream.write(message)
@@ -66,8 +81,11 @@ export async function openRelay(serverUrl: string, fateOf: (command: string) => 
     isDead = true
     for (const socket of sockets) socket.destroy()
   }
+  const hurriedUrl = new URL(url)
+  hurriedUrl.searchParams.set('minHeartbeatFrequencyMS', '10')
   return {
     url: url.href.replace(/^http/, 'mongodb'),
+    hurriedUrl: hurriedUrl.href.replace(/^http/, 'mongodb'),
     counts,
     kill: destroyAll,
     revive() {
@@ -96,14 +114,34 @@ function messagesOf(socket: Socket, onMessage: (message: Buffer) => void): void 
 const OP_MSG = 2013
 const KIND_BODY = 0
 const STRING = 2
+/** Of the body: behind the header, the flags and the byte that tells the kind. */
+const BODY = 21
 
-/** `<command> <collection>`, null for what is no command on a collection. */
-function commandOf(message: Buffer): string | null {
-  if (message.readInt32LE(12) !== OP_MSG || message[20] !== KIND_BODY) return null
-  const start = 25
+/** Null for what is no command on a collection. */
+function commandOf(message: Buffer): Command | null {
+  if (message.readInt32LE(12) !== OP_MSG || message[BODY - 1] !== KIND_BODY) return null
+  const start = BODY + 4
   if (message[start] !== STRING) return null
   const nameEnd = message.indexOf(0, start + 1)
-  const name = message.toString('latin1', start + 1, nameEnd)
   const length = message.readInt32LE(nameEnd + 1)
-  return `${name} ${message.toString('utf8', nameEnd + 5, nameEnd + 4 + length)}`
+  return {
+    name: message.toString('latin1', start + 1, nameEnd),
+    collection: message.toString('utf8', nameEnd + 5, nameEnd + 4 + length),
+    read: () => documentOf(message),
+  }
+}
+
+/** The body, and each sequence of documents behind it as a member. */
+function documentOf(message: Buffer): Document {
+  const documentAt = (at: number) => BSON.deserialize(message.subarray(at, at + message.readInt32LE(at)))
+  const body: Document = documentAt(BODY)
+  for (let at = BODY + message.readInt32LE(BODY); at < message.length; ) {
+    const end = at + 1 + message.readInt32LE(at + 1)
+    const nameEnd = message.indexOf(0, at + 5)
+    const documents: Document[] = []
+    for (let next = nameEnd + 1; next < end; next += message.readInt32LE(next)) documents.push(documentAt(next))
+    body[message.toString('latin1', at + 5, nameEnd)] = documents
+    at = end
+  }
+  return body
 }

@@ -2,11 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Collection,
   type Db,
+  type DbOptions,
   type Document,
   type IndexDescription,
   MongoClient,
   MongoNetworkError,
   MongoServerError,
+  ReadConcern,
 } from 'mongodb'
 import { StoreUnavailableError } from '../../ports/store.js'
 import type {
@@ -37,6 +39,13 @@ const LONGEST_PAUSE_MS = 200
 export const READ_LIMIT_MS = 4000
 
 const DUPLICATE_KEY = 11000
+
+/** Of the database and not of the client, where options of the URL would weaken them. */
+const CONCERNS: DbOptions = {
+  writeConcern: { w: 'majority', journal: true },
+  readConcern: new ReadConcern('majority'),
+  readPreference: 'primary',
+}
 
 /** The indexes by collection. Each query of the adapter is covered by one: first what is equal, then the order. */
 export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
@@ -123,9 +132,6 @@ export class Database {
   static async open(url: string): Promise<Database> {
     const client = new MongoClient(url, {
       appName: 'countersign',
-      writeConcern: { w: 'majority', journal: true },
-      readConcern: { level: 'majority' },
-      readPreference: 'primary',
       retryWrites: true,
       retryReads: true,
       serverSelectionTimeoutMS: 2000,
@@ -135,7 +141,7 @@ export class Database {
       // An absent member stays absent.
       ignoreUndefined: false,
     })
-    const database = new Database(client, client.db(readMongoUrl(url)?.database ?? DEFAULT_DATABASE))
+    const database = new Database(client, client.db(readMongoUrl(url)?.database ?? DEFAULT_DATABASE, CONCERNS))
     try {
       await database.#makeIndexes()
     } catch (error) {

@@ -88,7 +88,8 @@ export class Log {
 
   /** The announced group is whole, in the log. */
   advance(entries: number): void {
-    this.#next = this.nextIndex + entries
+    // Without an announced group the log may be another process's by now.
+    if (entries > 0) this.#next = this.nextIndex + entries
   }
 
   /** What became of the announced group is not known: the log has to be opened again. */

@@ -1,0 +1,90 @@
+import type { Command, Fate } from './relay.js'
+import { isWrite, WriteNames } from './relay-writes.js'
+
+/** What befell the commands of one kind. */
+interface Tally {
+  sent: number
+  /** Applied, and the answer never came. */
+  cut: number
+  /** The connection was closed before it came through. */
+  lost: number
+  delayed: number
+}
+
+const CUT_RATE = 0.006
+const LOST_RATE = 0.003
+const DELAY_RATE = 0.1
+
+/**
+ * What becomes of each command that passes a relay, by seed. The first write of each kind is cut and the second one is
+ * lost, so that no kind gets away because it is rare.
+ */
+export class Cuts {
+  /** By kind of write. */
+  readonly writes = new Map<string, Tally>()
+  readonly reads: Tally = { sent: 0, cut: 0, lost: 0, delayed: 0 }
+  /** Commands that do not ask for a majority, as they were sent. */
+  readonly weak = new Set<string>()
+  isFaulty = true
+  readonly #names = new WriteNames()
+  readonly #random: () => number
+
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  readonly fateOf = (command: Command): Fate => {
+    this.#look(command)
+    const tallies = isWrite(command) ? this.namesOf(command).map((name) => this.#tallyOf(name)) : [this.reads]
+    for (const tally of tallies) tally.sent += 1
+    const fate = this.isFaulty ? this.#draw(tallies) : 'passes'
+    for (const tally of tallies) {
+      if (fate === 'answer cut') tally.cut += 1
+      if (fate === 'lost') tally.lost += 1
+      if (fate === 'delayed') tally.delayed += 1
+    }
+    return fate
+  }
+
+  namesOf(command: Command): readonly string[] {
+    return this.#names.of(command)
+  }
+
+  /** A line for each kind of write. */
+  table(): string {
+    const rows = [...this.writes].sort().map(([name, tally]) => rowOf(name, tally))
+    return [...rows, rowOf('reads', this.reads)].join('\n')
+  }
+
+  #draw(tallies: readonly Tally[]): Fate {
+    if (!tallies.includes(this.reads)) {
+      if (tallies.some(({ cut }) => cut === 0)) return 'answer cut'
+      if (tallies.some(({ lost }) => lost === 0)) return 'lost'
+    }
+    const draw = this.#random()
+    if (draw < CUT_RATE) return 'answer cut'
+    if (draw < CUT_RATE + LOST_RATE) return 'lost'
+    return draw < CUT_RATE + LOST_RATE + DELAY_RATE ? 'delayed' : 'passes'
+  }
+
+  #tallyOf(name: string): Tally {
+    const tally = this.writes.get(name) ?? { sent: 0, cut: 0, lost: 0, delayed: 0 }
+    this.writes.set(name, tally)
+    return tally
+  }
+
+  #look(command: Command): void {
+    // What follows a read has the concern of the read.
+    if (command.name === 'getMore') return
+    const { writeConcern, readConcern } = command.read()
+    const isStrong = isWrite(command)
+      ? writeConcern?.w === 'majority' && writeConcern.j === true
+      : readConcern?.level === 'majority'
+    if (!isStrong)
+      this.weak.add(`${command.name} ${command.collection} ${JSON.stringify({ writeConcern, readConcern })}`)
+  }
+}
+
+function rowOf(name: string, { sent, cut, lost, delayed }: Tally): string {
+  return `  ${name}: ${sent} sent, ${cut} answers cut, ${lost} lost, ${delayed} delayed`
+}

@@ -1,0 +1,273 @@
+/** Every kind of write that the store makes, made at least once: also those of processes that finish what others left. */
+import {
+  accountOf,
+  agentOf,
+  createOf,
+  DAY,
+  decisionOf,
+  heldIn,
+  idempotencyOf,
+  idOf,
+  instant,
+  keyOf,
+  LogPen,
+  policyOf,
+  requestOf,
+  reviewOf,
+  spentIn,
+  updateOf,
+  walk,
+  writeAgentOf,
+  writeKeyOf,
+  writePolicyOf,
+} from '@countersign/testkit/store-suite'
+import { expect } from 'vitest'
+import { Database } from '#server/adapters/store-mongodb/database'
+import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import { StoreUnavailableError } from '#server/ports/store'
+import { until } from '../process/until.js'
+import type { Command, Fate } from './relay.js'
+import { openRelay } from './relay.js'
+import type { Cuts } from './relay-cuts.js'
+import { isWrite } from './relay-writes.js'
+
+/** The kinds by name, as `WriteNames` tells them. */
+export const EVERY_WRITE: readonly string[] = [
+  'createIndexes accounts',
+  'createIndexes agents',
+  'createIndexes audit',
+  'createIndexes claims',
+  'createIndexes decisions',
+  'createIndexes policies',
+  'delete claims',
+  'delete decisions',
+  'delete replicas: leaves',
+  'delete replicas: long gone',
+  'insert accounts: reserved',
+  'insert agent_revisions',
+  'insert agents: new',
+  'insert agents: seen',
+  'insert agents: tombstone',
+  'insert audit: entry',
+  'insert audit: void',
+  'insert claims',
+  'insert decisions: new',
+  'insert decisions: tombstone',
+  'insert key_directory',
+  'insert leases',
+  'insert logs',
+  'insert policies',
+  'insert policy_directory',
+  'insert secrets',
+  'insert signing_keys',
+  'update accounts: given back',
+  'update accounts: marks dropped',
+  'update accounts: reserved',
+  'update accounts: settled',
+  'update agents: fence',
+  'update agents: seen',
+  'update agents: written',
+  'update claims',
+  'update decisions: booked',
+  'update decisions: booked, by recovery',
+  'update decisions: fence',
+  'update decisions: move',
+  'update decisions: settled, by recovery',
+  'update key_directory: fence',
+  'update key_directory: written',
+  'update key_uses',
+  'update leases: held',
+  'update leases: taken',
+  'update logs: announced',
+  'update logs: finished',
+  'update logs: given up',
+  'update logs: renewed',
+  'update logs: settled',
+  'update logs: taken over',
+  'update policies',
+  'update policy_directory: fence',
+  'update policy_directory: written',
+  'update replicas',
+  'update sightings',
+  'update signing_keys',
+  'update touches',
+]
+
+/** A process that is so far ahead takes all others for dead. */
+const FAR_AHEAD_MS = 120_000
+const ACCOUNT = accountOf()
+const HOMES = new Set(['decisions', 'agents', 'policy_directory', 'key_directory'])
+const KEY = { kid: 'kid-1', x: 'x', published_until: instant(DAY), revoked_at: null }
+
+/** When a process dies, by the write that it is about to send. */
+type Death = (command: Command) => boolean
+
+/** On a database of its own. @param url of that database */
+export async function makeEveryWrite(cuts: Cuts, url: string): Promise<void> {
+  const relay = await openRelay(url, cuts.fateOf)
+  const store = await openMongoStore({ url: relay.hurriedUrl })
+  try {
+    await makeCommonWrites(store)
+    await dieBefore(cuts, url)
+    await recover(relay.hurriedUrl)
+    await dieBehind(cuts, url)
+    await recover(relay.hurriedUrl)
+    await leaveReservations(store)
+    await recover(relay.hurriedUrl)
+    await until('a sign of life', () => (cuts.writes.has('update logs: renewed') ? true : undefined))
+    await expectOrder(store, url)
+  } finally {
+    await store.close()
+    await relay.close()
+  }
+}
+
+/** A process that takes all others for dead finishes what they left, and ends. */
+async function recover(url: string): Promise<void> {
+  const store = await openMongoStore({ url, nowMs: () => Date.now() + FAR_AHEAD_MS })
+  await store.recover(0)
+  expect(await store.lease.hold('lease', 0)).toBe(true)
+  await store.close()
+}
+
+async function makeCommonWrites(store: MongoStore): Promise<void> {
+  const pen = await LogPen.of(store)
+  await store.replicas.join('https://decisions.example')
+  await store.replicas.publishSigningKeys([KEY])
+  await store.replicas.revision()
+  await store.secret('cursors')
+  await store.ping()
+  await store.saveKeyUses(new Map([[idOf('key', 1), instant(0)]]))
+  expect(await store.lease.hold('lease', 0)).toBe(true)
+
+  const [policy, agent] = [policyOf(1, 1), agentOf('agent:1')]
+  await pen.commit(writePolicyOf(policy), writeAgentOf(agent), writeKeyOf(keyOf(1)))
+  await pen.commit(
+    writePolicyOf({ ...policy, version: 2, policy_set: 2 }),
+    writeAgentOf({ ...agent, version: 2 }),
+    { kind: 'entry.only' },
+    { change: { kind: 'call.only' }, idempotency: idempotencyOf('agent:1', { operation: 'POST /v1/agents' }) },
+  )
+  const reserved = await reserve(store, 1)
+  await pen.commit({ change: createOf(held(1), requestOf(1), reserved), idempotency: idempotencyOf(idOf('dec', 1)) })
+  const settled = updateOf(held(1), { status: 'confirmed', postings: [spentIn(ACCOUNT, 5n, 3n)] })
+  await pen.commit(settled)
+  // A day later the name of that call is free.
+  const again = idempotencyOf(idOf('dec', 2), { created_at: instant(2 * DAY), expires_at: instant(3 * DAY) })
+  await pen.commit({ change: createOf(reviewOf(2)), idempotency: again })
+  await store.ledger.release((await reserve(store, 3)) as string)
+
+  await until('the removal', async () =>
+    (await store.removeDecisions([settled.decision], instant(4 * DAY))) === 1 ? true : undefined,
+  )
+  expect(await store.purgeIdempotency(instant(4 * DAY))).toBe(2)
+}
+
+/** A process announces a group of everything, and dies before any of it is written. */
+async function dieBefore(cuts: Cuts, url: string): Promise<void> {
+  await die(cuts, url, isOfHome, async (store, pen) => {
+    const reservation = await reserve(store, 11)
+    await pen.commit(
+      { change: createOf(held(11), requestOf(11), reservation), idempotency: idempotencyOf(idOf('dec', 11)) },
+      updateOf(reviewOf(2), { status: 'declined' }),
+      writePolicyOf(policyOf(2, 3)),
+      writeKeyOf(keyOf(2)),
+      writeAgentOf(agentOf('agent:1', { version: 3 })),
+      writeAgentOf(agentOf('agent:2')),
+      { kind: 'entry.only' },
+    )
+  })
+}
+
+/** A process writes a group of everything, and dies before anything follows from it. */
+async function dieBehind(cuts: Cuts, url: string): Promise<void> {
+  let isWritten = false
+  const isBehind = (command: Command) => {
+    if (isOfHome(command)) isWritten = true
+    return isWritten && isWrite(command) && !isOfHome(command)
+  }
+  await die(cuts, url, isBehind, async (store, pen) => {
+    const reservation = await reserve(store, 12)
+    const { postings } = held(12)
+    await pen.commit(
+      createOf(
+        decisionOf(12, { status: 'confirmed', postings: [spentIn(ACCOUNT, 5n, 4n)] }),
+        requestOf(12),
+        reservation,
+      ),
+      updateOf(reviewOf(2), { status: 'approved', postings: [] }),
+      writePolicyOf(policyOf(3, 3)),
+      writeKeyOf(keyOf(3)),
+      writeAgentOf(agentOf('agent:3')),
+    )
+    expect(postings).toHaveLength(1)
+  })
+}
+
+/** Reservations that nobody will ever write a record for: of a decision that is not there, and of one that is. */
+async function leaveReservations(store: MongoStore): Promise<void> {
+  await reserve(store, 21)
+  await reserve(store, 2, 2)
+}
+
+async function expectOrder(store: MongoStore, url: string): Promise<void> {
+  const everything = { limit: 200, after: null }
+  const { items } = await store.listDecisions({ agents: null, now: instant(0) }, everything)
+  expect(items.map(({ decision: { id, status } }) => [id, status])).toEqual([
+    [idOf('dec', 12), 'confirmed'],
+    [idOf('dec', 2), 'approved'],
+  ])
+  // Of the decision that was removed, and of the one that was written by a process that died.
+  expect(await store.ledger.balances([ACCOUNT])).toEqual([{ spent: 7n, reserved: 0n }])
+  const { policies } = await store.loadPolicies()
+  expect(policies.map(({ id }) => id).sort()).toEqual([idOf('pol', 1), idOf('pol', 3)])
+  expect((await store.loadKeys()).map(({ id }) => id)).toEqual([idOf('key', 1), idOf('key', 3)])
+  expect((await store.loadAgents()).map(({ id }) => id).sort()).toEqual(['agent:1', 'agent:3'])
+  const entries = await walk(200, (page) => store.listAuditEntries({}, page))
+  for (const log of new Set(entries.map((entry) => entry.log))) {
+    const indexes = entries.filter((entry) => entry.log === log).map(({ index }) => index)
+    expect(indexes.sort((one, other) => one - other)).toEqual([...indexes.keys()])
+  }
+  expect(entries.filter(({ type }) => type === 'void')).toHaveLength(7)
+  const database = await Database.open(url)
+  expect(await database.accounts.countDocuments({ marked_ms: { $ne: null } })).toBe(0)
+  expect(await database.decisions.countDocuments({ unsettled: { $exists: true } })).toBe(0)
+  await database.close()
+}
+
+/** Lets a process do something until it is dead, which it is before that is done. */
+async function die(
+  cuts: Cuts,
+  url: string,
+  death: Death,
+  life: (store: MongoStore, pen: LogPen) => Promise<void>,
+): Promise<void> {
+  let isDead = false
+  const fateOf = (command: Command): Fate => {
+    isDead ||= death(command)
+    return isDead ? 'lost' : cuts.fateOf(command)
+  }
+  const relay = await openRelay(url, fateOf)
+  const database = await Database.open(relay.hurriedUrl)
+  const store = new MongoStore(database, Date.now)
+  const pen = await LogPen.of(store)
+  const failure = life(store, pen).catch((error: unknown) => error)
+  await until('its death', () => (isDead ? true : undefined))
+  await database.close()
+  expect(await failure).toBeInstanceOf(StoreUnavailableError)
+  await relay.close()
+}
+
+function isOfHome(command: Command): boolean {
+  return (command.name === 'insert' || command.name === 'update') && HOMES.has(command.collection)
+}
+
+function held(number: number) {
+  return decisionOf(number, { postings: [heldIn(ACCOUNT, 5n)] })
+}
+
+async function reserve(store: MongoStore, number: number, version = 0): Promise<string | null> {
+  const demands = [{ account: ACCOUNT, amount: 5n, limit: 100n }]
+  return (await store.ledger.reserve({ decision_id: idOf('dec', number), version, demands })).reservation
+}
