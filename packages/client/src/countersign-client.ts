@@ -1,6 +1,13 @@
 import { readDecisionAbout } from './decision-answer.js'
-import type { CallOptions, CountersignOptions, IdempotentCallOptions } from './options.js'
-import { resolveOptions } from './options.js'
+import { AdmittedDecisions } from './enforcement/admitted-decisions.js'
+import type { Asked, GuardRequest } from './enforcement/asked.js'
+import type { EnforcementOptions } from './enforcement/enforcement-options.js'
+import { type EnforcementCalls, EnforcementPoint, type FlushOptions } from './enforcement/enforcement-point.js'
+import type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
+import type { GuardRun } from './enforcement/guard-run.js'
+import { SettlementQueue } from './enforcement/settlement-queue.js'
+import type { CallOptions, CallSignal, CountersignOptions, IdempotentCallOptions } from './options.js'
+import { checkTimeout, resolveOptions, type Settings } from './options.js'
 import { Requester } from './requester.js'
 import { Agents } from './resources/agents.js'
 import { Audit } from './resources/audit.js'
@@ -11,10 +18,11 @@ import { Keys } from './resources/keys.js'
 import { Permits } from './resources/permits.js'
 import { Policies } from './resources/policies.js'
 import type { OpenTransport } from './transport.js'
-import type { Decision, DecisionRequest, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
+import type { Decision, DecisionRequest, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
 
 /** The largest answer that is read: 200 decisions with the largest contexts, or 50 of the largest policies, are below it. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+const FLUSH_MS = 10_000
 
 /** The question, with what steers the call beside it: members in snake_case go on the wire, those in camelCase do not. */
 export interface AuthorizeRequest extends Omit<DecisionRequest, 'agent_id'>, IdempotentCallOptions {
@@ -36,17 +44,19 @@ export abstract class CountersignClient {
   readonly permits: Permits
   readonly audit: Audit
   readonly health: Health
-  readonly #agentId: string | undefined
+  readonly #settings: Settings
+  readonly #openTransport: OpenTransport
   readonly #requester: Requester
   /** Who asked for the decisions that were returned, for as long as the caller keeps them. */
   readonly #holders = new WeakMap<Decision, string>()
+  readonly #enforcing: EnforcementCalls
 
   /** @internal */
   protected constructor(options: CountersignOptions, openTransport: OpenTransport) {
-    const settings = resolveOptions(options, globalThis.process?.env ?? {})
-    const { connectTimeoutMs } = settings
-    this.#agentId = settings.agentId
-    this.#requester = new Requester(settings, openTransport({ connectTimeoutMs, maxBytes: MAX_ANSWER_BYTES }))
+    this.#settings = resolveOptions(options, globalThis.process?.env ?? {})
+    this.#openTransport = openTransport
+    const { connectTimeoutMs } = this.#settings
+    this.#requester = new Requester(this.#settings, openTransport({ connectTimeoutMs, maxBytes: MAX_ANSWER_BYTES }))
     this.policies = new Policies(this.#requester)
     this.keys = new Keys(this.#requester)
     this.agents = new Agents(this.#requester)
@@ -55,6 +65,14 @@ export abstract class CountersignClient {
     this.permits = new Permits(this.#requester)
     this.audit = new Audit(this.#requester)
     this.health = new Health(this.#requester)
+    this.#enforcing = {
+      agentOf: (agent_id) => this.#agentOf({ agent_id }),
+      authorize: (request) => this.authorize(request),
+      waitForReview: (decision, options) => this.decisions.waitForReview(decision, options),
+      settlements: new SettlementQueue(this.decisions, this.#requester),
+      flush: (flushing) => this.flush(flushing),
+      admitted: new AdmittedDecisions(),
+    }
   }
 
   /**
@@ -85,6 +103,74 @@ export abstract class CountersignClient {
   }
 
   /**
+   * Runs an action if it may: asks, checks the answer, runs the action once with a frozen copy of what was asked about, and
+   * confirms or rejects by how it ended. Resolves or rejects as the action does; a settlement that fails changes nothing
+   * about that.
+   *
+   * @throws DeniedError when it may not run, for whatever reason: it has not run then
+   * @throws the signal's reason, when it was aborted before it began
+   * @throws TypeError for faulty options
+   *
+   * @example
+   * const refund = { action: 'payment.refund', resource: 'order:8812', context: { amount: 42.5 } }
+   * const receipt = await client.guard(refund, async ({ context }) => pay(context.amount))
+   *
+   * Source: docs/enforcement.md "Guard an action".
+   */
+  async guard<Result, Context extends JsonObject | null = null, Signal extends CallSignal = CallSignal>(
+    request: GuardRequest<Context>,
+    action: (asked: Asked<Context>, run: GuardRun<Signal>) => Result,
+    options: GuardOptions<Signal> = {},
+  ): Promise<Awaited<Result>> {
+    const { signal, idempotencyKey, holder, ...enforcement } = options
+    return this.enforcement(enforcement).guard(request, action, { signal, idempotencyKey, holder })
+  }
+
+  /**
+   * A function of the same parameters that runs `fn` only if it may. The arguments are copied and frozen when it is called:
+   * what was asked about is what runs.
+   *
+   * @throws TypeError for a faulty mapping or option; the function itself rejects as `guard` does
+   *
+   * @example
+   * const refund = client.protect(pay, {
+   *   action: 'payment.refund',
+   *   resource: (orderId) => `order:${orderId}`,
+   *   context: (_orderId, amount) => ({ amount }),
+   * })
+   *
+   * Source: docs/enforcement.md "Protect a function".
+   */
+  protect<Args extends readonly unknown[], Result>(
+    fn: (...args: Args) => Result,
+    options: ProtectOptions<Args>,
+  ): (...args: Args) => Promise<Awaited<Result>> {
+    const { action, resource, context, agent_id, idempotencyKey, holder, signal, bind, ...enforcement } = options
+    const mapping = { action, resource, context, agent_id, idempotencyKey, holder, signal, bind }
+    return this.enforcement(enforcement).protect(fn, mapping)
+  }
+
+  /**
+   * Where actions are stopped or let through, with options of its own: for what guards many actions in the same way, and for
+   * integrations.
+   *
+   * @throws TypeError naming the faulty option
+   *
+   * Source: docs/enforcement.md "Write an integration".
+   */
+  enforcement(options: EnforcementOptions = {}): EnforcementPoint {
+    return new EnforcementPoint(this.#enforcing, options)
+  }
+
+  /**
+   * Tells the decision point how guarded actions ended where that could not be told yet, and resolves with how many of those
+   * settlements are still open after the time limit. For a program that ends by `process.exit` or by a signal.
+   */
+  async flush({ timeoutMs = FLUSH_MS }: FlushOptions = {}): Promise<number> {
+    return this.#enforcing.settlements.flush(checkTimeout('timeoutMs', timeoutMs))
+  }
+
+  /**
    * What would be decided, by the stored policies or by `policies` in their place. Stores nothing, permits nothing.
    *
    * @throws ApiError validation_failed
@@ -104,13 +190,22 @@ export abstract class CountersignClient {
     return (await this.#requester.send(call)) as Jwks
   }
 
-  /** Ends calls under way with an UnavailableError, and every connection. A closed client refuses further calls. */
+  /**
+   * Ends calls under way with an UnavailableError, and every connection. A closed client refuses further calls, and drops
+   * settlements that could not be told yet: `flush` first.
+   */
   close(): void {
+    this.#enforcing.settlements.close()
     this.#requester.close()
   }
 
+  /** @internal A client of the same decision point, key and agent over another transport. */
+  over(openTransport: (own: OpenTransport) => OpenTransport): CountersignClient {
+    return new ClientOver(this.#settings, openTransport(this.#openTransport))
+  }
+
   #agentOf({ agent_id }: Pick<AuthorizeRequest, 'agent_id'>): string {
-    const own = this.#agentId
+    const own = this.#settings.agentId
     const asked = agent_id ?? own
     if (asked === undefined) throw new TypeError('agent_id is missing: give it, or agentId to the client')
     if (own !== undefined && asked !== own) {
@@ -119,3 +214,5 @@ export abstract class CountersignClient {
     return asked
   }
 }
+
+class ClientOver extends CountersignClient {}

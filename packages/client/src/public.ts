@@ -1,7 +1,25 @@
 /** What both entry points export beside the client itself. */
-export type { AuthorizeRequest } from './countersign-client.js'
+export type { AuthorizeRequest, CountersignClient } from './countersign-client.js'
+export type { Admission, AdmitOptions, ObservedAdmission, PermittedAdmission } from './enforcement/admission.js'
+export type { Asked, GuardRequest } from './enforcement/asked.js'
+export type { EnforcementEvent, ShownDecision, Would } from './enforcement/enforcement-event.js'
+export { ENFORCEMENT_OPTIONS, type EnforcementOptions } from './enforcement/enforcement-options.js'
+export type { EnforcementPoint, FlushOptions } from './enforcement/enforcement-point.js'
+export type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
+export type { GuardRun } from './enforcement/guard-run.js'
+export type { BoundField } from './enforcement/held-arguments.js'
+export type { FromArguments, ProtectMapping } from './enforcement/protect.js'
+export type {
+  ActionOutcome,
+  Settle,
+  Settlement,
+  SettlementResult,
+  SettlementState,
+  SettleOn,
+} from './enforcement/settlement.js'
 export { ApiError } from './errors/api-error.js'
 export { CountersignError } from './errors/countersign-error.js'
+export { DeniedError, type DeniedReason } from './errors/denied-error.js'
 export { NotPermittedError, type NotPermittedReason } from './errors/not-permitted-error.js'
 export { UnavailableError, type UnavailableKind } from './errors/unavailable-error.js'
 export { type AskedAction, isPermitted, type PermittedDecision } from './is-permitted.js'

@@ -108,6 +108,11 @@ export class Requester {
     return this.#chance.random()
   }
 
+  /** Milliseconds that never go back. */
+  now(): number {
+    return this.#chance.now()
+  }
+
   async #run(
     call: Call,
     run: (request: TransportRequest, running: Running) => Promise<TransportAnswer>,

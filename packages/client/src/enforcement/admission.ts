@@ -1,4 +1,7 @@
+import { DeniedError } from '../errors/denied-error.js'
+import { isPermitted } from '../is-permitted.js'
 import type { CallSignal } from '../options.js'
+import { abortReason } from './abort.js'
 import type { Asked } from './asked.js'
 import type { ShownDecision, Would } from './enforcement-event.js'
 import type { Settle } from './settlement.js'
@@ -25,8 +28,9 @@ export interface PermittedAdmission {
   /**
    * To be called once, right before the action: nothing may happen in between.
    *
-   * @throws DeniedError `expired` when the decision is over by now, `already_claimed` when it was begun before; and the
-   * signal's reason when it was aborted meanwhile. The decision is rejected then, unless it was begun before.
+   * @throws DeniedError `expired` when the decision is over by now, `settled` when it was settled meanwhile,
+   * `already_claimed` when it was begun before; and the signal's reason when it was aborted meanwhile. It is rejected then,
+   * unless it was begun before.
    */
   begin(): void
 }
@@ -39,7 +43,7 @@ export interface ObservedAdmission {
   readonly asked: Asked | null
   /** Null when there was no answer. */
   readonly decision: ShownDecision | null
-  /** Null unless the decision is authorized. */
+  /** Null unless it would have run. */
   readonly permit_token: string | null
   /** Settles as far as the decision lets it: nothing is confirmed that was not authorized. */
   readonly settle: Settle
@@ -49,3 +53,90 @@ export interface ObservedAdmission {
 
 /** An action may run. Everything else is a DeniedError. */
 export type Admission = PermittedAdmission | ObservedAdmission
+
+/** What a permitted admission is made of. */
+interface Permitted {
+  readonly asked: Asked
+  readonly decision: ShownDecision
+  readonly permit_token: string
+  readonly settle: Settle
+  readonly signal: CallSignal | undefined
+  readonly now: () => number
+}
+
+/** The one door: `begin` opens it once. */
+export class OpenAdmission implements PermittedAdmission {
+  readonly kind = 'permitted'
+  readonly asked: Asked
+  readonly decision: ShownDecision
+  readonly settle: Settle
+  readonly #permitted: Permitted
+  #isBegun = false
+
+  constructor(permitted: Permitted) {
+    this.asked = permitted.asked
+    this.decision = permitted.decision
+    this.settle = permitted.settle
+    this.#permitted = permitted
+  }
+
+  get permit_token(): string {
+    return this.#permitted.permit_token
+  }
+
+  begin(): void {
+    if (this.#isBegun) throw this.#denied('already_claimed')
+    this.#isBegun = true
+    if (this.settle.isCalled) throw this.#denied('settled')
+    const { asked, decision, signal, now } = this.#permitted
+    try {
+      if (signal?.aborted) throw abortReason(signal)
+      if (!isPermitted(decision, asked, new Date(now()))) throw this.#denied('expired')
+    } catch (error) {
+      void this.settle.reject('it did not begin')
+      throw error
+    }
+  }
+
+  #denied(reason: 'already_claimed' | 'settled' | 'expired'): DeniedError {
+    return new DeniedError(reason, { decision_id: this.decision.id })
+  }
+}
+
+/** What an observed admission is made of. */
+interface Observed {
+  readonly would: Would
+  readonly asked: Asked | null
+  readonly decision: ShownDecision | null
+  readonly permit_token: string | null
+  readonly settle: Settle
+  readonly signal: CallSignal | undefined
+}
+
+export class WatchedAdmission implements ObservedAdmission {
+  readonly kind = 'observed'
+  readonly would: Would
+  readonly asked: Asked | null
+  readonly decision: ShownDecision | null
+  readonly settle: Settle
+  readonly #observed: Observed
+
+  constructor(observed: Observed) {
+    this.would = observed.would
+    this.asked = observed.asked
+    this.decision = observed.decision
+    this.settle = observed.settle
+    this.#observed = observed
+  }
+
+  get permit_token(): string | null {
+    return this.#observed.permit_token
+  }
+
+  begin(): void {
+    const { signal } = this.#observed
+    if (!signal?.aborted) return
+    void this.settle.reject('it did not begin')
+    throw abortReason(signal)
+  }
+}

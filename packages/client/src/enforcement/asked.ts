@@ -1,19 +1,20 @@
 import type { JsonObject } from '../wire.js'
 
 /** What is about to be done. What steers the asking is beside it. */
-export interface GuardRequest {
+export interface GuardRequest<Context extends JsonObject | null = JsonObject | null> {
   /** Default: the client's `agentId`. */
   readonly agent_id?: string | undefined
   readonly action: string
   readonly resource?: string | null | undefined
-  readonly context?: JsonObject | null | undefined
+  /** Plain JSON: what is none, such as a date, a map, a big integer or something circular, is refused and not converted. */
+  readonly context?: Context | undefined
 }
 
 /** What was asked about: a copy of its own, frozen at every depth. */
-export interface Asked {
+export interface Asked<Context extends JsonObject | null = JsonObject | null> {
   readonly agent_id: string
   readonly action: string
   readonly resource: string | null
-  /** Empty when nothing was given. */
-  readonly context: JsonObject
+  /** Null when there was none. */
+  readonly context: Context
 }

@@ -1,3 +1,4 @@
+import { checkTimeout } from '../options.js'
 import type { EnforcementEvent } from './enforcement-event.js'
 import type { SettleOn } from './settlement.js'
 
@@ -26,4 +27,81 @@ export interface EnforcementOptions {
   readonly onEvent?: ((event: EnforcementEvent) => unknown) | undefined
   /** The clock that `expires_at` is held against, in milliseconds since 1970; default `Date.now`. */
   readonly now?: (() => number) | undefined
+}
+
+/** The options, whole. */
+export interface EnforcementSettings {
+  readonly mode: 'enforce' | 'observe'
+  readonly review: 'wait' | 'throw'
+  readonly unmapped: 'deny' | 'map'
+  readonly settleOn: SettleOn | undefined
+  readonly timeoutMs: number | undefined
+  readonly reviewTimeoutMs: number | undefined
+  readonly settleTimeoutMs: number
+  /** Never throws. */
+  readonly tell: (event: EnforcementEvent) => void
+  readonly now: () => number
+}
+
+/** For integrations, which have options of their own beside these: the names that belong here. */
+export const ENFORCEMENT_OPTIONS = [
+  'mode',
+  'onUnavailable',
+  'review',
+  'unmapped',
+  'settleOn',
+  'timeoutMs',
+  'reviewTimeoutMs',
+  'settleTimeoutMs',
+  'onEvent',
+  'now',
+] as const satisfies readonly (keyof EnforcementOptions)[]
+
+/** @throws TypeError naming the faulty option */
+export function resolveEnforcement(options: EnforcementOptions): EnforcementSettings {
+  assertOptions('enforcement', options, ENFORCEMENT_OPTIONS)
+  const { settleOn, onEvent, now, timeoutMs, reviewTimeoutMs } = options
+  oneOf('onUnavailable', options.onUnavailable, ['deny'])
+  return {
+    mode: oneOf('mode', options.mode, ['enforce', 'observe']),
+    review: oneOf('review', options.review, ['throw', 'wait']),
+    unmapped: oneOf('unmapped', options.unmapped, ['deny', 'map']),
+    settleOn: functionOrNone('settleOn', settleOn),
+    timeoutMs: timeoutMs === undefined ? undefined : checkTimeout('timeoutMs', timeoutMs),
+    reviewTimeoutMs: reviewTimeoutMs === undefined ? undefined : checkTimeout('reviewTimeoutMs', reviewTimeoutMs),
+    settleTimeoutMs: checkTimeout('settleTimeoutMs', options.settleTimeoutMs ?? 1_000),
+    tell: toldSafely(functionOrNone('onEvent', onEvent)),
+    now: functionOrNone('now', now) ?? Date.now,
+  }
+}
+
+/** @throws TypeError for what is no object, or has a member that is not known: a typo must not go unnoticed */
+export function assertOptions(of: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError(`the options of ${of} have to be an object`)
+  const stranger = Reflect.ownKeys(options).find((name) => !known.includes(name as string))
+  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is not an option of ${of}`)
+}
+
+/** The first of `values` is the default. */
+function oneOf<Value extends string>(name: string, given: unknown, values: readonly [Value, ...Value[]]): Value {
+  if (given === undefined) return values[0]
+  const value = values.find((one) => one === given)
+  if (value !== undefined) return value
+  throw new TypeError(`${name} has to be ${values.map((one) => `'${one}'`).join(' or ')}`)
+}
+
+function functionOrNone<Wanted>(name: string, given: Wanted): Wanted {
+  if (given === undefined || typeof given === 'function') return given
+  throw new TypeError(`${name} has to be a function`)
+}
+
+/** Whoever listens can hold up nothing: neither by throwing nor by a promise that rejects. */
+function toldSafely(onEvent: EnforcementOptions['onEvent']): (event: EnforcementEvent) => void {
+  return (event) => {
+    try {
+      void Promise.resolve(onEvent?.(Object.freeze(event))).catch(() => undefined)
+    } catch {
+      // Its own affair.
+    }
+  }
 }

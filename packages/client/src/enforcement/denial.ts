@@ -1,0 +1,59 @@
+/** Why an action may not run: every answer and every fault, as a DeniedError. */
+import { ApiError } from '../errors/api-error.js'
+import { DeniedError, type DeniedFields, type DeniedReason } from '../errors/denied-error.js'
+import { NotPermittedError } from '../errors/not-permitted-error.js'
+import { UnavailableError } from '../errors/unavailable-error.js'
+import type { Decision, DecisionStatus } from '../wire.js'
+import type { Would } from './enforcement-event.js'
+
+const BY_STATUS: Readonly<Record<DecisionStatus, DeniedReason>> = {
+  awaiting_review: 'review_required',
+  approved: 'review_required',
+  // It would run, were it not over by this clock.
+  authorized: 'expired',
+  denied: 'denied',
+  declined: 'declined',
+  expired: 'expired',
+  confirmed: 'settled',
+  rejected: 'settled',
+}
+
+/** Codes of problems that are reasons of their own. */
+const SAID = ['already_claimed', 'agent_suspended', 'policy_denies', 'permit_already_used'] as const
+
+/** A decision that does not permit. */
+export function denialBy(decision: Decision): DeniedError {
+  const { status, review } = decision
+  const isWithdrawn = status === 'rejected' && review?.status === 'withdrawn'
+  return denial(isWithdrawn ? 'withdrawn' : (BY_STATUS[status] ?? 'denied'), decision)
+}
+
+export function denial(reason: DeniedReason, decision: Decision | null, fields: DeniedFields = {}): DeniedError {
+  return new DeniedError(reason, { decision_id: decision?.id, advice: decision?.advice, ...fields })
+}
+
+/** Whatever came instead of a decision that permits; what is not known is no permission. */
+export function denialFor(error: unknown, decision: Decision | null): DeniedError {
+  if (DeniedError.isInstance(error)) return error
+  if (NotPermittedError.isInstance(error)) {
+    return denial(error.reason === 'not_reviewed' ? 'already_claimed' : error.reason, decision, { cause: error })
+  }
+  if (UnavailableError.isInstance(error)) {
+    const isWaiting = decision?.status === 'awaiting_review' && error.kind === 'timeout'
+    return denial(isWaiting ? 'review_required' : 'unavailable', decision, { cause: error })
+  }
+  if (!ApiError.isInstance(error)) return denial('unavailable', decision, { cause: error })
+  const { retryAfterSeconds } = error
+  return denial(reasonOfProblem(error), decision, { cause: error, retryAfterSeconds })
+}
+
+/** What would have become of an action that was not permitted. */
+export function wouldBe({ reason }: DeniedError): Would {
+  if (reason === 'review_required') return 'review'
+  return reason === 'unavailable' ? 'unavailable' : 'deny'
+}
+
+function reasonOfProblem({ status, code }: ApiError): DeniedReason {
+  const said = SAID.find((one) => one === code)
+  return said ?? (status >= 500 || status === 429 ? 'unavailable' : 'refused')
+}

@@ -1,0 +1,99 @@
+import { DeniedError } from '../errors/denied-error.js'
+import type { CallSignal } from '../options.js'
+import type { JsonObject } from '../wire.js'
+import type { GuardRequest } from './asked.js'
+import { assertOptions } from './enforcement-options.js'
+import type { Asking, EnforcementPoint } from './enforcement-point.js'
+import { argumentHolder, type BoundField, type HeldArguments } from './held-arguments.js'
+
+/** A value, or what gives it from the arguments. */
+export type FromArguments<Args extends readonly unknown[], Value> = Value | ((...args: Args) => Value)
+
+/**
+ * How the arguments of a function map to a question: by fixed values, or by functions of the arguments, each given a frozen
+ * copy. A function that throws is a deny.
+ */
+export interface ProtectMapping<Args extends readonly unknown[]> {
+  /** Without one it is as the option `unmapped` says. */
+  readonly action?: FromArguments<Args, string> | undefined
+  readonly resource?: FromArguments<Args, string | null | undefined> | undefined
+  readonly context?: FromArguments<Args, JsonObject | null | undefined> | undefined
+  /** Default: the client's `agentId`. */
+  readonly agent_id?: FromArguments<Args, string | undefined> | undefined
+  readonly idempotencyKey?: FromArguments<Args, string | undefined> | undefined
+  readonly holder?: FromArguments<Args, string | undefined> | undefined
+  /** Given the arguments as they came: a signal can only keep an action from running. */
+  readonly signal?: ((...args: Args) => CallSignal | undefined) | undefined
+  /**
+   * For arguments that cannot be copied, such as connections and callbacks: what of them the question is about. That is held
+   * still, and all that the functions above are given; the rest goes to `fn` as it came.
+   */
+  readonly bind?: readonly BoundField[] | undefined
+}
+
+export const PROTECT_OPTIONS = [
+  'action',
+  'resource',
+  'context',
+  'agent_id',
+  'idempotencyKey',
+  'holder',
+  'signal',
+  'bind',
+] as const satisfies readonly (keyof ProtectMapping<[]>)[]
+
+export function protectFunction<Args extends readonly unknown[], Result>(
+  point: EnforcementPoint,
+  fn: (...args: Args) => Result,
+  mapping: ProtectMapping<Args>,
+): (...args: Args) => Promise<Awaited<Result>> {
+  if (typeof fn !== 'function') throw new TypeError('what is protected has to be a function')
+  assertOptions('protect', mapping, PROTECT_OPTIONS)
+  const kept = { ...mapping }
+  const hold = argumentHolder(kept.bind)
+  const { name, length } = fn
+
+  async function protectedFunction(this: unknown, ...given: Args): Promise<Awaited<Result>> {
+    // All up to the first wait happens while the caller stands still: nothing it does later reaches these arguments.
+    let held: HeldArguments | undefined
+    let signal: CallSignal | undefined
+    const admission = await point.admitBy(() => {
+      signal = kept.signal?.(...given)
+      held = heldOrDenied(hold, given)
+      return askingOf(point, name, kept, held, signal)
+    })
+    // Who only observes changes nothing.
+    const args = admission.kind === 'permitted' && held ? (held.toRun() as unknown as Args) : given
+    return point.runAdmitted(admission, signal, () => Reflect.apply(fn, this, args))
+  }
+  return Object.defineProperties(protectedFunction, { name: { value: name }, length: { value: length } })
+}
+
+/** @throws DeniedError (`arguments_refused`) */
+function heldOrDenied(hold: (args: readonly unknown[]) => HeldArguments, args: readonly unknown[]): HeldArguments {
+  try {
+    return hold(args)
+  } catch (error) {
+    throw new DeniedError('arguments_refused', { cause: error })
+  }
+}
+
+function askingOf<Args extends readonly unknown[]>(
+  point: EnforcementPoint,
+  name: string,
+  mapping: ProtectMapping<Args>,
+  held: HeldArguments,
+  signal: CallSignal | undefined,
+): Asking {
+  const read = <Value>(from: FromArguments<Args, Value> | undefined): Value | undefined => {
+    if (typeof from !== 'function') return from
+    return (from as (...args: unknown[]) => Value)(...held.toMap())
+  }
+  const request: GuardRequest = {
+    agent_id: read(mapping.agent_id),
+    action: point.actionOf(name, read(mapping.action)),
+    resource: read(mapping.resource),
+    context: read(mapping.context),
+  }
+  return { request, options: { signal, idempotencyKey: read(mapping.idempotencyKey), holder: read(mapping.holder) } }
+}

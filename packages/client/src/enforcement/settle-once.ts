@@ -1,0 +1,84 @@
+import type { ActionOutcome, Settle, Settlement, SettlementResult, SettlementState, SettleOn } from './settlement.js'
+
+/** Longer text than this is refused by the decision point. */
+const MAX_TEXT = 512
+const LEAVE: Settlement = Object.freeze({ settle: 'leave' })
+
+/** What one admission settles through. */
+export interface SettleOnceOptions {
+  /** Never rejects. */
+  readonly send: (settlement: Settlement) => Promise<SettlementState>
+  /** What was to be settled cannot be told. */
+  readonly fail: (error: unknown) => void
+  readonly settleOn: SettleOn | undefined
+}
+
+/** The first call settles; all others get its promise. The methods can be handed out without the object. */
+export class SettleOnce implements Settle {
+  readonly #options: SettleOnceOptions
+  #first: Promise<SettlementResult> | undefined
+
+  constructor(options: SettleOnceOptions) {
+    this.#options = options
+  }
+
+  get isCalled(): boolean {
+    return this.#first !== undefined
+  }
+
+  readonly confirm: Settle['confirm'] = (confirmation = {}) => {
+    return this.#once(() => ({ ...confirmation, settle: 'confirm' }))
+  }
+
+  readonly reject: Settle['reject'] = (reason) => this.#once(() => ({ settle: 'reject', reason }))
+
+  readonly leave: Settle['leave'] = () => this.#once(() => LEAVE)
+
+  readonly by: Settle['by'] = (outcome) => {
+    return this.#once(() => this.#options.settleOn?.(outcome) ?? settlementByDefault(outcome))
+  }
+
+  #once(settlement: () => Settlement): Promise<SettlementResult> {
+    this.#first ??= this.#settle(settlement)
+    return this.#first
+  }
+
+  async #settle(settlementOf: () => Settlement): Promise<SettlementResult> {
+    let settlement: Settlement
+    try {
+      settlement = readSettlement(settlementOf())
+    } catch (error) {
+      this.#options.fail(error)
+      return { settle: 'leave', state: 'refused' }
+    }
+    return { settle: settlement.settle, state: await this.#options.send(settlement) }
+  }
+}
+
+/** What happened is confirmed, what failed is rejected, and what nobody knows is left: it may have been spent. */
+function settlementByDefault(outcome: ActionOutcome): Settlement {
+  if (outcome.kind === 'succeeded') return { settle: 'confirm', amount: outcome.amount }
+  return outcome.kind === 'failed' ? { settle: 'reject', reason: 'the action failed' } : LEAVE
+}
+
+/** @throws TypeError for what could not be told, such as an amount that is no number */
+function readSettlement(given: unknown): Settlement {
+  const { settle, amount, note, reason } = (given ?? {}) as Record<string, unknown>
+  if (settle === 'leave') return LEAVE
+  if (settle === 'reject') return { settle, ...(reason === undefined ? {} : { reason: readText('reason', reason) }) }
+  if (settle !== 'confirm') throw new TypeError("a settlement has to be 'confirm', 'reject' or 'leave'")
+  if (amount !== undefined && !(typeof amount === 'number' && amount >= 0 && amount <= Number.MAX_VALUE)) {
+    throw new TypeError('the amount of a confirmation has to be a number, 0 or more')
+  }
+  return {
+    settle,
+    ...(amount === undefined ? {} : { amount }),
+    ...(note === undefined ? {} : { note: readText('note', note) }),
+  }
+}
+
+/** Cut to what the decision point takes: for its sake no settlement is lost. */
+function readText(name: string, text: unknown): string {
+  if (typeof text !== 'string') throw new TypeError(`the ${name} of a settlement has to be a string`)
+  return text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')
+}

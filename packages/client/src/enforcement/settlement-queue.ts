@@ -1,0 +1,246 @@
+/** Tells the decision point what became of actions: at once where it can, in the background where it cannot. */
+import { ApiError } from '../errors/api-error.js'
+import { UnavailableError } from '../errors/unavailable-error.js'
+import type { IdempotentCallOptions } from '../options.js'
+import type { Confirm, Decision, Reject } from '../wire.js'
+import type { EnforcementEvent } from './enforcement-event.js'
+import { whenProcessIsIdle } from './process-exit.js'
+import type { Settlement, SettlementState } from './settlement.js'
+
+/** The two calls that settling is made of. */
+export interface SettlementCalls {
+  confirm(id: string, confirmation: Confirm, options: IdempotentCallOptions): Promise<Decision>
+  reject(id: string, rejection: Reject, options: IdempotentCallOptions): Promise<Decision>
+}
+
+/** What the queue needs of time and chance. */
+export interface QueueClock {
+  /** In [0, 1). */
+  random(): number
+  /** Milliseconds that never go back. */
+  now(): number
+}
+
+/** One settlement, and whom to tell of it. */
+export interface SettlementOrder {
+  readonly decision_id: string
+  readonly settlement: Exclude<Settlement, { settle: 'leave' }>
+  /** Time limit of the first attempt, in milliseconds. */
+  readonly timeoutMs: number
+  tell(event: EnforcementEvent): void
+  /** The decision point knows, and will answer nobody any more that this decision may run. */
+  onSettled(): void
+}
+
+/** Why an attempt came to nothing, and whether a later one may fare better. */
+interface Fault {
+  readonly error: unknown
+  readonly mayPass: boolean
+}
+
+interface Queued extends SettlementOrder {
+  /** The same on each attempt. */
+  readonly idempotencyKey: string
+  readonly sinceMs: number
+  isUnderWay: boolean
+}
+
+const MAX_QUEUED = 1_000
+const AT_ONCE = 8
+const BASE_MS = 1_000
+const CAP_MS = 60_000
+/** Between two attempts while somebody waits for `flush`. */
+const FLUSH_PAUSE_MS = 250
+const ATTEMPT_TIMEOUT_MS = 5_000
+const GIVE_UP_MS = 24 * 60 * 60 * 1000
+/** How long a process that has nothing else to do goes on trying. */
+const EXIT_MS = 5_000
+
+export class SettlementQueue {
+  readonly #calls: SettlementCalls
+  readonly #clock: QueueClock
+  /** Oldest first. */
+  readonly #queued = new Set<Queued>()
+  /** First attempts, and what else has to be over before a flush is. */
+  readonly #underWay = new Set<Promise<unknown>>()
+  #isClosed = false
+  #failures = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #forgetExit: (() => void) | undefined
+
+  constructor(calls: SettlementCalls, clock: QueueClock) {
+    this.#calls = calls
+    this.#clock = clock
+  }
+
+  /** Never rejects. Resolves within the time limit of the order: by then it is settled, refused, queued or dropped. */
+  settle(order: SettlementOrder): Promise<SettlementState> {
+    return this.track(
+      this.#settleFirst({
+        ...order,
+        idempotencyKey: crypto.randomUUID(),
+        sinceMs: this.#clock.now(),
+        isUnderWay: false,
+      }),
+    )
+  }
+
+  /** What `flush` and the end of the process have to wait for, beside settlements. Has to end by itself. */
+  track<Result>(work: Promise<Result>): Promise<Result> {
+    const end = (): void => void this.#underWay.delete(work)
+    this.#underWay.add(work)
+    work.then(end, end)
+    return work
+  }
+
+  /** Tries all that is queued, again and again until the time (in milliseconds) is over; how many are still open then. */
+  async flush(timeoutMs: number): Promise<number> {
+    const deadline = this.#clock.now() + timeoutMs
+    while (this.#openCount() > 0) {
+      const remainingMs = deadline - this.#clock.now()
+      if (remainingMs <= 0) break
+      await atMost(remainingMs, Promise.all([...this.#underWay, this.#sendAll(remainingMs)]))
+      if (this.#queued.size > 0) await pause(Math.min(FLUSH_PAUSE_MS, deadline - this.#clock.now()))
+    }
+    return this.#openCount()
+  }
+
+  /** Drops what is queued. */
+  close(): void {
+    this.#isClosed = true
+    this.#dropAll('closed')
+  }
+
+  #openCount(): number {
+    return this.#queued.size + this.#underWay.size
+  }
+
+  async #settleFirst(order: Queued): Promise<SettlementState> {
+    const fault = await this.#attempt(order, order.timeoutMs)
+    if (fault === undefined) return 'settled'
+    if (!fault.mayPass || this.#isClosed) return 'refused'
+    this.#tellFailed(order, fault.error, true)
+    this.#enqueue(order)
+    return 'queued'
+  }
+
+  #enqueue(order: Queued): void {
+    const [oldest] = this.#queued
+    if (this.#queued.size >= MAX_QUEUED && oldest !== undefined) this.#drop(oldest, 'queue_full')
+    this.#queued.add(order)
+    this.#forgetExit ??= whenProcessIsIdle(() => this.#flushAtExit())
+    this.#schedule()
+  }
+
+  /** One attempt. The fault is undefined when the decision point knows; one that no later attempt would better is told. */
+  async #attempt(order: Queued, timeoutMs: number): Promise<Fault | undefined> {
+    const { decision_id, settlement, idempotencyKey } = order
+    const options = { timeoutMs, idempotencyKey }
+    try {
+      if (settlement.settle === 'confirm') {
+        const { amount, note } = settlement
+        await this.#calls.confirm(decision_id, { amount, note }, options)
+      } else {
+        await this.#calls.reject(decision_id, { reason: settlement.reason }, options)
+      }
+    } catch (error) {
+      const fault = { error, mayPass: mayPass(error) }
+      if (!fault.mayPass || this.#isClosed) this.#tellFailed(order, error, false)
+      return fault
+    }
+    order.onSettled()
+    order.tell({ type: 'settled', decision_id, settlement })
+    return undefined
+  }
+
+  /** Tries each that is queued once, some at a time; false when the decision point is still away. */
+  async #sendAll(timeoutMs: number): Promise<boolean> {
+    const waiting = [...this.#queued].filter(({ isUnderWay }) => !isUnderWay)
+    let isAway = false
+    const send = async (): Promise<void> => {
+      for (let order = waiting.shift(); order !== undefined && !isAway; order = waiting.shift()) {
+        isAway = (await this.#retry(order, timeoutMs)) || isAway
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, send))
+    return !isAway
+  }
+
+  /** True when the decision point is away. */
+  async #retry(order: Queued, timeoutMs: number): Promise<boolean> {
+    if (!this.#queued.has(order)) return false
+    order.isUnderWay = true
+    const fault = await this.#attempt(order, Math.min(ATTEMPT_TIMEOUT_MS, timeoutMs))
+    order.isUnderWay = false
+    if (!fault?.mayPass) this.#remove(order)
+    else if (this.#clock.now() - order.sinceMs > GIVE_UP_MS) this.#drop(order, 'gave_up')
+    return fault?.mayPass === true
+  }
+
+  /** The timer holds no process: what it would do is done when the process has nothing else to do. */
+  #schedule(): void {
+    if (this.#timer !== undefined || this.#queued.size === 0) return
+    const delayMs = Math.min(CAP_MS, BASE_MS * 2 ** this.#failures) * (0.5 + this.#clock.random() / 2)
+    this.#timer = setTimeout(() => void this.#sendInBackground(), delayMs)
+    ;(this.#timer as { unref?: () => void }).unref?.()
+  }
+
+  async #sendInBackground(): Promise<void> {
+    this.#timer = undefined
+    const isThere = await this.#sendAll(ATTEMPT_TIMEOUT_MS)
+    this.#failures = isThere ? 0 : this.#failures + 1
+    this.#schedule()
+  }
+
+  async #flushAtExit(): Promise<void> {
+    await this.flush(EXIT_MS)
+    this.#dropAll('exit')
+  }
+
+  #dropAll(why: 'closed' | 'exit'): void {
+    for (const order of [...this.#queued]) this.#drop(order, why)
+  }
+
+  #drop(order: Queued, why: 'queue_full' | 'gave_up' | 'exit' | 'closed'): void {
+    if (!this.#remove(order)) return
+    const { decision_id, settlement } = order
+    order.tell({ type: 'settlement_dropped', decision_id, settlement, why })
+  }
+
+  #tellFailed({ decision_id, settlement, tell }: Queued, error: unknown, willRetry: boolean): void {
+    tell({ type: 'settlement_failed', decision_id, settlement, error, willRetry })
+  }
+
+  /** False when it was gone before. */
+  #remove(order: Queued): boolean {
+    const wasThere = this.#queued.delete(order)
+    if (this.#queued.size === 0) {
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      this.#failures = 0
+      this.#forgetExit?.()
+      this.#forgetExit = undefined
+    }
+    return wasThere
+  }
+}
+
+/** Whether the same settlement may be taken later. */
+function mayPass(error: unknown): boolean {
+  if (UnavailableError.isInstance(error)) return true
+  return ApiError.isInstance(error) && (error.status >= 500 || error.status === 429)
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+/** Resolves when the work is over, or the time is. */
+async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work.catch(() => undefined), over])
+  clearTimeout(timer)
+}
