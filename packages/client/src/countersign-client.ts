@@ -200,8 +200,8 @@ export abstract class CountersignClient {
   }
 
   /** @internal A client of the same decision point, key and agent over another transport. */
-  over(openTransport: (own: OpenTransport) => OpenTransport): CountersignClient {
-    return new ClientOver(this.#settings, openTransport(this.#openTransport))
+  over(openTransport: (own: OpenTransport) => OpenTransport, change?: CountersignOptions): CountersignClient {
+    return new ClientOver({ ...this.#settings, ...change }, openTransport(this.#openTransport))
   }
 
   #agentOf({ agent_id }: Pick<AuthorizeRequest, 'agent_id'>): string {

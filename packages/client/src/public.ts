@@ -17,6 +17,14 @@ export type {
   SettlementState,
   SettleOn,
 } from './enforcement/settlement.js'
+export {
+  type GuardCanary,
+  type GuardCheck,
+  type GuardCheckName,
+  type GuardVerification,
+  type VerifyGuardOptions,
+  verifyGuard,
+} from './enforcement/verify-guard.js'
 export { ApiError } from './errors/api-error.js'
 export { CountersignError } from './errors/countersign-error.js'
 export { DeniedError, type DeniedReason } from './errors/denied-error.js'

@@ -20,7 +20,7 @@ interface BoundMembers {
   readonly [name: string]: Bound
 }
 
-const FIELD = /^\d+(\.[^.]+)*$/
+const FIELD = /^(0|[1-9]\d*)(\.[^.]+)*$/
 
 /**
  * What holds the arguments of a call still. Without `fields`, all of them, and all have to be data. With `fields`, those
@@ -85,7 +85,8 @@ function readFields(fields: readonly BoundField[]): BoundMembers {
   for (const field of fields) {
     const text = String(field)
     const names = text.split('.')
-    if (!FIELD.test(text) || names.includes('__proto__')) {
+    const isWhole = typeof field === 'string' || Number.isInteger(field)
+    if (!isWhole || !FIELD.test(text) || names.includes('__proto__')) {
       throw new TypeError(
         `bind names ${text}, which is neither a position nor the path of a member, such as '0.amount'`,
       )

@@ -3,6 +3,7 @@ import { ApiError } from '../errors/api-error.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import type { IdempotentCallOptions } from '../options.js'
 import type { Confirm, Decision, Reject } from '../wire.js'
+import { endsWithin } from './ends-within.js'
 import type { EnforcementEvent } from './enforcement-event.js'
 import { whenProcessIsIdle } from './process-exit.js'
 import type { Settlement, SettlementState } from './settlement.js'
@@ -99,7 +100,7 @@ export class SettlementQueue {
     while (this.#openCount() > 0) {
       const remainingMs = deadline - this.#clock.now()
       if (remainingMs <= 0) break
-      await atMost(remainingMs, Promise.all([...this.#underWay, this.#sendAll(remainingMs)]))
+      await endsWithin(remainingMs, Promise.all([...this.#underWay, this.#sendAll(remainingMs)]))
       if (this.#queued.size > 0) await pause(Math.min(FLUSH_PAUSE_MS, deadline - this.#clock.now()))
     }
     return this.#openCount()
@@ -233,14 +234,4 @@ function mayPass(error: unknown): boolean {
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
-/** Resolves when the work is over, or the time is. */
-async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([work.catch(() => undefined), over])
-  clearTimeout(timer)
 }

@@ -1,0 +1,82 @@
+/** Transports for trying out a guard: one that notes what is answered, and those of a decision point that is gone or mad. */
+import type { OpenTransport, Transport, TransportAnswer, TransportRequest } from '../transport.js'
+import type { Decision } from '../wire.js'
+
+/** What went through one transport. */
+export class Hearing {
+  /** How often a decision was asked for. */
+  askCount = 0
+  /** Those that were answered, oldest first. */
+  readonly decisions: Pick<Decision, 'id' | 'effect' | 'status'>[] = []
+
+  /** The same transport, overheard. */
+  over(own: OpenTransport): OpenTransport {
+    return (options) => {
+      const transport = own(options)
+      return {
+        send: async (request) => {
+          const isAsking = isQuestion(request)
+          if (isAsking) this.askCount += 1
+          const answer = await transport.send(request)
+          if (isAsking && answer.status === 200) this.decisions.push(decisionIn(answer))
+          return answer
+        },
+        close: () => transport.close(),
+      }
+    }
+  }
+}
+
+/** How a decision point can be gone. */
+export const FAULTS = {
+  unreachable: async () => {
+    throw new Error('connect ECONNREFUSED')
+  },
+  hanging: ({ signal }) => {
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+  },
+  error: async () => answerOf(500, { code: 'internal_error', title: 'Internal error', detail: '', status: 500 }),
+  garbage: async () => answerOf(200, ['<html>', 'allow', '</html>']),
+  unknown_effect: async (request) => answerOf(200, { ...permission(request), effect: 'permit' }),
+  other_agent: async (request) => answerOf(200, { ...permission(request), agent_id: 'agent:somebody-else' }),
+} as const satisfies Readonly<Record<string, Transport['send']>>
+
+export type FaultName = keyof typeof FAULTS
+
+/** A transport that reaches nobody. */
+export function faultyTransport(fault: FaultName): OpenTransport {
+  return () => ({ send: FAULTS[fault], close: () => undefined })
+}
+
+function isQuestion({ method, url }: TransportRequest): boolean {
+  return method === 'POST' && url.endsWith('/v1/decisions')
+}
+
+function decisionIn({ body }: TransportAnswer): Decision {
+  try {
+    return JSON.parse(new TextDecoder().decode(body)) as Decision
+  } catch {
+    return {} as Decision
+  }
+}
+
+function answerOf(status: number, body: unknown): TransportAnswer {
+  return { status, header: () => null, body: new TextEncoder().encode(JSON.stringify(body)) }
+}
+
+/** What a permission of the question would look like, were it one. */
+function permission({ body }: TransportRequest): object {
+  const asked = JSON.parse(body ?? '{}') as Partial<Decision>
+  return {
+    id: 'dec_00000000000000000000000000',
+    agent_id: asked.agent_id,
+    action: asked.action,
+    resource: asked.resource ?? null,
+    effect: 'allow',
+    status: 'authorized',
+    expires_at: new Date(Date.now() + 300_000).toISOString(),
+    permit_token: 'e30.e30.e30',
+  }
+}
