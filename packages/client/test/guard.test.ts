@@ -225,7 +225,7 @@ describeTransports('guard', (rig) => {
     deciding(rig(), 'allow')
     const client = open()
     const action = vi.fn()
-    const now = () => Date.now() + 600_001
+    const now = () => Date.now() + 700_000
     expect(await denialOf(client.guard(asked, action, { now }))).toMatchObject({ reason: 'expired' })
     expect(await denialOf(client.guard(asked, action, { now: () => Number.NaN }))).toMatchObject({ reason: 'expired' })
     expect(action).not.toHaveBeenCalled()

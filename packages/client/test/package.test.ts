@@ -14,7 +14,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 const CONSUMER = `
-import { Countersign, isPermitted, ApiError, NotPermittedError, UnavailableError } from '@countersign/client'
+import { Countersign, DeniedError, isPermitted, ApiError, NotPermittedError, UnavailableError, verifyGuard } from '@countersign/client'
+import type { Admission, EnforcementEvent, EnforcementOptions, GuardVerification } from '@countersign/client'
 import type { BudgetAccount, Decision, Policy, PolicyDocument, Page } from '@countersign/client'
 
 const client = new Countersign({ apiKey: 'k', agentId: 'agent:support-7' })
@@ -42,8 +43,45 @@ try {
   if (NotPermittedError.isInstance(error)) error.reason satisfies 'declined' | (string & {})
   if (UnavailableError.isInstance(error)) error.kind satisfies 'timeout' | 'connection' | 'bad_answer'
 }
+const enforcement: EnforcementOptions = {
+  review: 'wait',
+  settleOn: (outcome) => (outcome.kind === 'failed' ? { settle: 'leave' } : undefined),
+  onEvent: (event: EnforcementEvent) => event.type === 'observed' && event.would satisfies 'allow' | 'deny' | 'review' | 'unavailable',
+}
+const cents: number = await client.guard(
+  { action: 'payment.refund', context: { amount: 42.5 } },
+  async (given, { permit_token, setAmount }) => {
+    setAmount(given.context.amount)
+    return given.context.amount * 100 + (permit_token?.length ?? 0)
+  },
+  enforcement,
+)
+const refund = client.protect(async (order: { id: string }, amount: number) => order.id + amount, {
+  action: 'payment.refund',
+  resource: (order) => 'order:' + order.id.trim(),
+  context: (_order, amount) => ({ amount: amount + cents }),
+  bind: [0, '1'],
+  ...enforcement,
+})
+const receipt: string = await refund({ id: '8812' }, 5)
+const admission: Admission = await client.enforcement(enforcement).admit(() => ({ action: receipt }))
+admission.begin()
+const { state } = await admission.settle.by({ kind: 'succeeded', amount: await client.flush({ timeoutMs: 100 }) })
+state satisfies 'settled' | 'queued' | 'refused' | 'dropped' | 'left'
+let runs = 0
+const canary = { attempt: (own: Pick<Countersign, 'guard'>) => own.guard({ action: 'a.b' }, () => { runs += 1 }), runs: () => runs }
+const verified: GuardVerification = await verifyGuard({ client, allowed: canary, denied: canary, review: canary })
+verified.checks.map(({ name, outcome }) => name === 'denied' && outcome === 'pass')
+const denied: unknown = verified
+if (DeniedError.isInstance(denied)) denied.reason satisfies string, denied.decision_id?.length
 client.close()
 
+// @ts-expect-error there is no way to turn an error into an allow
+client.enforcement({ onUnavailable: 'allow' })
+// @ts-expect-error what is asked about cannot be changed
+await client.guard({ action: 'a.b', context: { amount: 1 } }, (given) => { given.context = { amount: 2 } })
+// @ts-expect-error a function keeps its parameters
+await refund({ id: 5 }, 5)
 // @ts-expect-error a scope that does not exist
 await client.keys.create({ name: 'k', scopes: ['decisions:wrote'] })
 // @ts-expect-error a member that does not exist
@@ -164,9 +202,12 @@ describe('the package', () => {
       'ApiError',
       'Countersign',
       'CountersignError',
+      'DeniedError',
+      'ENFORCEMENT_OPTIONS',
       'NotPermittedError',
       'UnavailableError',
       'isPermitted',
+      'verifyGuard',
     ])
     expect(Object.keys(overFetch).sort()).toEqual(Object.keys(overNode).sort())
     expect(await readFile(join(installed, 'dist/index-node.d.ts'), 'utf8')).toContain('class Countersign extends')

@@ -1,6 +1,7 @@
 /** Transports for trying out a guard: one that notes what is answered, and those of a decision point that is gone or mad. */
 import type { OpenTransport, Transport, TransportAnswer, TransportRequest } from '../transport.js'
 import type { Decision } from '../wire.js'
+import type { FaultName } from './verify-guard.js'
 
 /** What went through one transport. */
 export class Hearing {
@@ -41,9 +42,7 @@ export const FAULTS = {
   garbage: async () => answerOf(200, ['<html>', 'allow', '</html>']),
   unknown_effect: async (request) => answerOf(200, { ...permission(request), effect: 'permit' }),
   other_agent: async (request) => answerOf(200, { ...permission(request), agent_id: 'agent:somebody-else' }),
-} as const satisfies Readonly<Record<string, Transport['send']>>
-
-export type FaultName = keyof typeof FAULTS
+} as const satisfies Readonly<Record<FaultName, Transport['send']>>
 
 /** A transport that reaches nobody. */
 export function faultyTransport(fault: FaultName): OpenTransport {

@@ -5,7 +5,7 @@ import type { Rule } from '../wire.js'
 import type { GuardRequest } from './asked.js'
 import { endsWithin } from './ends-within.js'
 import { assertOptions } from './enforcement-options.js'
-import { FAULTS, type FaultName, faultyTransport, Hearing } from './faulty-transports.js'
+import { FAULTS, faultyTransport, Hearing } from './faulty-transports.js'
 
 /** A harmless action behind the guard that is tried out. */
 export interface GuardCanary {
@@ -19,6 +19,9 @@ export interface GuardCanary {
   /** What the guard asks about, where `admin` is to make a policy for it. */
   readonly asked?: (Pick<GuardRequest, 'action' | 'resource'> & { readonly agent_id: string }) | undefined
 }
+
+/** How the decision point is gone. */
+export type FaultName = 'unreachable' | 'hanging' | 'error' | 'garbage' | 'unknown_effect' | 'other_agent'
 
 /**
  * - `allowed`: the action runs, once, when it is allowed; else nothing that follows would mean anything;
@@ -77,7 +80,7 @@ const FAULT_TIMEOUT_MS = 500
 /** What a guard started without waiting for its answer shows within this time. */
 const LINGER_MS = 25
 /** For what is told that its client was closed. */
-const CLOSED_MS = 1_000
+const CLOSED_MS = 250
 /** Within which a new policy counts in every replica. */
 const POLICY_MS = 3_000
 const POLICY_PAUSE_MS = 250

@@ -1,0 +1,54 @@
+import { Countersign, type CountersignClient, type Decision } from '../src/index.js'
+import type { TransportRequest } from '../src/transport.js'
+
+/** A request as it reached the decision point. */
+export interface Sent {
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Answers a request with a status and a body. */
+export type Answering = (sent: Sent) => Promise<readonly [status: number, body: unknown]> | readonly [number, unknown]
+
+/** A client whose decision point is a function of this process: all of the SDK apart from the network. */
+export function memoryClient(answering: Answering): CountersignClient {
+  const client = new Countersign({
+    baseUrl: 'http://memory',
+    apiKey: 'key-of-a-test',
+    agentId: 'agent:a',
+    maxRetries: 0,
+  })
+  const send = async ({ url, body }: TransportRequest) => {
+    const [status, answer] = await answering({ path: new URL(url).pathname, body: JSON.parse(body ?? '{}') })
+    return { status, header: () => null, body: new TextEncoder().encode(JSON.stringify(answer)) }
+  }
+  return client.over(() => () => ({ send, close: () => undefined }))
+}
+
+let count = 0
+
+/** Another authorized decision about what was asked, each time. */
+export function permission({ body }: Sent, change: Partial<Decision> = {}): readonly [number, unknown] {
+  count += 1
+  const { agent_id, action, resource = null } = body
+  const expires_at = new Date(Date.now() + 300_000).toISOString()
+  const id = `dec_${String(count).padStart(26, '0')}`
+  const decision = {
+    id,
+    agent_id,
+    action,
+    resource,
+    effect: 'allow',
+    status: 'authorized',
+    expires_at,
+    permit_token: 'e30.e30.e30',
+  }
+  return [200, { ...decision, ...change }]
+}
+
+/** The decision that is settled, as it was named. */
+export function settled({ path }: Sent): readonly [number, unknown] {
+  const [, id, move] = /decisions\/([^/]+)\/(confirm|reject)$/.exec(path) ?? []
+  const about = { agent_id: 'agent:a', action: 'a.b', resource: null, expires_at: new Date().toISOString() }
+  return [200, { ...about, id, effect: 'allow', status: move === 'confirm' ? 'confirmed' : 'rejected' }]
+}
