@@ -36,6 +36,7 @@ export default defineConfig({
       project('permit', ['packages/permit/{src,test}/**/*.test.ts']),
       project('audit-log', ['packages/audit-log/{src,test}/**/*.test.ts']),
       project('client', ['packages/client/{src,test}/**/*.test.ts']),
+      project('express', ['packages/express/{src,test}/**/*.test.ts']),
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ['server/test/mongodb/**']),

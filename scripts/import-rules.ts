@@ -34,13 +34,14 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '*',
     ],
   },
-  { area: 'integrations/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
+  { area: 'packages/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
   { area: 'integrations/*', mayImport: ['@countersign/client', 'node:*', '*'] },
   {
     area: 'examples/*',
     mayImport: [
       'examples/decision-point',
       '@countersign/client',
+      '@countersign/express',
       '@countersign/permit',
       '@countersign/contract',
       'node:*',

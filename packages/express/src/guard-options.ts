@@ -1,0 +1,143 @@
+import type {
+  ActionOutcome,
+  AdmitOptions,
+  EnforcementOptions,
+  EnforcementPoint,
+  GuardRequest,
+} from '@countersign/client'
+import type { Request, Response } from 'express'
+
+/** A value, or what finds it in the request. */
+export type FromRequest<Value, Req> = Value | ((req: Req) => Value)
+
+type Context = GuardRequest['context']
+
+/** Where a guard asks: the client, and how its enforcement point behaves; or a point that was made before. */
+type Asking =
+  | (Omit<EnforcementOptions, 'unmapped'> & {
+      readonly client: { enforcement(options?: EnforcementOptions): EnforcementPoint }
+      readonly point?: undefined
+    })
+  | ({ readonly [Option in keyof EnforcementOptions]?: undefined } & {
+      readonly point: EnforcementPoint
+      readonly client?: undefined
+    })
+
+/** What a route does, and how it is settled. */
+export interface RouteOptions<Req = Request> {
+  /** Default: who the verified access token in `req.auth` names. Without an agent the answer is 401. */
+  readonly agentId?: FromRequest<string | null | undefined, Req> | undefined
+  readonly action: FromRequest<string, Req>
+  /** Default: none. */
+  readonly resource?: FromRequest<string | null | undefined, Req> | undefined
+  /** Default: none. Plain JSON. */
+  readonly context?: FromRequest<Context, Req> | undefined
+  /**
+   * Names the call, so that a repeated one gets the same decision and runs nothing twice. Default: the header
+   * `Idempotency-Key`. It counts for this route and this agent alone. False: every call is a new one.
+   */
+  readonly idempotencyKey?: false | ((req: Req) => string | null | undefined) | undefined
+  /** Holds `body`, `query` and `params` as they were asked about. Default true. */
+  readonly freeze?: boolean | undefined
+  /**
+   * `outcome` (default): by how the response ends. `manual`: by the handler alone, with `req.permit`; a decision that it
+   * never settles counts as spent once it expires.
+   */
+  readonly settle?: 'outcome' | 'manual' | undefined
+  /**
+   * What a response that the handler has ended says about the action; undefined for the default, which is by its status:
+   * below 400 it succeeded.
+   */
+  readonly outcome?: ((req: Req, res: Response) => ActionOutcome | undefined) | undefined
+  /** How long a handler may go on after its caller has left, in milliseconds. Default 30,000. */
+  readonly graceMs?: number | undefined
+}
+
+export type GuardOptions<Req = Request> = RouteOptions<Req> & Asking
+
+/** The options, whole. */
+export interface GuardSettings extends RouteOptions {
+  readonly point: EnforcementPoint
+  readonly freeze: boolean
+  readonly settle: 'outcome' | 'manual'
+  readonly graceMs: number
+}
+
+export type AdmitKey = NonNullable<AdmitOptions['idempotencyKey']>
+
+const DEFAULT_GRACE_MS = 30_000
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** @throws TypeError naming the faulty option */
+export function readGuardOptions(options: GuardOptions): GuardSettings {
+  if (typeof options !== 'object' || options === null) throw new TypeError('the options of guard have to be an object')
+  const {
+    client,
+    point,
+    agentId,
+    action,
+    resource,
+    context,
+    idempotencyKey,
+    freeze,
+    settle,
+    outcome,
+    graceMs,
+    ...rest
+  } = options
+  checkFromRequest('action', action, ['string'])
+  checkFromRequest('agentId', agentId, ['string', 'undefined'])
+  checkFromRequest('resource', resource, ['string', 'undefined'])
+  checkFromRequest('context', context, ['object', 'undefined'])
+  checkOne('idempotencyKey', idempotencyKey === false || isFunctionOrNone(idempotencyKey), 'false or a function')
+  checkOne('freeze', freeze === undefined || typeof freeze === 'boolean', 'true or false')
+  checkOne('settle', settle === undefined || settle === 'outcome' || settle === 'manual', "'outcome' or 'manual'")
+  checkOne('outcome', isFunctionOrNone(outcome), 'a function')
+  checkOne('outcome', outcome === undefined || settle !== 'manual', "left out with settle: 'manual'")
+  checkOne('graceMs', graceMs === undefined || (graceMs > 0 && graceMs <= MAX_TIMER_MS), 'milliseconds above 0')
+  return {
+    point: pointOf(client, point, rest),
+    agentId,
+    action,
+    resource,
+    context,
+    idempotencyKey,
+    freeze: freeze ?? true,
+    settle: settle ?? 'outcome',
+    outcome,
+    graceMs: graceMs ?? DEFAULT_GRACE_MS,
+  }
+}
+
+function pointOf(
+  client: GuardOptions['client'],
+  point: GuardOptions['point'],
+  rest: EnforcementOptions,
+): EnforcementPoint {
+  checkOne('client', (client === undefined) !== (point === undefined), 'given, or point in its place')
+  if (client !== undefined) {
+    checkOne('unmapped', !('unmapped' in rest), 'left out: a route names its action')
+    return client.enforcement(rest)
+  }
+  const [stranger] = Reflect.ownKeys(rest)
+  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of guard beside point`)
+  return point as EnforcementPoint
+}
+
+/** @throws TypeError */
+export function checkOne(name: string, isRight: boolean, wanted: string): void {
+  if (!isRight) throw new TypeError(`${name} has to be ${wanted}`)
+}
+
+/** @throws TypeError unless the option is a function or of one of these types */
+export function checkFromRequest(name: string, given: unknown, types: readonly string[]): void {
+  checkOne(
+    name,
+    typeof given === 'function' || types.includes(typeof given),
+    `${types[0]} or a function of the request`,
+  )
+}
+
+function isFunctionOrNone(given: unknown): boolean {
+  return given === undefined || typeof given === 'function'
+}

@@ -1,0 +1,113 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type ActionOutcome, type Admission, DeniedError } from '@countersign/client'
+import type { NextFunction, Request, Response } from 'express'
+import { denialOf } from './denial-of.js'
+import { type GuardOptions, type GuardSettings, readGuardOptions } from './guard-options.js'
+import { holdRequest } from './held-request.js'
+import { isPreflight } from './preflight.js'
+import { goneSignal, type ResponseEnd, watchResponse } from './response-end.js'
+import { AdmittedRoute } from './route-permit.js'
+import { askedBy, type RouteQuestion } from './route-question.js'
+
+/** Middleware for a route, whatever the types of its parameters. */
+export type RouteGuard = (req: IncomingMessage, res: ServerResponse, next: NextFunction) => Promise<void>
+
+/** What the guards before this one have let through. */
+const admitted = new WeakMap<Request, readonly Admission[]>()
+
+/**
+ * Lets a route run only on a decision that permits it, and settles the decision by how the response ends.
+ *
+ * To be put right before the handler. What it asks about is held: `body`, `query` and `params` change no more in the route.
+ * A refusal goes to `next` as a RouteDeniedError: 403 for what may not run, 401 without an agent, 503 without an answer. When
+ * the caller has left meanwhile, nothing runs. A preflight of CORS asks nothing and leaves the route.
+ *
+ * @throws TypeError naming the faulty option
+ *
+ * @example
+ * const refunds = guard({
+ *   client,
+ *   action: 'payment.refund',
+ *   resource: (req) => `order:${req.params.id}`,
+ *   context: (req) => ({ amount: req.body.amount }),
+ * })
+ * app.post('/refunds/:id', express.json(), refunds, refund)
+ *
+ * Source: docs/express.md "Guard a route".
+ */
+export function guard<Req extends IncomingMessage = Request>(options: GuardOptions<Req>): RouteGuard {
+  const settings = readGuardOptions(options as unknown as GuardOptions)
+  return (req, res, next) => passGuard(settings, req as Request, res as Response, next)
+}
+
+async function passGuard(settings: GuardSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
+  if (isPreflight(req)) return next('route')
+  const gone = goneSignal(req, res)
+  // Watched routes run as if there were no guard, for callers who have left too.
+  const isWatched = settings.point.mode === 'observe'
+  try {
+    const admission = await admit(settings, req, isWatched ? undefined : gone)
+    if (!isWatched && res.headersSent) {
+      // Somebody has answered in the place of the handler, such as a time limit.
+      void admission.settle.reject('it did not begin')
+      return
+    }
+    begin(req, admission)
+    enter(settings, req, res, admission, gone)
+  } catch (error) {
+    if (!gone.aborted) next(denialOf(error))
+    return
+  }
+  next()
+}
+
+function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<Admission> {
+  const { point, freeze } = settings
+  let question: RouteQuestion | undefined
+  let fault: unknown
+  try {
+    if (freeze && point.mode === 'enforce') holdRequest(req)
+    question = askedBy(req, settings, admitted.get(req)?.length ?? 0)
+  } catch (error) {
+    fault = error
+  }
+  const request = () => {
+    if (question === undefined) throw fault
+    return question.request
+  }
+  return point.admit(request, { idempotencyKey: question?.idempotencyKey, signal })
+}
+
+/** @throws DeniedError, also when what an earlier guard of the route has let through is over by now */
+function begin(req: Request, admission: Admission): void {
+  const earlier = admitted.get(req) ?? []
+  admission.begin()
+  const over = earlier.find(
+    ({ kind, decision }) => kind === 'permitted' && !(Date.parse(decision.expires_at) > Date.now()),
+  )
+  if (over !== undefined) {
+    void admission.settle.reject('it did not begin')
+    throw new DeniedError('expired', { decision_id: over.decision?.id })
+  }
+  admitted.set(req, [...earlier, admission])
+}
+
+function enter(settings: GuardSettings, req: Request, res: Response, admission: Admission, gone: AbortSignal): void {
+  const permit = new AdmittedRoute(admission)
+  req.permit = permit
+  res.locals.permit = permit
+  if (settings.settle === 'manual') return
+  const onEnd = (end: ResponseEnd) => void admission.settle.by(outcomeOf(settings, req, res, end))
+  watchResponse(res, { gone, graceMs: settings.graceMs, onEnd })
+}
+
+function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end: ResponseEnd): ActionOutcome {
+  if (end.kind !== 'answered') return end
+  try {
+    const given = outcome?.(req, res)
+    if (given !== undefined) return given
+  } catch (error) {
+    return { kind: 'unknown', error }
+  }
+  return res.statusCode < 400 ? { kind: 'succeeded', value: res } : { kind: 'failed', error: res.statusCode }
+}

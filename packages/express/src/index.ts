@@ -1,0 +1,8 @@
+export { guard, type RouteGuard } from './guard.js'
+export type { FromRequest, GuardOptions, RouteOptions } from './guard-options.js'
+export { permitErrors } from './permit-errors.js'
+export { requirePermit } from './require-permit.js'
+export type { PermitEffect, RequirePermitOptions } from './require-permit-options.js'
+export { type RouteDeniedCode, RouteDeniedError, type RouteProblem } from './route-denied-error.js'
+export type { RoutePermit, VerifiedPermit } from './route-permit.js'
+export type { Redeemer } from './single-use.js'

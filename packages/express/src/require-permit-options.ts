@@ -1,0 +1,142 @@
+import type { JsonObject } from '@countersign/client'
+import {
+  type any,
+  createPermitVerifier,
+  createSeenPermits,
+  type KeySetInput,
+  type PermitClaims,
+  type PermitVerifier,
+  type SeenPermits,
+} from '@countersign/permit'
+import type { Request } from 'express'
+import { checkFromRequest, checkOne, type FromRequest } from './guard-options.js'
+import { schemeOf } from './shown-token.js'
+import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './single-use.js'
+
+export type PermitEffect = 'allow' | 'review' | 'log'
+
+type KeySet = Exclude<KeySetInput, string | URL | (() => unknown)>
+
+/** What a service takes for a permit, and what the permit has to be for. */
+export interface RequirePermitOptions<Req = Request> {
+  /** The decision point's `ISSUER`, exactly. */
+  readonly issuer: string
+  /** The decision point's `PERMIT_AUDIENCE`, exactly. */
+  readonly audience: string
+  /** The public keys: the URL of the key set, which is read when needed and cached, a function that reads it, or the set. */
+  readonly jwks?: KeySetInput | undefined
+  /** The keys themselves, in the place of `jwks`. */
+  readonly keys?: KeySet['keys'] | undefined
+  /** What the route does; the constant `any` of `@countersign/permit` takes what the permit says. */
+  readonly action: FromRequest<string, Req> | typeof any
+  /** What it does it to; null wants a permit that names nothing. */
+  readonly resource: FromRequest<string | null, Req> | typeof any
+  /** Default: any agent. */
+  readonly agent?: FromRequest<string, Req> | undefined
+  /** The facts that the permit has to be asked for, each and no other: they are compared by the request hash. Default: any. */
+  readonly context?: FromRequest<JsonObject | null, Req> | undefined
+  /** The request hash itself, in the place of `context`. */
+  readonly requestHash?: ((req: Req, claims: PermitClaims) => string) | undefined
+  /** Default `['allow', 'review']`: a permit of a policy that only records lets nothing run. */
+  readonly effects?: readonly PermitEffect[] | undefined
+  /**
+   * How a permit is used up, before the handler runs: `memory` (default) of this process, which all routes share; a memory
+   * of one's own; redeemed at the decision point, which counts for all machines and sees what happened since; or not.
+   */
+  readonly singleUse?: 'memory' | SeenPermits | { readonly redeem: Redeemer } | false | undefined
+  /** A memory of this route's own, which holds so many permits. */
+  readonly maxSeen?: number | undefined
+  /** The header that shows the permit. Default `authorization`, as a Bearer token; any other holds the permit alone. */
+  readonly header?: string | undefined
+  /** Holds `body`, `query` and `params` as they were compared. Default true. */
+  readonly freeze?: boolean | undefined
+  /** The clock, in milliseconds since 1970; default `Date.now`. */
+  readonly now?: (() => number) | undefined
+}
+
+/** The options, whole. */
+export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'resource' | 'agent' | 'requestHash'> {
+  readonly context: RequirePermitOptions['context']
+  readonly verifier: PermitVerifier
+  readonly effects: ReadonlySet<string>
+  /** Null when a permit may be shown again. */
+  readonly useUp: UseUp | null
+  readonly header: string
+  readonly freeze: boolean
+}
+
+const EFFECTS: readonly PermitEffect[] = ['allow', 'review', 'log']
+const HEADER_NAME = /^[a-z0-9-]+$/
+
+/** One for the process: a permit that one route has taken is taken by no other. */
+const seenHere = createSeenPermits()
+
+/** @throws TypeError naming the faulty option */
+export function readPermitOptions(options: RequirePermitOptions): PermitSettings {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError('the options of requirePermit have to be an object')
+  }
+  const { issuer, audience, jwks, keys, action, resource, agent, context, requestHash, now, ...rest } = options
+  const { effects = ['allow', 'review'], singleUse, maxSeen, header = 'authorization', freeze = true, ...more } = rest
+  const [stranger] = Reflect.ownKeys(more)
+  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of requirePermit`)
+  checkFromRequest('action', action, ['string', 'symbol'])
+  checkOne(
+    'resource',
+    resource === null || isFromRequest(resource, ['string', 'symbol']),
+    'a string, null or a function',
+  )
+  checkFromRequest('agent', agent, ['string', 'undefined'])
+  checkFromRequest('context', context, ['object', 'undefined'])
+  checkFromRequest('requestHash', requestHash, ['undefined'])
+  checkOne('context', context === undefined || requestHash === undefined, 'given, or requestHash in its place')
+  checkOne('keys', (jwks === undefined) !== (keys === undefined), 'given, or jwks in its place')
+  checkOne(
+    'effects',
+    Array.isArray(effects) && effects.every((one) => EFFECTS.includes(one)),
+    `of ${EFFECTS.join(', ')}`,
+  )
+  checkOne('header', typeof header === 'string' && HEADER_NAME.test(header.toLowerCase()), 'the name of a header')
+  checkOne('freeze', typeof freeze === 'boolean', 'true or false')
+  const name = header.toLowerCase()
+  const keySet = keys === undefined ? (jwks as KeySetInput) : { keys }
+  // Used up only after everything else was compared.
+  const verifier = createPermitVerifier({ issuer, audience, jwks: keySet, seen: false, ...(now && { now }) })
+  return {
+    action,
+    resource,
+    agent,
+    context,
+    requestHash,
+    verifier,
+    effects: new Set(effects),
+    useUp: useUpBy(singleUse, { maxSeen, now }, schemeOf(name)),
+    header: name,
+    freeze,
+  }
+}
+
+function useUpBy(
+  given: RequirePermitOptions['singleUse'],
+  { maxSeen, now }: Pick<RequirePermitOptions, 'maxSeen' | 'now'>,
+  scheme: string,
+): UseUp | null {
+  const isOwnMemory = maxSeen !== undefined || now !== undefined
+  checkOne('maxSeen', maxSeen === undefined || (Number.isInteger(maxSeen) && maxSeen > 0), 'a whole number above 0')
+  if (given === undefined || given === 'memory') {
+    const options = { ...(maxSeen !== undefined && { max: maxSeen }), ...(now && { now }) }
+    return useUpInMemory(isOwnMemory ? createSeenPermits(options) : seenHere)
+  }
+  checkOne('maxSeen', maxSeen === undefined, "left out, unless singleUse is 'memory'")
+  if (given === false) return null
+  if (typeof given === 'object' && given !== null && 'redeem' in given) {
+    checkOne('singleUse.redeem', typeof given.redeem?.permits?.redeem === 'function', 'a client')
+    return useUpByRedeeming(given.redeem, scheme)
+  }
+  checkOne('singleUse', typeof given?.add === 'function', "'memory', a memory, { redeem: client } or false")
+  return useUpInMemory(given)
+}
+
+function isFromRequest(given: unknown, types: readonly string[]): boolean {
+  return typeof given === 'function' || types.includes(typeof given)
+}

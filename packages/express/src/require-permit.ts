@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http'
+import { DeniedError, type JsonObject } from '@countersign/client'
+import { type PermitClaims, PermitError, type PermitExpectations, requestHash } from '@countersign/permit'
+import type { NextFunction, Request, Response } from 'express'
+import { denialOf } from './denial-of.js'
+import type { RouteGuard } from './guard.js'
+import { holdRequest } from './held-request.js'
+import { isPreflight } from './preflight.js'
+import { type PermitSettings, type RequirePermitOptions, readPermitOptions } from './require-permit-options.js'
+import { goneSignal } from './response-end.js'
+import type { VerifiedPermit } from './route-permit.js'
+import { resolved } from './route-question.js'
+import { schemeOf, shownToken } from './shown-token.js'
+
+/**
+ * Lets a route run only for a caller who shows a permit for the very action and resource, once. Checks it without asking
+ * the decision point, unless it is to be redeemed there.
+ *
+ * The permit is read from one header, never from the URL or the body. A refusal goes to `next` as a RouteDeniedError: 401
+ * with `WWW-Authenticate` when there is no permit that holds, 403 when it is for something else, 503 when it cannot be told.
+ * A preflight of CORS leaves the route.
+ *
+ * @throws TypeError naming the faulty option
+ *
+ * @example
+ * const refunds = requirePermit({
+ *   issuer: 'https://decide.example',
+ *   audience: 'https://pay.example',
+ *   jwks: 'https://decide.example/.well-known/jwks.json',
+ *   action: 'payment.refund',
+ *   resource: (req) => `order:${req.params.id}`,
+ *   context: (req) => ({ amount: req.body.amount }),
+ * })
+ * app.post('/refunds/:id', express.json(), refunds, refund)
+ *
+ * Source: docs/express.md "Check a permit".
+ */
+export function requirePermit<Req extends IncomingMessage = Request>(options: RequirePermitOptions<Req>): RouteGuard {
+  const settings = readPermitOptions(options as unknown as RequirePermitOptions)
+  return (req, res, next) => passPermit(settings, req as Request, res as Response, next)
+}
+
+async function passPermit(settings: PermitSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
+  if (isPreflight(req)) return next('route')
+  const gone = goneSignal(req, res)
+  const isOver = (): boolean => gone.aborted || res.headersSent
+  try {
+    const token = shownToken(req, settings.header)
+    const wanted = wantedBy(req, settings)
+    const claims = await settings.verifier.verify(token, wanted.expected)
+    assertEffect(claims, settings.effects)
+    assertHash(claims, wanted.hashOf)
+    // A permit is not used up for somebody who has left.
+    if (isOver()) return
+    const redeemed = settings.useUp === null ? null : await settings.useUp(claims, token)
+    if (isOver()) return
+    enter(req, res, { claims, decision: redeemed })
+  } catch (error) {
+    if (!isOver()) next(denialOf(error, schemeOf(settings.header)))
+    return
+  }
+  next()
+}
+
+interface Wanted {
+  readonly expected: PermitExpectations
+  /** Null when it is not compared. */
+  readonly hashOf: ((claims: PermitClaims) => string) | null
+}
+
+/** Everything that the request says, read before anything is waited for. */
+function wantedBy(req: Request, settings: PermitSettings): Wanted {
+  const { action, resource, agent, context, effects } = settings
+  if (settings.freeze) holdRequest(req)
+  return mapped(() => {
+    const expected = {
+      action: resolved(action, req) as PermitExpectations['action'],
+      resource: resolved(resource, req) as PermitExpectations['resource'],
+      allowLog: effects.has('log'),
+      ...(agent === undefined ? {} : { agent_id: resolved(agent, req) }),
+    }
+    return {
+      expected,
+      hashOf: hashBy(req, settings, context === undefined ? undefined : { of: resolved(context, req) }),
+    }
+  })
+}
+
+function hashBy(
+  req: Request,
+  settings: PermitSettings,
+  context: { of: JsonObject | null } | undefined,
+): Wanted['hashOf'] {
+  const { requestHash: given } = settings
+  if (given !== undefined) return (claims) => mapped(() => given(req, claims))
+  if (context === undefined) return null
+  if (context.of === undefined) throw new PermitError('expectation_missing', 'The expected context must be given.')
+  return ({ sub, action, resource }) =>
+    mapped(() => requestHash({ agent_id: sub, action, resource, context: context.of }))
+}
+
+/** @throws DeniedError (`mapping_failed`) in the place of what an option's function throws */
+function mapped<Value>(map: () => Value): Value {
+  try {
+    return map()
+  } catch (cause) {
+    if (cause instanceof PermitError || DeniedError.isInstance(cause)) throw cause
+    throw new DeniedError('mapping_failed', { cause })
+  }
+}
+
+function assertEffect({ effect }: PermitClaims, effects: ReadonlySet<string>): void {
+  if (!effects.has(effect)) throw new PermitError('effect_not_allowed', 'A permit of this effect is not taken here.')
+}
+
+function assertHash(claims: PermitClaims, hashOf: Wanted['hashOf']): void {
+  if (hashOf === null || hashOf(claims) === claims.request_hash) return
+  throw new PermitError('request_hash_mismatch', 'The permit is for another request.')
+}
+
+function enter(req: Request, res: Response, permit: VerifiedPermit): void {
+  req.verifiedPermit = permit
+  res.locals.verifiedPermit = permit
+}

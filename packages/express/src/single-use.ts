@@ -1,0 +1,76 @@
+/** A permit runs one action: it is used up before the action runs, in the memory of this process or at the decision point. */
+import {
+  ApiError,
+  type CountersignClient,
+  type Decision,
+  isPermitted,
+  type ShownDecision,
+  UnavailableError,
+} from '@countersign/client'
+import { type PermitClaims, PermitError, type SeenPermits } from '@countersign/permit'
+import { challenge, retryAfter } from './denial-of.js'
+import { RouteDeniedError } from './route-denied-error.js'
+
+/** Redeems permits; a client has it. */
+export interface Redeemer {
+  readonly permits: Pick<CountersignClient['permits'], 'redeem'>
+}
+
+/** Resolves when the permit was used up by this very call, with its decision where it was redeemed. */
+export type UseUp = (claims: PermitClaims, token: string) => Promise<ShownDecision | null>
+
+/** @throws PermitError `already_seen`, `replay_check_failed` */
+export function useUpInMemory(seen: SeenPermits): UseUp {
+  return async ({ jti, exp }) => {
+    let isFirst: boolean
+    try {
+      isFirst = await seen.add(jti, exp)
+    } catch (cause) {
+      throw new PermitError('replay_check_failed', 'It is not known whether the permit was seen before.', { cause })
+    }
+    if (isFirst !== true) throw new PermitError('already_seen', 'The permit was seen before.')
+    return null
+  }
+}
+
+/** Redeems at the decision point. Only a decision about the very agent, action and resource of the permit is taken. */
+export function useUpByRedeeming(redeemer: Redeemer, scheme: string): UseUp {
+  return async (claims, token) => {
+    let decision: Decision
+    try {
+      decision = await redeemer.permits.redeem(token)
+    } catch (error) {
+      throw refusalOf(error, claims, scheme)
+    }
+    const { sub: agent_id, action, resource, jti } = claims
+    const { permit_token: _usedUp, ...shown } = decision
+    if (decision.id === jti && isPermitted(decision, { agent_id, action, resource })) return shown
+    throw new RouteDeniedError({ code: 'unavailable', status: 503, headers: retryAfter(null), decision_id: jti })
+  }
+}
+
+function refusalOf(error: unknown, { jti }: PermitClaims, scheme: string): unknown {
+  const fields = { decision_id: jti, cause: error }
+  const away = { ...fields, code: 'unavailable', status: 503 } as const
+  if (UnavailableError.isInstance(error)) return new RouteDeniedError({ ...away, headers: retryAfter(null) })
+  if (!ApiError.isInstance(error)) return error
+  switch (error.code) {
+    case 'permit_already_used':
+      return refusedPermit({ ...fields, code: 'permit_already_used' }, scheme)
+    case 'invalid_transition':
+      return refusedPermit({ ...fields, code: 'settled' }, scheme)
+    case 'permit_invalid':
+      return refusedPermit({ ...fields, code: 'refused' }, scheme)
+    case 'agent_suspended':
+      return new RouteDeniedError({ ...fields, code: 'agent_suspended', status: 403 })
+    default:
+      // Whatever else it says is about this service and its key, and not about the permit.
+      return new RouteDeniedError({ ...away, headers: retryAfter(error.retryAfterSeconds) })
+  }
+}
+
+type Refusal = Omit<ConstructorParameters<typeof RouteDeniedError>[0], 'status' | 'headers'>
+
+function refusedPermit(fields: Refusal, scheme: string): RouteDeniedError {
+  return new RouteDeniedError({ ...fields, status: 401, headers: challenge(scheme, 'invalid_token', fields.code) })
+}

@@ -1,0 +1,256 @@
+/** What becomes of an action whose caller leaves, over sockets that are really torn down. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { permitErrors } from '@countersign/express'
+import type { StubAnswer } from '@countersign/testkit'
+import type { RequestHandler } from 'express'
+import { describe, expect, it } from 'vitest'
+import { gate, newApp, useRig } from './rig.js'
+
+const rig = useRig()
+
+type Options = Parameters<ReturnType<typeof rig>['guard']>[0]
+
+const get = (path = '/') => `GET ${path} HTTP/1.1\r\nHost: app\r\n\r\n`
+
+/** Starts a request, leaves once the handler runs, and lets the handler go on once the server knows. */
+async function abandoned(work: RequestHandler, options: Options = {}) {
+  const started = gate()
+  const gone = gate()
+  const app = newApp()
+    .get('/', rig().guard(options), async (req, res, next) => {
+      res.once('close', () => gone.open())
+      started.open()
+      await gone.opened
+      return work(req, res, next)
+    })
+    .use(permitErrors())
+  const { connect } = await rig().listen(app)
+  const socket = await connect()
+  socket.write(get())
+  await started.opened
+  socket.destroy()
+  await gone.opened
+}
+
+describe('a caller who leaves while the handler works', () => {
+  it.each<[string, RequestHandler, string]>([
+    ['res.json', (_req, res) => void res.json({ done: true }), 'confirm'],
+    ['a stream', (_req, res) => void res.write('a', () => res.end('b')), 'confirm'],
+    ['status 409', (_req, res) => void res.status(409).json({}), 'reject'],
+    ['status 500', (_req, res) => void res.sendStatus(500), 'reject'],
+    [
+      'an error',
+      () => {
+        throw new Error('broken')
+      },
+      'reject',
+    ],
+  ])('is settled by what the handler ends with: %s', async (_how, work, told) => {
+    await abandoned(work)
+    expect(await rig().settled()).toEqual([told])
+    expect(rig().moves()).toHaveLength(1)
+  })
+
+  it('is left when the handler never ends', async () => {
+    await abandoned(() => undefined, { graceMs: 1 })
+    expect(await rig().settled()).toEqual(['leave'])
+    expect(rig().moves()).toEqual([])
+  })
+
+  it('is settled once when the handler ends after the time that it was given', async () => {
+    const late = gate()
+    await abandoned(
+      async (_req, res) => {
+        await late.opened
+        res.json({})
+      },
+      { graceMs: 1 },
+    )
+    expect(await rig().settled()).toEqual(['leave'])
+    late.open()
+    await rig().client.flush()
+    expect(rig().moves()).toEqual([])
+  })
+
+  it('is settled by the handler’s own word', async () => {
+    await abandoned(async (req) => void (await req.permit?.confirm({ amount: 5 })), { graceMs: 1 })
+    expect(await rig().settled()).toEqual(['confirm'])
+    expect(rig().moves()).toEqual([['confirm', { amount: 5 }]])
+  })
+
+  it('is settled by the option outcome', async () => {
+    await abandoned((_req, res) => void res.sendStatus(500), { outcome: () => ({ kind: 'succeeded', amount: 2 }) })
+    expect(await rig().settled()).toEqual(['confirm'])
+  })
+
+  it('is confirmed when the handler has ended, and only the bytes were under way', async () => {
+    const ended = gate()
+    const app = newApp().get('/', rig().guard({ graceMs: 1 }), (_req, res) => {
+      res.end(Buffer.alloc(64 * 1024 * 1024))
+      ended.open()
+    })
+    const { connect } = await rig().listen(app)
+    const socket = await connect()
+    socket.pause()
+    socket.write(get())
+    await ended.opened
+    socket.resetAndDestroy()
+    expect(await rig().settled()).toEqual(['confirm'])
+  })
+})
+
+describe('a stream whose reader leaves', () => {
+  async function* endless() {
+    for (;;) yield Buffer.alloc(64 * 1024)
+  }
+
+  it('in a pipeline is neither confirmed nor rejected', async () => {
+    const app = newApp()
+      .get('/', rig().guard({ graceMs: 1 }), async (_req, res) => pipeline(Readable.from(endless()), res))
+      .use(permitErrors())
+    const { connect } = await rig().listen(app)
+    const socket = await connect()
+    socket.write(get())
+    socket.once('data', () => socket.destroy())
+    expect(await rig().settled()).toEqual(['leave'])
+    expect(rig().moves()).toEqual([])
+  })
+
+  it('and that ends by itself because of that is confirmed: events for as long as somebody listens', async () => {
+    const app = newApp().get('/', rig().guard({ graceMs: 1_000 }), (_req, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write('data: first\n\n')
+      res.on('close', () => res.end())
+    })
+    const { connect } = await rig().listen(app)
+    const socket = await connect()
+    socket.write(get())
+    socket.once('data', () => socket.destroy())
+    expect(await rig().settled()).toEqual(['confirm'])
+  })
+
+  it('is confirmed although its decision was over meanwhile', async () => {
+    const app = newApp().get('/', rig().guard(), (_req, res) => {
+      res.write('data: first\n\n')
+      rig().lifecycle.change(res.locals.permit?.decision?.id ?? '', { status: 'expired' })
+      res.end()
+    })
+    const { url } = await rig().listen(app)
+    await (await fetch(url)).text()
+    expect(await rig().settled()).toEqual(['confirm'])
+    expect(rig().moves()).toEqual([['confirm', {}]])
+  })
+})
+
+describe('a caller who leaves before the handler runs', () => {
+  it.each([
+    ['the handler does not run', [get('/1')]],
+    ['on a connection with two requests neither handler runs', [get('/1'), get('/2')]],
+  ])('while the decision is asked for: %s, and what is decided is taken back', async (_what, requests) => {
+    let runs = 0
+    const app = newApp().get('/:which', rig().guard(), (_req, res) => {
+      runs += 1
+      res.end()
+    })
+    const { connect, server } = await rig().listen(app)
+    const left = gate()
+    const held: StubAnswer = (asked, response) => void left.opened.then(() => rig().lifecycle.answer(asked, response))
+    rig().answer('/decisions', ...requests.map(() => held))
+    const closed = requests.map(() => gate())
+    const closing = [...closed]
+    server.on('request', (req) => req.once('close', () => closing.shift()?.open()))
+    const socket = await connect()
+    socket.write(requests.join(''))
+    while (rig().questions().length < requests.length) await rig().stub.nextRequest()
+    socket.destroy()
+    await Promise.all(closed.map(({ opened }) => opened))
+    left.open()
+    expect(await rig().settled(requests.length)).toEqual(requests.map(() => 'reject'))
+    expect(runs).toBe(0)
+  })
+
+  it('or after somebody else has answered: the handler does not run, and the decision is taken back', async () => {
+    let runs = 0
+    const app = newApp()
+    const left = gate()
+    app.get(
+      '/',
+      (_req, res, next) => {
+        void left.opened.then(() => res.sendStatus(504))
+        next()
+      },
+      rig().guard(),
+      (_req, res) => {
+        runs += 1
+        res.end()
+      },
+    )
+    const { url } = await rig().listen(app)
+    const answered = gate()
+    rig().answer(
+      '/decisions',
+      (asked, response) => void answered.opened.then(() => rig().lifecycle.answer(asked, response)),
+    )
+    const asked = rig().stub.nextRequest()
+    const response = fetch(url)
+    await asked
+    left.open()
+    expect((await response).status).toBe(504)
+    answered.open()
+    expect(await rig().settled()).toEqual(['reject'])
+    expect(runs).toBe(0)
+  })
+})
+
+describe('one connection', () => {
+  it('with two requests at once has a decision for each, in order', async () => {
+    const app = newApp().get('/:which', rig().guard({ resource: (req) => `order:${req.params.which}` }), (req, res) => {
+      res.status(req.params.which === '1' ? 200 : 404).send(`answer ${req.params.which};`)
+    })
+    const { connect } = await rig().listen(app)
+    const socket = (await connect()).setEncoding('latin1')
+    let text = ''
+    const whole = gate()
+    socket.on('data', (chunk) => {
+      text += chunk
+      if (text.includes('answer 2;')) whole.open()
+    })
+    socket.write(get('/1') + get('/2'))
+    await whole.opened
+    expect(text.match(/HTTP\/1.1 \d+|answer \d/g)).toEqual(['HTTP/1.1 200', 'answer 1', 'HTTP/1.1 404', 'answer 2'])
+    expect([...(await rig().settled(2))].sort()).toEqual(['confirm', 'reject'])
+    expect(
+      rig()
+        .questions()
+        .map(({ resource }) => resource),
+    ).toEqual(['order:1', 'order:2'])
+  })
+
+  it('that is kept has a decision for each request, settled before it ends', async () => {
+    const app = newApp().get('/', rig().guard(), (_req, res) => void res.send('x'))
+    const { connect } = await rig().listen(app)
+    const socket = await connect()
+    for (const count of [1, 2]) {
+      socket.write(get())
+      expect(await rig().settled(count)).toHaveLength(count)
+    }
+    expect(socket.destroyed).toBe(false)
+    expect(rig().questions()).toHaveLength(2)
+  })
+
+  it('is upgraded to a WebSocket beside guarded routes', async () => {
+    const app = newApp().get('/', rig().guard(), (_req, res) => void res.send('x'))
+    const { connect, server } = await rig().listen(app)
+    server.on('upgrade', (_req, socket) => {
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+    })
+    const socket = (await connect()).setEncoding('latin1')
+    socket.write('GET / HTTP/1.1\r\nHost: app\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    const [first] = await new Promise<string[]>((resolve) =>
+      socket.once('data', (...chunks) => resolve(chunks as never)),
+    )
+    expect(first).toContain('101 Switching Protocols')
+    expect(rig().stub.requests).toEqual([])
+  })
+})

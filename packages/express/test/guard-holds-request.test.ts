@@ -1,0 +1,453 @@
+/** A route does what was asked about: changes that come after the question are refused, or reach nobody. */
+import { permitErrors } from '@countersign/express'
+import type { StubAnswer } from '@countersign/testkit'
+import express, { type Request, type RequestHandler } from 'express'
+import request from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { gate, newApp, useRig } from './rig.js'
+
+const rig = useRig()
+
+const asks = {
+  resource: (req: Request) => `order:${req.params.id}`,
+  context: (req: Request) => ({ amount: req.body.amount }),
+}
+
+/** Refunds what the request says by the time the handler runs. */
+function appWith(between: RequestHandler, options: Parameters<ReturnType<typeof rig>['guard']>[0] = {}) {
+  const refunded: unknown[] = []
+  const app = newApp()
+    .post('/refunds/:id', rig().guard({ ...asks, ...options }), between, (req, res) => {
+      refunded.push([req.params.id, req.body.amount, req.query.currency, req.body.items])
+      res.json({})
+    })
+    .use(permitErrors())
+  const send = () =>
+    request(app)
+      .post('/refunds/8812?currency=EUR')
+      .send({ amount: 42.5, items: [{ count: 1 }] })
+  return { send, refunded }
+}
+
+const UNCHANGED = ['8812', 42.5, 'EUR', [{ count: 1 }]]
+
+describe('a request that was asked about', () => {
+  it.each<[string, (req: Request) => void]>([
+    [
+      'a member of the body',
+      (req) => {
+        req.body.amount = 4250
+      },
+    ],
+    [
+      'a member deep in the body',
+      (req) => {
+        req.body.items[0].count = 100
+      },
+    ],
+    [
+      'a list in the body',
+      (req) => {
+        req.body.items.push({ count: 100 })
+      },
+    ],
+    [
+      'a new member of the body',
+      (req) => {
+        req.body.fee = 1
+      },
+    ],
+    [
+      'a member that is taken away',
+      (req) => {
+        delete req.body.amount
+      },
+    ],
+    [
+      'the body',
+      (req) => {
+        req.body = { amount: 4250 }
+      },
+    ],
+    [
+      'the body, by a property',
+      (req) => {
+        Object.defineProperty(req, 'body', { value: { amount: 4250 } })
+      },
+    ],
+    [
+      'the body, by taking it away',
+      (req) => {
+        delete req.body
+      },
+    ],
+    [
+      'the prototype of the body',
+      (req) => {
+        Object.setPrototypeOf(req.body, { amount: 4250 })
+      },
+    ],
+    [
+      'a parameter',
+      (req) => {
+        req.params.id = '1'
+      },
+    ],
+    [
+      'a value of the query',
+      (req) => {
+        req.query.currency = 'JPY'
+      },
+    ],
+    [
+      'the query',
+      (req) => {
+        ;(req as { query: unknown }).query = { currency: 'JPY' }
+      },
+    ],
+  ])('cannot be changed: %s', async (_what, change) => {
+    const { send, refunded } = appWith((req, _res, next) => {
+      change(req)
+      next()
+    })
+    await send().expect(500)
+    expect(refunded).toEqual([])
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it.each<[string, (req: Request) => void]>([
+    [
+      'other parameters in their place',
+      (req) => {
+        req.params = { id: '1' }
+      },
+    ],
+    [
+      'another URL',
+      (req) => {
+        req.url = '/refunds/1?currency=JPY'
+      },
+    ],
+    [
+      'another method',
+      (req) => {
+        req.method = 'DELETE'
+      },
+    ],
+    [
+      'Reflect.set',
+      (req) => {
+        Reflect.set(req.body, 'amount', 4250)
+      },
+    ],
+  ])('is run as it was, whatever is done to it: %s', async (_what, change) => {
+    const { send, refunded } = appWith((req, _res, next) => {
+      change(req)
+      next()
+    })
+    await send().expect(200)
+    expect(refunded).toEqual([UNCHANGED])
+  })
+
+  it('is not the object that others keep: what they do to theirs later changes nothing', async () => {
+    let body: { amount: number } | undefined
+    const app = newApp().post(
+      '/',
+      (req, _res, next) => {
+        body = req.body
+        next()
+      },
+      rig().guard({ context: (req) => ({ amount: req.body.amount }) }),
+      (_req, _res, next) => {
+        if (body !== undefined) body.amount = 4250
+        next()
+      },
+      (req, res) => void res.json(req.body),
+    )
+    expect((await request(app).post('/').send({ amount: 1 })).body).toEqual({ amount: 1 })
+  })
+
+  it('is held before it is asked about, so that nothing changes while the answer is on its way', async () => {
+    const asked = gate()
+    const tried = gate()
+    const held: StubAnswer = (question, response) => {
+      asked.open()
+      void tried.opened.then(() => rig().lifecycle.answer(question, response))
+    }
+    rig().answer('/decisions', held)
+    const errors: unknown[] = []
+    const swap: RequestHandler = (req, _res, next) => {
+      void asked.opened.then(() => {
+        for (const change of [
+          () => {
+            req.body = { amount: 4250 }
+          },
+          () => {
+            req.body.amount = 4250
+          },
+        ]) {
+          try {
+            change()
+          } catch (error) {
+            errors.push(error)
+          }
+        }
+        tried.open()
+      })
+      next()
+    }
+    const app = newApp().post('/', swap, rig().guard({ context: asks.context }), (req, res) => void res.json(req.body))
+    expect((await request(app).post('/').send({ amount: 1 })).body).toEqual({ amount: 1 })
+    expect(errors).toEqual([expect.any(TypeError), expect.any(TypeError)])
+    expect(rig().questions()).toMatchObject([{ context: { amount: 1 } }])
+  })
+
+  it('cannot be changed by the functions that map it', async () => {
+    const { send, refunded } = appWith((_req, _res, next) => next(), {
+      context: (req) => {
+        req.body.amount = 1
+        return { amount: 1 }
+      },
+    })
+    expect((await send().expect(403)).body.code).toBe('mapping_failed')
+    expect(refunded).toEqual([])
+  })
+
+  it('with freeze: false is the app’s own affair', async () => {
+    const { send, refunded } = appWith(
+      (req, _res, next) => {
+        req.body = { amount: 1 }
+        next()
+      },
+      { freeze: false },
+    )
+    await send().expect(200)
+    expect(refunded).toEqual([['8812', 1, 'EUR', undefined]])
+  })
+
+  it('changed in any of 10,000 ways runs as it was asked about, or not at all', async () => {
+    let seed = 7
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
+      return seed % below
+    }
+    const values = [
+      0,
+      -1,
+      4250,
+      '42.5',
+      null,
+      [],
+      {},
+      { amount: 1 },
+      true,
+      undefined,
+      Number.NaN,
+      { __proto__: { amount: 1 } },
+    ]
+    const places = [
+      (req: Request) => req,
+      (req: Request) => req.body,
+      (req: Request) => req.body.items,
+      (req: Request) => req.body.items[0],
+      (req: Request) => req.params,
+      (req: Request) => req.query,
+    ]
+    const names = [
+      'body',
+      'params',
+      'query',
+      'amount',
+      'items',
+      'count',
+      'id',
+      'currency',
+      '0',
+      'length',
+      '__proto__',
+      'constructor',
+    ]
+    const ways: ((target: object, name: string, value: unknown) => void)[] = [
+      (target, name, value) => {
+        ;(target as Record<string, unknown>)[name] = value
+      },
+      (target, name, value) => void Reflect.set(target, name, value),
+      (target, name, value) => void Reflect.defineProperty(target, name, { value, configurable: true, writable: true }),
+      (target, name) => void Reflect.deleteProperty(target, name),
+      (target, _name, value) => void Object.assign(target, value),
+      (target, _name, value) => void Object.setPrototypeOf(target, value as object),
+      (target, _name, value) => void (Array.isArray(target) && target.splice(0, 1, value)),
+    ]
+    let ran = 0
+    let changed = 0
+    // Every change is tried on a request that is under way in a guarded route.
+    const { send } = appWith((req, _res, next) => {
+      const seen = () => JSON.stringify([req.params.id, req.body.amount, req.query.currency, req.body.items])
+      for (let count = 0; count < 10_000; count += 1) {
+        try {
+          const place = places[random(places.length)]?.(req) as object
+          const name = names[random(names.length)] as string
+          // The rest of the request is not held; only what changes it here is of interest.
+          if (place === req && !['body', 'params', 'query'].includes(name)) continue
+          const way = ways[random(ways.length)]
+          if (place === req && (way === ways[4] || way === ways[5])) continue
+          way?.(place, name, values[random(values.length)])
+        } catch {
+          // Refused loudly.
+        }
+        ran += 1
+        if (seen() !== JSON.stringify(UNCHANGED)) changed += 1
+      }
+      next()
+    })
+    await send().expect(200)
+    expect(ran).toBeGreaterThan(5_000)
+    expect(changed).toBe(0)
+  })
+})
+
+describe('what cannot be held still', () => {
+  it('is refused: bytes', async () => {
+    const app = express()
+      .use(express.raw())
+      .post('/', rig().guard(), (_req, res) => void res.end())
+      .use(permitErrors())
+    const send = () => request(app).post('/').type('application/octet-stream').send(Buffer.from('bytes'))
+    const { status, body } = await send()
+    expect([status, body.code]).toEqual([403, 'arguments_refused'])
+    expect(rig().stub.requests).toEqual([])
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'an instance of a class',
+      () =>
+        new (class Order {
+          amount = 1
+        })(),
+    ],
+    ['a date', () => ({ at: new Date() })],
+    ['a map', () => ({ amounts: new Map() })],
+    [
+      'an accessor',
+      () => ({
+        get amount() {
+          return 1
+        },
+      }),
+    ],
+    ['a function', () => ({ toJSON: () => 1 })],
+    ['a member named by a symbol', () => ({ [Symbol('amount')]: 1 })],
+    [
+      'what contains itself',
+      () => {
+        const body: Record<string, unknown> = {}
+        body.self = body
+        return body
+      },
+    ],
+    [
+      'a proxy that throws',
+      () =>
+        new Proxy(
+          {},
+          {
+            ownKeys: () => {
+              throw new Error('no')
+            },
+          },
+        ),
+    ],
+    ['nesting that would end the stack', () => JSON.parse(`${'['.repeat(30_000)}${']'.repeat(30_000)}`)],
+  ])('is refused: %s', async (_what, body) => {
+    const set: RequestHandler = (req, _res, next) => {
+      req.body = body()
+      next()
+    }
+    let runs = 0
+    const app = newApp()
+      .post('/', set, rig().guard(), (_req, res) => {
+        runs += 1
+        res.end()
+      })
+      .use(permitErrors())
+    const answer = await request(app).post('/')
+    expect([answer.status, answer.body.code, runs]).toEqual([403, 'arguments_refused', 0])
+    expect(rig().stub.requests).toEqual([])
+  })
+
+  it('is none of what parsers make: forms, lists, __proto__ and text', async () => {
+    const app = express()
+      .set('query parser', 'extended')
+      .use(express.json({ strict: false }), express.urlencoded({ extended: true }), express.text())
+      .post('/', rig().guard(), (req, res) => {
+        const own = req.body !== null && typeof req.body === 'object' && Object.hasOwn(req.body, '__proto__')
+        res.json({ body: req.body, query: req.query, own, polluted: ({} as Record<string, unknown>).amount })
+      })
+    const post = () => request(app).post('/?a[b][]=1&a[b][]=2&__proto__[amount]=1')
+    expect((await post().type('form').send('x[y]=1&x[y]=2')).body).toMatchObject({
+      body: { x: { y: ['1', '2'] } },
+      query: { a: { b: ['1', '2'] } },
+    })
+    expect((await post().type('json').send('[1, {"a": null}]')).body.body).toEqual([1, { a: null }])
+    expect((await post().type('json').send('"text"')).body.body).toBe('text')
+    expect((await post().type('text').send('text')).body.body).toBe('text')
+    expect((await post().type('json').send('{"__proto__": {"amount": 1}}')).body).toMatchObject({ own: true })
+    expect((await post()).body).not.toHaveProperty('polluted')
+  })
+})
+
+describe('a request that leaves the guarded route', () => {
+  it('has parameters, body and query of the next route', async () => {
+    const app = newApp()
+      .set('query parser', 'simple')
+      .post('/:id', rig().guard(asks), (_req, _res, next) => next('route'))
+      .post('/:other', (req, res) => {
+        req.body = { mine: true }
+        res.json({ params: req.params, body: req.body, query: req.query })
+      })
+    const { body } = await request(app).post('/7?a=1').send({ amount: 1 })
+    expect(body).toEqual({ params: { other: '7' }, body: { mine: true }, query: { a: '1' } })
+  })
+
+  it('has the parameters of a router that it is passed on to', async () => {
+    const inner = express.Router({ mergeParams: true }).post('/:inner', (req, res) => void res.json(req.params))
+    const app = newApp()
+      .post('/:a/:b', rig().guard(), (_req, _res, next) => next())
+      .use('/:outer', inner)
+    expect((await request(app).post('/1/2').send({})).body).toEqual({ outer: '1', inner: '2' })
+  })
+
+  it('is held once more at the guard of another route', async () => {
+    const app = newApp()
+      .post('/:id', rig().guard(asks), (_req, _res, next) => next('route'))
+      .post(
+        '/:id',
+        (req, _res, next) => {
+          req.body = { amount: 9 }
+          next()
+        },
+        rig().guard(asks),
+        (req, res) => {
+          expect(() => {
+            req.body = {}
+          }).toThrow(TypeError)
+          expect(() => {
+            req.body.amount = 1
+          }).toThrow(TypeError)
+          res.json(req.body)
+        },
+      )
+    expect((await request(app).post('/7').send({ amount: 1 })).body).toEqual({ amount: 9 })
+    expect(rig().questions()).toMatchObject([{ context: { amount: 1 } }, { context: { amount: 9 } }])
+  })
+
+  it('reaches error handlers with what they may read, as before', async () => {
+    const app = newApp()
+      .post('/:id', rig().guard(asks), () => {
+        throw new Error('broken')
+      })
+      .use(((_error, req, res, _next) => void res.status(500).json(req.body)) as express.ErrorRequestHandler)
+    expect((await request(app).post('/7').send({ amount: 1 }).expect(500)).body).toEqual({ amount: 1 })
+  })
+})

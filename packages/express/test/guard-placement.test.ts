@@ -1,0 +1,278 @@
+/** A guard among what apps have beside it: routers, other guards, CORS, compression, sessions. */
+import { randomBytes } from 'node:crypto'
+import { guard, permitErrors } from '@countersign/express'
+import compression from 'compression'
+import express, { type Request, type RequestHandler } from 'express'
+import session from 'express-session'
+import request from 'supertest'
+import { describe, expect, it, vi } from 'vitest'
+import { gate, newApp, useRig } from './rig.js'
+
+const rig = useRig()
+
+const byId = { resource: (req: Request) => `order:${req.params.id}` }
+const end: RequestHandler = (_req, res) => void res.end()
+
+describe('a preflight of CORS', () => {
+  const preflight = (app: express.Express) =>
+    request(app).options('/').set('origin', 'https://shop.example').set('access-control-request-method', 'POST')
+
+  it('asks nothing and leaves the route, whose handler does not run', async () => {
+    let runs = 0
+    const handler: RequestHandler = (_req, res) => {
+      runs += 1
+      res.end()
+    }
+    const app = newApp()
+      .all('/', rig().guard(), handler)
+      .options('/', (_req, res) => void res.sendStatus(204))
+    await preflight(app).expect(204)
+    expect([runs, rig().stub.requests.length]).toEqual([0, 0])
+  })
+
+  it('is answered by Express where nobody else does', async () => {
+    const { headers } = await preflight(newApp().post('/', rig().guard(), end)).expect(200)
+    expect(headers.allow).toBe('POST')
+    expect(rig().stub.requests).toEqual([])
+  })
+
+  it.each<[string, (app: express.Express) => request.Test]>([
+    ['OPTIONS without an origin', (app) => request(app).options('/').set('access-control-request-method', 'POST')],
+    [
+      'OPTIONS without the method asked about',
+      (app) => request(app).options('/').set('origin', 'https://shop.example'),
+    ],
+    [
+      'POST with the headers of one',
+      (app) =>
+        request(app).post('/').set('origin', 'https://shop.example').set('access-control-request-method', 'POST'),
+    ],
+  ])('is not pretended: %s is asked about', async (_what, send) => {
+    rig().decide('deny')
+    await send(newApp().all('/', rig().guard(), end)).expect(403)
+    expect(rig().questions()).toHaveLength(1)
+  })
+
+  it('is asked about where a guard stands before many routes, and could not leave one', async () => {
+    rig().decide('deny')
+    await preflight(newApp().use(rig().guard()).all('/', end)).expect(403)
+  })
+})
+
+describe('a guard', () => {
+  it('in a mounted router sees its parameters and body', async () => {
+    const router = express.Router({ mergeParams: true }).post(
+      '/:id',
+      rig().guard({
+        resource: (req) => `order:${req.params.tenant}-${req.params.id}`,
+        context: (req) => ({ amount: req.body.amount, at: req.baseUrl }),
+      }),
+      end,
+    )
+    await request(newApp().use('/shops/:tenant/refunds', router))
+      .post('/shops/s1/refunds/7')
+      .send({ amount: 1 })
+      .expect(200)
+    expect(rig().questions()).toMatchObject([
+      { resource: 'order:s1-7', context: { amount: 1, at: '/shops/s1/refunds' } },
+    ])
+  })
+
+  it.each([
+    ['/refunds/a%2Fb', 'order:a/b'],
+    ['/refunds/a%252Fb', 'order:a%2Fb'],
+    ['/refunds/..%2F..%2Fadmin', 'order:../../admin'],
+    ['/refunds/%E2%82%AC', 'order:€'],
+    ['/refunds/a%0D%0Ab', 'order:a\r\nb'],
+  ])('asks about %s as the handler sees it', async (path, resource) => {
+    const app = newApp().post('/refunds/:id', rig().guard(byId), (req, res) => void res.json(`order:${req.params.id}`))
+    const { body } = await request(app).post(path).expect(200)
+    expect(body).toBe(resource)
+    expect(rig().questions()).toMatchObject([{ resource }])
+  })
+
+  it('is not reached by a path that is no text', async () => {
+    await request(newApp().post('/refunds/:id', rig().guard(byId), end))
+      .post('/refunds/%ff')
+      .expect(400)
+    expect(rig().stub.requests).toEqual([])
+  })
+
+  it.each([
+    ['a list where there was a text', '/?to=a&to=b', { to: ['a', 'b'] }],
+    ['a name of Object.prototype', '/?constructor=a&to=b', { to: 'b' }],
+    ['nothing', '/', {}],
+  ])('asks about a query as the handler sees it: %s', async (_what, path, context) => {
+    const app = newApp().post('/', rig().guard({ context: (req) => ({ to: req.query.to as string }) }), (req, res) => {
+      res.json(req.query.to === undefined ? {} : { to: req.query.to })
+    })
+    expect((await request(app).post(path).expect(200)).body).toEqual(context)
+    expect(rig().questions()).toMatchObject([{ context }])
+  })
+
+  it('asks by the method that the route was found by, after a method was overridden', async () => {
+    const app = newApp()
+      .use((req, _res, next) => {
+        req.method = String(req.headers['x-http-method-override'] ?? req.method)
+        next()
+      })
+      .delete('/refunds/:id', rig().guard({ ...byId, action: 'refund.delete' }), end)
+      .post('/refunds/:id', rig().guard({ ...byId, action: 'refund.create' }), end)
+    await request(app).post('/refunds/1').set('x-http-method-override', 'DELETE').expect(200)
+    expect(rig().questions()).toMatchObject([{ action: 'refund.delete' }])
+  })
+
+  it('is made with faulty options by nobody', () => {
+    const { client } = rig()
+    const right = { client, action: 'payment.refund' } as const
+    const faulty: [object, string][] = [
+      [{ action: 'payment.refund' }, 'client'],
+      [{ ...right, point: client.enforcement() }, 'client'],
+      [{ client }, 'action'],
+      [{ ...right, failMode: 'open' }, 'failMode'],
+      [{ ...right, onUnavailable: 'allow' }, 'onUnavailable'],
+      [{ ...right, unmapped: 'map' }, 'unmapped'],
+      [{ ...right, settle: 'auto' }, 'settle'],
+      [{ ...right, settle: 'manual', outcome: () => undefined }, 'outcome'],
+      [{ ...right, freeze: 'no' }, 'freeze'],
+      [{ ...right, graceMs: 0 }, 'graceMs'],
+      [{ ...right, idempotencyKey: 'one' }, 'idempotencyKey'],
+      [{ ...right, resource: 7 }, 'resource'],
+      [{ ...right, context: 'amount' }, 'context'],
+      [{ point: client.enforcement(), action: 'a.b', mode: 'observe' }, 'mode'],
+    ]
+    for (const [options, name] of faulty) expect(() => guard(options as never), name).toThrow(new RegExp(`^${name} `))
+  })
+
+  it('can be given an enforcement point that was made before', async () => {
+    const point = rig().client.enforcement({ mode: 'observe' })
+    rig().decide('deny')
+    const app = newApp().post('/', guard({ point, agentId: 'agent:a', action: 'a.b' }), end)
+    await request(app).post('/').expect(200)
+  })
+})
+
+describe('two guards of one route', () => {
+  const both = (second: Parameters<ReturnType<typeof rig>['guard']>[0] = {}, between: RequestHandler[] = []) =>
+    newApp()
+      .post(
+        '/',
+        rig().guard({ action: 'payment.refund' }),
+        ...between,
+        rig().guard({ action: 'mail.send', ...second }),
+        (req, res) => void res.json(req.permit?.asked?.action),
+      )
+      .use(permitErrors())
+
+  it('are two decisions, both settled by the response; the second one is req.permit', async () => {
+    const { body } = await request(both()).post('/').set('idempotency-key', 'k1').expect(200)
+    expect(body).toBe('mail.send')
+    expect(
+      rig()
+        .questions()
+        .map(({ action }) => action),
+    ).toEqual(['payment.refund', 'mail.send'])
+    expect(await rig().settled(2)).toEqual(['confirm', 'confirm'])
+  })
+
+  it('let nothing run when the second one denies, and the first decision is rejected', async () => {
+    rig().decide(({ action }) => (action === 'mail.send' ? 'deny' : 'allow'))
+    await request(both()).post('/').expect(403)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('let nothing run when the first decision is over before the second one came', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    try {
+      const elevenMinutes: RequestHandler = (_req, _res, next) => {
+        vi.setSystemTime(Date.now() + 660_000)
+        next()
+      }
+      const { body } = await request(both({}, [elevenMinutes]))
+        .post('/')
+        .expect(403)
+      expect(body.code).toBe('expired')
+      expect(await rig().settled(2)).toEqual(['reject', 'reject'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+describe('beside compression', () => {
+  const large = { text: randomBytes(8_000).toString('hex') }
+  const send = (app: express.Express) => request(app).get('/').set('accept-encoding', 'gzip')
+
+  it.each<[string, (guarded: RequestHandler) => RequestHandler[]]>([
+    ['before', (guarded) => [compression() as RequestHandler, guarded]],
+    ['after', (guarded) => [guarded, compression() as RequestHandler]],
+  ])('that comes %s it, a response is whole and settled once', async (_where, inOrder) => {
+    const app = newApp().get('/', ...inOrder(rig().guard() as RequestHandler), (_req, res) => void res.json(large))
+    const { body, headers } = await send(app).expect(200)
+    expect([headers['content-encoding'], body]).toEqual(['gzip', large])
+    expect(await rig().settled()).toEqual(['confirm'])
+    expect(rig().moves()).toHaveLength(1)
+  })
+
+  it.each<[string, (guarded: RequestHandler) => RequestHandler[]]>([
+    ['before', (guarded) => [compression() as RequestHandler, guarded]],
+    ['after', (guarded) => [guarded, compression() as RequestHandler]],
+  ])(
+    'that comes %s it, a response that ends after its caller has left is settled by its status',
+    async (_where, inOrder) => {
+      const [started, gone] = [gate(), gate()]
+      const app = newApp().get('/', ...inOrder(rig().guard() as RequestHandler), async (_req, res) => {
+        res.once('close', () => gone.open())
+        started.open()
+        await gone.opened
+        res.status(409).json(large)
+      })
+      const socket = await (await rig().listen(app)).connect()
+      socket.write('GET / HTTP/1.1\r\nHost: app\r\nAccept-Encoding: gzip\r\n\r\n')
+      await started.opened
+      socket.destroy()
+      expect(await rig().settled()).toEqual(['reject'])
+    },
+  )
+})
+
+describe('beside a session that delays the end of the response', () => {
+  /** Saves only when the test lets it. */
+  class SlowStore extends session.MemoryStore {
+    readonly saving = gate()
+    readonly mayEnd = gate()
+    override set(...[id, data, callback]: Parameters<session.MemoryStore['set']>): void {
+      this.saving.open()
+      void this.mayEnd.opened.then(() => super.set(id, data, callback))
+    }
+  }
+  const appWith = (store: session.Store, status: number, graceMs = 30_000) =>
+    newApp()
+      .use(session({ secret: 'of a test', resave: true, saveUninitialized: true, store }) as RequestHandler)
+      .get('/', rig().guard({ graceMs }), (_req, res) => void res.status(status).json({ done: true }))
+
+  it.each([
+    [200, 'confirm'],
+    [500, 'reject'],
+  ])('a response %d is settled when it has ended', async (status, told) => {
+    const store = new SlowStore()
+    const answer = request(appWith(store, status))
+      .get('/')
+      .then((res) => res)
+    await store.saving.opened
+    expect(rig().moves()).toEqual([])
+    store.mayEnd.open()
+    expect((await answer).headers['set-cookie']).toHaveLength(1)
+    expect(await rig().settled()).toEqual([told])
+  })
+
+  it('a caller who leaves meanwhile changes nothing about what the handler has answered', async () => {
+    const store = new SlowStore()
+    const socket = await (await rig().listen(appWith(store, 500))).connect()
+    socket.write('GET / HTTP/1.1\r\nHost: app\r\n\r\n')
+    await store.saving.opened
+    socket.destroy()
+    expect(await rig().settled()).toEqual(['reject'])
+    store.mayEnd.open()
+  })
+})

@@ -1,0 +1,311 @@
+/** What is told about an action, by how its response ended while its caller was there. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { permitErrors } from '@countersign/express'
+import { answerProblem, answerReset } from '@countersign/testkit'
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
+import request from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { newApp, useRig } from './rig.js'
+
+const rig = useRig()
+
+type Options = Parameters<ReturnType<typeof rig>['guard']>[0]
+
+function appOf(handler: RequestHandler, options: Options = {}) {
+  return newApp().all('/', rig().guard(options), handler).use(permitErrors())
+}
+
+describe('what a handler answers', () => {
+  it.each<[string, RequestHandler, number, string]>([
+    ['200', (_req, res) => void res.json({}), 200, 'confirm'],
+    ['201', (_req, res) => void res.status(201).end(), 201, 'confirm'],
+    ['204', (_req, res) => void res.sendStatus(204), 204, 'confirm'],
+    ['302', (_req, res) => res.redirect('/elsewhere'), 302, 'confirm'],
+    ['400', (_req, res) => void res.status(400).json({}), 400, 'reject'],
+    ['404', (_req, res) => void res.sendStatus(404), 404, 'reject'],
+    ['409', (_req, res) => void res.status(409).json({}), 409, 'reject'],
+    ['500', (_req, res) => void res.sendStatus(500), 500, 'reject'],
+    ['503', (_req, res) => void res.sendStatus(503), 503, 'reject'],
+  ])('%s', async (_what, handler, status, told) => {
+    await request(appOf(handler)).post('/').redirects(0).expect(status)
+    expect(await rig().settled()).toEqual([told])
+    expect(rig().moves()).toHaveLength(1)
+  })
+
+  it('304 by its ETag is a success', async () => {
+    const app = appOf((_req, res) => void res.json({ a: 1 }))
+    const { headers } = await request(app).get('/').expect(200)
+    await request(app)
+      .get('/')
+      .set('if-none-match', headers.etag ?? '')
+      .expect(304)
+    expect(await rig().settled(2)).toEqual(['confirm', 'confirm'])
+  })
+
+  it('HEAD is asked about like GET, and settled', async () => {
+    await request(appOf((_req, res) => void res.json({ a: 1 })))
+      .head('/')
+      .expect(200)
+    expect(await rig().settled()).toEqual(['confirm'])
+    expect(rig().questions()).toHaveLength(1)
+  })
+
+  it('a stream that came to its end is a success', async () => {
+    const app = appOf(async (_req, res) => pipeline(Readable.from(['a', 'b', 'c']), res))
+    expect((await request(app).get('/')).text).toBe('abc')
+    expect(await rig().settled()).toEqual(['confirm'])
+  })
+
+  it('twice, by res.end, is settled once', async () => {
+    const app = appOf((_req, res) => {
+      res.end('first')
+      res.end()
+    })
+    await request(app).get('/').expect(200, 'first')
+    expect(await rig().settled()).toEqual(['confirm'])
+    expect(rig().moves()).toHaveLength(1)
+  })
+})
+
+describe('a handler that throws', () => {
+  it.each<[string, RequestHandler]>([
+    [
+      'at once',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+    [
+      'later',
+      async () => {
+        throw new Error('broken')
+      },
+    ],
+    ['by next', (_req, _res, next) => next(new Error('broken'))],
+  ])('%s is answered 500 and rejected', async (_how, handler) => {
+    await request(appOf(handler)).post('/').expect(500)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it.each([
+    [418, 'reject'],
+    [202, 'confirm'],
+  ])('and whose error handler answers %d is settled by that', async (status, told) => {
+    const answer: ErrorRequestHandler = (_error, _req, res, _next) => void res.status(status).end()
+    const app = newApp()
+      .post('/', rig().guard(), () => {
+        throw new Error('broken')
+      })
+      .use(permitErrors(), answer)
+    await request(app).post('/').expect(status)
+    expect(await rig().settled()).toEqual([told])
+  })
+
+  it('in the middle of its response is rejected, and the connection ends', async () => {
+    const app = appOf(async (_req, res) => {
+      res.write('half')
+      throw new Error('broken')
+    })
+    await expect(request(app).get('/')).rejects.toThrow()
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('in the middle of its response is never confirmed, and left where nobody tells of the error', async () => {
+    const app = newApp().get('/', rig().guard({ graceMs: 1 }), async (_req, res) => {
+      res.write('half')
+      throw new Error('broken')
+    })
+    await expect(request(app).get('/')).rejects.toThrow()
+    expect(await rig().settled()).toEqual(['leave'])
+    expect(rig().moves()).toEqual([])
+  })
+
+  it('in the middle of a stream, by its source, is rejected', async () => {
+    async function* source() {
+      yield 'half'
+      throw new Error('broken')
+    }
+    const app = appOf(async (_req, res) => pipeline(Readable.from(source()), res))
+    await expect(request(app).get('/')).rejects.toThrow()
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('after it has answered is settled by the answer', async () => {
+    const app = appOf(async (_req, res) => {
+      res.json({})
+      throw new Error('an afterthought')
+    })
+    await request(app).post('/').expect(200)
+    expect(await rig().settled()).toEqual(['confirm'])
+  })
+
+  it('that destroys its response says nothing about the action: left', async () => {
+    const app = appOf((_req, res) => void res.destroy(new Error('broken')), { graceMs: 1 })
+    await expect(request(app).get('/')).rejects.toThrow()
+    expect(await rig().settled()).toEqual(['leave'])
+    expect(rig().moves()).toEqual([])
+  })
+})
+
+describe('the handler’s own word', () => {
+  it('confirms with the real amount, whatever is answered afterwards', async () => {
+    const app = appOf(async (req, res) => {
+      await req.permit?.confirm({ amount: 40, note: 'shipping kept' })
+      res.sendStatus(500)
+    })
+    await request(app).post('/').expect(500)
+    expect(rig().moves()).toEqual([['confirm', { amount: 40, note: 'shipping kept' }]])
+  })
+
+  it('rejects although the answer is 200', async () => {
+    const app = appOf(async (req, res) => {
+      await req.permit?.reject('out of stock')
+      res.json({ sold: false })
+    })
+    await request(app).post('/').expect(200)
+    expect(rig().moves()).toEqual([['reject', { reason: 'out of stock' }]])
+  })
+
+  it('counts once: the first call, whose result the others get', async () => {
+    const app = appOf(async (req, res) => {
+      const permit = req.permit
+      const results = await Promise.all([
+        permit?.confirm({ amount: 1 }),
+        permit?.confirm({ amount: 2 }),
+        permit?.reject(),
+      ])
+      res.json(results)
+    })
+    const { body } = await request(app).post('/').expect(200)
+    expect(body).toEqual(Array(3).fill({ settle: 'confirm', state: 'settled' }))
+    expect(rig().moves()).toEqual([['confirm', { amount: 1 }]])
+  })
+
+  it('works without its object', async () => {
+    const app = appOf(async (_req, res) => {
+      const { confirm } = res.locals.permit ?? {}
+      await confirm?.({ amount: 3 })
+      res.end()
+    })
+    await request(app).post('/').expect(200)
+    expect(rig().moves()).toEqual([['confirm', { amount: 3 }]])
+  })
+
+  it('is the only one with settle: manual, also after the response', async () => {
+    let later: (() => Promise<unknown>) | undefined
+    const app = appOf(
+      (req, res) => {
+        later = () => Promise.resolve(req.permit?.confirm({ amount: 12 }))
+        res.status(202).json({ job: 1 })
+      },
+      { settle: 'manual' },
+    )
+    await request(app).post('/').expect(202)
+    await rig().client.flush()
+    expect(rig().moves()).toEqual([])
+    await later?.()
+    expect(rig().moves()).toEqual([['confirm', { amount: 12 }]])
+  })
+})
+
+describe('the option outcome', () => {
+  it('says what a status means, and the amount', async () => {
+    const app = appOf((_req, res) => void res.status(502).json({ charged: 7 }), {
+      outcome: (_req, res) => (res.statusCode === 502 ? { kind: 'succeeded', amount: 7 } : undefined),
+    })
+    await request(app).post('/').expect(502)
+    await rig().settled()
+    expect(rig().moves()).toEqual([['confirm', { amount: 7 }]])
+  })
+
+  it('leaves the rest to the status', async () => {
+    const app = appOf((_req, res) => void res.sendStatus(404), { outcome: () => undefined })
+    await request(app).post('/').expect(404)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it.each<[string, Options]>([
+    ['says unknown', { outcome: () => ({ kind: 'unknown' }) }],
+    [
+      'throws',
+      {
+        outcome: () => {
+          throw new Error('broken')
+        },
+      },
+    ],
+    ['says something that nobody knows', { outcome: () => ({ kind: 'fine' }) as never }],
+  ])('leaves the decision alone when it %s', async (_what, options) => {
+    await request(appOf((_req, res) => void res.json({}), options))
+      .post('/')
+      .expect(200)
+    expect(await rig().settled()).toEqual(['leave'])
+    expect(rig().moves()).toEqual([])
+  })
+
+  it('gives way to settleOn, which is told the outcome', async () => {
+    const app = appOf((_req, res) => void res.sendStatus(500), {
+      settleOn: ({ kind }) =>
+        kind === 'failed' ? { settle: 'confirm', note: 'it may have cost something' } : undefined,
+    })
+    await request(app).post('/').expect(500)
+    await rig().settled()
+    expect(rig().moves()).toEqual([['confirm', { note: 'it may have cost something' }]])
+  })
+})
+
+describe('a settlement that fails', () => {
+  it.each([
+    ['a status of 500', answerProblem(500, 'internal_error')],
+    ['a reset', answerReset],
+  ])('by %s changes nothing about the response, and is made up for', async (_what, answer) => {
+    rig().answer('/confirm', answer)
+    await request(appOf((_req, res) => void res.json({ done: true })))
+      .post('/')
+      .expect(200, { done: true })
+    expect(await rig().client.flush()).toBe(0)
+    expect(await rig().settled()).toEqual(['confirm'])
+    expect(
+      rig()
+        .moves()
+        .map(([move]) => move),
+    ).toEqual(['confirm', 'confirm'])
+  })
+
+  it('for good changes nothing about the response either', async () => {
+    rig().answer('/confirm', answerProblem(403, 'permit_redeemed'))
+    await request(appOf((_req, res) => void res.json({ done: true })))
+      .post('/')
+      .expect(200, { done: true })
+    expect(await rig().client.flush()).toBe(0)
+    expect(rig().events).toContainEqual(expect.objectContaining({ type: 'settlement_failed', willRetry: false }))
+  })
+
+  it('is not waited for: the caller has its answer while the decision point hangs', async () => {
+    rig().answer('/confirm', () => undefined)
+    await request(appOf((_req, res) => void res.json({ done: true })))
+      .post('/')
+      .expect(200)
+    expect(rig().events.filter(({ type }) => type === 'settled')).toEqual([])
+  })
+})
+
+describe('an app that mounts express.Router', () => {
+  it('is settled by what its next routes answer after next("route"), and 404 is a reject', async () => {
+    const handled = appOf((_req, _res, next) => next('route')).post('/', (_req, res) => void res.sendStatus(200))
+    await request(handled).post('/').expect(200)
+    const unhandled = appOf((_req, _res, next) => next('route'))
+    await request(unhandled).post('/').expect(404)
+    expect(await rig().settled(2)).toEqual(['confirm', 'reject'])
+  })
+
+  it('is settled by what comes after next("router")', async () => {
+    const router = express.Router().post('/', rig().guard(), (_req, _res, next) => next('router'))
+    const app = newApp()
+      .use(router)
+      .use((_req, res) => void res.sendStatus(409))
+    await request(app).post('/').expect(409)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+})

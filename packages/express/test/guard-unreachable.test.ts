@@ -1,0 +1,78 @@
+/** A decision point that is away, slow or lying: nothing runs, and the caller has its answer in time. */
+import { permitErrors } from '@countersign/express'
+import {
+  answerCutOff,
+  answerDecision,
+  answerHuge,
+  answerNever,
+  answerProblem,
+  type StubAnswer,
+} from '@countersign/testkit'
+import request from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { newApp, useRig } from './rig.js'
+
+const rig = useRig()
+
+function guarded(options: Parameters<ReturnType<typeof rig>['guard']>[0] = {}) {
+  let runs = 0
+  const app = newApp()
+    .post('/', rig().guard(options), (_req, res) => {
+      runs += 1
+      res.end()
+    })
+    .use(permitErrors())
+  return { app, runs: () => runs }
+}
+
+describe('a decision point', () => {
+  it.each<[string, StubAnswer]>([
+    ['that hangs', answerNever],
+    ['that breaks off', answerCutOff],
+    ['that answers without end', answerHuge(64 * 1024 * 1024)],
+    ['that is overloaded', answerProblem(503, 'store_unavailable', { 'retry-after': '3' })],
+    ['that answers about another agent', answerDecision({ agent_id: 'agent:root' })],
+  ])('%s lets nothing run: 503 within the time limit', async (_what, answer) => {
+    rig().answer('/decisions', answer)
+    const { app, runs } = guarded({ timeoutMs: 300 })
+    const started = performance.now()
+    const { status, body, headers } = await request(app).post('/')
+    expect([status, body.code, runs()]).toEqual([503, 'unavailable', 0])
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
+    // The time limit, and what a busy machine adds.
+    expect(performance.now() - started).toBeLessThan(2_500)
+  })
+
+  it('that has gone lets nothing run, a hundred callers at once', async () => {
+    const { app, runs } = guarded()
+    await rig().stub.close()
+    const { url } = await rig().listen(app)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => fetch(url, { method: 'POST' })))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(runs()).toBe(0)
+  })
+
+  it('that comes back lets run again', async () => {
+    rig().answer('/decisions', answerProblem(503, 'store_unavailable'))
+    const { app, runs } = guarded()
+    await request(app).post('/').expect(503)
+    await request(app).post('/').expect(200)
+    expect(runs()).toBe(1)
+  })
+})
+
+describe('a server that is closed', () => {
+  it('has told everything once its client was flushed', async () => {
+    const { app } = guarded()
+    const { server, url } = await rig().listen(app)
+    rig().answer('/confirm', answerProblem(503, 'store_unavailable'))
+    const answers = await Promise.all(Array.from({ length: 5 }, () => fetch(url, { method: 'POST' })))
+    expect(answers.every(({ ok }) => ok)).toBe(true)
+    await new Promise((resolve) => {
+      server.close(resolve)
+      server.closeIdleConnections()
+    })
+    expect(await rig().client.flush()).toBe(0)
+    expect(await rig().settled(5)).toEqual(Array(5).fill('confirm'))
+  })
+})
