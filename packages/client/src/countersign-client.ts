@@ -5,6 +5,7 @@ import type { EnforcementOptions } from './enforcement/enforcement-options.js'
 import { type EnforcementCalls, EnforcementPoint, type FlushOptions } from './enforcement/enforcement-point.js'
 import type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
 import type { GuardRun } from './enforcement/guard-run.js'
+import { ownMembers } from './enforcement/own-members.js'
 import { SettlementQueue } from './enforcement/settlement-queue.js'
 import type { CallOptions, CallSignal, CountersignOptions, IdempotentCallOptions } from './options.js'
 import { checkTimeout, resolveOptions, type Settings } from './options.js'
@@ -72,6 +73,7 @@ export abstract class CountersignClient {
       settlements: new SettlementQueue(this.decisions, this.#requester),
       flush: (flushing) => this.flush(flushing),
       admitted: new AdmittedDecisions(),
+      timeoutMs: this.#settings.timeoutMs,
     }
   }
 
@@ -122,7 +124,7 @@ export abstract class CountersignClient {
     action: (asked: Asked<Context>, run: GuardRun<Signal>) => Result,
     options: GuardOptions<Signal> = {},
   ): Promise<Awaited<Result>> {
-    const { signal, idempotencyKey, holder, ...enforcement } = options
+    const { signal, idempotencyKey, holder, ...enforcement } = ownMembers(options)
     return this.enforcement(enforcement).guard(request, action, { signal, idempotencyKey, holder })
   }
 
@@ -145,7 +147,8 @@ export abstract class CountersignClient {
     fn: (...args: Args) => Result,
     options: ProtectOptions<Args>,
   ): (...args: Args) => Promise<Awaited<Result>> {
-    const { action, resource, context, agent_id, idempotencyKey, holder, signal, bind, ...enforcement } = options
+    const { action, resource, context, agent_id, idempotencyKey, holder, signal, bind, ...enforcement } =
+      ownMembers(options)
     const mapping = { action, resource, context, agent_id, idempotencyKey, holder, signal, bind }
     return this.enforcement(enforcement).protect(fn, mapping)
   }

@@ -13,7 +13,7 @@ import {
   decisionAbout,
   type StubAnswer,
 } from '@countersign/testkit'
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   ApiError,
   DeniedError,
@@ -23,6 +23,7 @@ import {
   UnavailableError,
 } from '../src/index.js'
 import { asked, deciding, denialOf, except, listener, told } from './enforcing.js'
+import { memoryClient, permission, type Sent, settled } from './memory-client.js'
 import { describeTransports, rejectionOf } from './transports.js'
 
 const PERMIT = decisionAbout(asked).permit_token ?? ''
@@ -202,6 +203,7 @@ describeTransports('guard', (rig) => {
     ['a member that is misspelt', { contxt: {} }, {}],
     ['a key that cannot be sent', {}, { idempotencyKey: 'ä' }],
     ['a holder that is none', {}, { holder: 5 }],
+    ['a signal that is none', {}, { signal: 'abort' }],
   ])('sends nothing and runs nothing for %s', async (_what, request, options) => {
     const { stub, open } = rig()
     const action = vi.fn()
@@ -386,6 +388,17 @@ describeTransports('guard and a review', (rig) => {
     },
   )
 
+  it('tells its caller in time when what was approved cannot be claimed', async () => {
+    const { stub, open } = rig()
+    const approved = answerDecision({ effect: 'review', status: 'approved', permit_token: undefined })
+    const action = vi.fn()
+    stub.answer(approved, answerNever)
+    const startedMs = performance.now()
+    expect(await denialOf(open({ timeoutMs: 200 }).guard(asked, action))).toMatchObject({ reason: 'unavailable' })
+    expect(performance.now() - startedMs).toBeLessThan(1_500)
+    expect(action).not.toHaveBeenCalled()
+  })
+
   it('runs nothing when nobody has answered within the time limit', async () => {
     const { open } = rig()
     deciding(rig(), 'review')
@@ -479,6 +492,36 @@ describeTransports('the mode observe', (rig) => {
     const signal = AbortSignal.abort(new Error('gone'))
     expect(await rejectionOf(open().guard(asked, action, { mode: 'observe', signal }))).toBe(signal.reason)
     expect(action).not.toHaveBeenCalled()
+  })
+})
+
+describe('a polluted prototype', () => {
+  const polluted = {
+    mode: 'observe',
+    action: 'order.read',
+    settle: 'confirm',
+    amount: 0,
+    bind: [],
+    resource: 'order:1',
+  }
+  afterEach(() => {
+    for (const name of Object.keys(polluted)) delete (Object.prototype as Record<string, unknown>)[name]
+  })
+
+  it('neither switches enforcement off nor asks about something else', async () => {
+    const questions: Sent[] = []
+    const client = memoryClient((sent) => {
+      questions.push(sent)
+      return sent.path === '/v1/decisions' ? permission(sent, { effect: 'deny', status: 'denied' }) : settled(sent)
+    })
+    for (const [name, value] of Object.entries(polluted)) {
+      Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true })
+    }
+    const action = vi.fn()
+    expect(await denialOf(client.guard({ action: 'payment.refund' }, action))).toMatchObject({ reason: 'denied' })
+    expect(await denialOf(client.protect(action, {})())).toMatchObject({ reason: 'unmapped' })
+    expect(action).not.toHaveBeenCalled()
+    expect(questions.map(({ body }) => Object.keys(body).sort())).toEqual([['action', 'agent_id', 'holder']])
   })
 })
 

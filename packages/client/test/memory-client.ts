@@ -1,10 +1,15 @@
 import { Countersign, type CountersignClient, type Decision } from '../src/index.js'
-import type { TransportRequest } from '../src/transport.js'
+import type { OpenTransport, TransportRequest } from '../src/transport.js'
 
 /** A request as it reached the decision point. */
 export interface Sent {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
+}
+
+/** What the declarations of the package do not show. */
+interface Internal {
+  over(openTransport: () => OpenTransport): CountersignClient
 }
 
 /** Answers a request with a status and a body. */
@@ -22,7 +27,8 @@ export function memoryClient(answering: Answering): CountersignClient {
     const [status, answer] = await answering({ path: new URL(url).pathname, body: JSON.parse(body ?? '{}') })
     return { status, header: () => null, body: new TextEncoder().encode(JSON.stringify(answer)) }
   }
-  return client.over(() => () => ({ send, close: () => undefined }))
+  const open: OpenTransport = () => ({ send, close: () => undefined })
+  return (client as unknown as Internal).over(() => open)
 }
 
 let count = 0

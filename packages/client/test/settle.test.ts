@@ -199,6 +199,28 @@ describeTransports('an admission', (rig) => {
     expect(admission.settle.isCalled).toBe(false)
   })
 
+  it('tells when it does not begin', async () => {
+    const { events, onEvent } = listener()
+    const admission = await admit({ onEvent })
+    void admission.settle.leave()
+    expect(() => admission.begin()).toThrow('settled')
+    expect(events.filter(({ type }) => type === 'denied')).toMatchObject([{ reason: 'settled', asked }])
+  })
+
+  it('is begun, run and settled by run, for an integration whose action is a function', async () => {
+    deciding(rig(), 'allow')
+    const point = rig().open().enforcement()
+    const admission = await point.admit(asked)
+    const run = (): Promise<string> =>
+      point.run(admission, ({ setAmount, permit_token }) => {
+        setAmount(3)
+        return permit_token ?? ''
+      })
+    expect(await run()).toBe(admission.permit_token)
+    expect(await denialOf(run())).toMatchObject({ reason: 'already_claimed' })
+    expect(told(rig().stub)).toEqual([['confirm', { amount: 3 }]])
+  })
+
   it('does not begin after it was settled', async () => {
     const admission = await admit()
     void admission.settle.reject('not needed')
@@ -241,7 +263,7 @@ describeTransports('an admission', (rig) => {
     expect(await denialOf(point.admit(() => ({ ...asked, action: point.actionOf('send') })))).toMatchObject({
       reason: 'unmapped',
     })
-    expect(await denialOf(point.admit(async () => asked as never) as never)).toMatchObject({ reason: 'mapping_failed' })
+    expect(await denialOf(point.admit((async () => asked) as never))).toMatchObject({ reason: 'mapping_failed' })
     expect(stub.requests).toHaveLength(1)
   })
 

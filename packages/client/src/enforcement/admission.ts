@@ -25,6 +25,8 @@ export interface PermittedAdmission {
   /** For the service that acts on it; in no picture of this object. */
   readonly permit_token: string
   readonly settle: Settle
+  /** The one that it was asked with. */
+  readonly signal: CallSignal | undefined
   /**
    * To be called once, right before the action: nothing may happen in between.
    *
@@ -47,6 +49,7 @@ export interface ObservedAdmission {
   readonly permit_token: string | null
   /** Settles as far as the decision lets it: nothing is confirmed that was not authorized. */
   readonly settle: Settle
+  readonly signal: CallSignal | undefined
   /** @throws the signal's reason when it was aborted meanwhile */
   begin(): void
 }
@@ -62,6 +65,7 @@ interface Permitted {
   readonly settle: Settle
   readonly signal: CallSignal | undefined
   readonly now: () => number
+  readonly onDenied: (denied: DeniedError) => void
 }
 
 /** The one door: `begin` opens it once. */
@@ -70,6 +74,7 @@ export class OpenAdmission implements PermittedAdmission {
   readonly asked: Asked
   readonly decision: ShownDecision
   readonly settle: Settle
+  readonly signal: CallSignal | undefined
   readonly #permitted: Permitted
   #isBegun = false
 
@@ -77,6 +82,7 @@ export class OpenAdmission implements PermittedAdmission {
     this.asked = permitted.asked
     this.decision = permitted.decision
     this.settle = permitted.settle
+    this.signal = permitted.signal
     this.#permitted = permitted
   }
 
@@ -85,21 +91,23 @@ export class OpenAdmission implements PermittedAdmission {
   }
 
   begin(): void {
-    if (this.#isBegun) throw this.#denied('already_claimed')
+    if (this.#isBegun) throw this.#denial('already_claimed')
     this.#isBegun = true
-    if (this.settle.isCalled) throw this.#denied('settled')
-    const { asked, decision, signal, now } = this.#permitted
+    if (this.settle.isCalled) throw this.#denial('settled')
+    const { asked, decision, signal } = this
     try {
       if (signal?.aborted) throw abortReason(signal)
-      if (!isPermitted(decision, asked, new Date(now()))) throw this.#denied('expired')
+      if (!isPermitted(decision, asked, new Date(this.#permitted.now()))) throw this.#denial('expired')
     } catch (error) {
       void this.settle.reject('it did not begin')
       throw error
     }
   }
 
-  #denied(reason: 'already_claimed' | 'settled' | 'expired'): DeniedError {
-    return new DeniedError(reason, { decision_id: this.decision.id })
+  #denial(reason: 'already_claimed' | 'settled' | 'expired'): DeniedError {
+    const denied = new DeniedError(reason, { decision_id: this.decision.id })
+    this.#permitted.onDenied(denied)
+    return denied
   }
 }
 
@@ -119,6 +127,7 @@ export class WatchedAdmission implements ObservedAdmission {
   readonly asked: Asked | null
   readonly decision: ShownDecision | null
   readonly settle: Settle
+  readonly signal: CallSignal | undefined
   readonly #observed: Observed
 
   constructor(observed: Observed) {
@@ -126,6 +135,7 @@ export class WatchedAdmission implements ObservedAdmission {
     this.asked = observed.asked
     this.decision = observed.decision
     this.settle = observed.settle
+    this.signal = observed.signal
     this.#observed = observed
   }
 
@@ -134,7 +144,7 @@ export class WatchedAdmission implements ObservedAdmission {
   }
 
   begin(): void {
-    const { signal } = this.#observed
+    const { signal } = this
     if (!signal?.aborted) return
     void this.settle.reject('it did not begin')
     throw abortReason(signal)

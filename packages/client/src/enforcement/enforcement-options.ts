@@ -1,5 +1,6 @@
 import { checkTimeout } from '../options.js'
 import type { EnforcementEvent } from './enforcement-event.js'
+import { ownMembers } from './own-members.js'
 import type { SettleOn } from './settlement.js'
 
 /** How an enforcement point behaves: the same options in every integration. */
@@ -58,8 +59,9 @@ export const ENFORCEMENT_OPTIONS = [
 ] as const satisfies readonly (keyof EnforcementOptions)[]
 
 /** @throws TypeError naming the faulty option */
-export function resolveEnforcement(options: EnforcementOptions): EnforcementSettings {
-  assertOptions('enforcement', options, ENFORCEMENT_OPTIONS)
+export function resolveEnforcement(given: EnforcementOptions): EnforcementSettings {
+  assertOptions('enforcement', given, ENFORCEMENT_OPTIONS)
+  const options = ownMembers(given)
   const { settleOn, onEvent, now, timeoutMs, reviewTimeoutMs } = options
   oneOf('onUnavailable', options.onUnavailable, ['deny'])
   return {

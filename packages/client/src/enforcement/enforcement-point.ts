@@ -1,58 +1,26 @@
-import type { AuthorizeRequest } from '../countersign-client.js'
 import { DeniedError } from '../errors/denied-error.js'
-import { isPermitted } from '../is-permitted.js'
-import { type CallSignal, checkIdempotencyKey } from '../options.js'
-import type { ReviewWaitOptions } from '../resources/decisions.js'
-import type { Decision, JsonObject } from '../wire.js'
-import { Aborted, unlessAborted } from './abort.js'
+import type { CallSignal } from '../options.js'
+import type { JsonObject } from '../wire.js'
+import { Aborted } from './abort.js'
 import { type Admission, type AdmitOptions, OpenAdmission, WatchedAdmission } from './admission.js'
-import type { AdmittedDecisions } from './admitted-decisions.js'
 import type { Asked, GuardRequest } from './asked.js'
-import { denial, denialBy, denialFor, wouldBe } from './denial.js'
-import type { ShownDecision } from './enforcement-event.js'
+import { denialFor, wouldBe } from './denial.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
 import { ActionRun, type GuardRun } from './guard-run.js'
-import { deepFreeze } from './held-data.js'
+import { type Asking, type AskingCalls, PermitDoor, shown } from './permit-door.js'
 import { type ProtectMapping, protectFunction } from './protect.js'
-import { readQuestion } from './question.js'
-import { SettleOnce } from './settle-once.js'
-import type { ActionOutcome, Settlement, SettlementState } from './settlement.js'
-import type { SettlementQueue } from './settlement-queue.js'
+import { type Progress, Settler } from './settler.js'
 import { isOutcomeUnknown } from './unknown-outcome.js'
 
 /** What an enforcement point needs of its client. */
-export interface EnforcementCalls {
-  /** The agent that is asked for. @throws TypeError for another one than the client's own, or none at all */
-  agentOf(agent_id: string | undefined): string
-  authorize(request: AuthorizeRequest): Promise<Decision>
-  waitForReview(decision: Decision, options: ReviewWaitOptions): Promise<Decision>
-  /** Shared by every enforcement point of the client. */
-  readonly settlements: SettlementQueue
+export interface EnforcementCalls extends AskingCalls {
   flush(options?: FlushOptions): Promise<number>
-  readonly admitted: AdmittedDecisions
-}
-
-/** A question and what steers the asking. */
-export interface Asking {
-  readonly request: GuardRequest
-  readonly options: AdmitOptions
 }
 
 /** For draining the queue of settlements. */
 export interface FlushOptions {
   /** In milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined
-}
-
-/** How far an admission has come. */
-interface Progress {
-  asked: Asked | null
-  decision: Decision | null
-  signal: CallSignal | undefined
-  /** Nobody else in this process was admitted to run the decision. */
-  isOurs: boolean
-  /** Nobody can ask for the decision again. */
-  isOnlyOurs: boolean
 }
 
 /**
@@ -67,11 +35,15 @@ export class EnforcementPoint {
   readonly mode: 'enforce' | 'observe'
   readonly #settings: EnforcementSettings
   readonly #calls: EnforcementCalls
+  readonly #settler: Settler
+  readonly #door: PermitDoor
 
   /** @internal */
   constructor(calls: EnforcementCalls, options: EnforcementOptions = {}) {
-    this.#calls = calls
     this.#settings = resolveEnforcement(options)
+    this.#calls = calls
+    this.#settler = new Settler(calls, this.#settings)
+    this.#door = new PermitDoor(calls, this.#settings, this.#settler)
     this.mode = this.#settings.mode
   }
 
@@ -105,7 +77,29 @@ export class EnforcementPoint {
     const admission = await this.admit(request, options)
     // Without a question there is only what was given; the mode `observe` alone goes on without one.
     const asked = (admission.asked ?? request) as Asked<Context>
-    return this.runAdmitted(admission, options.signal, (run) => action(asked, run))
+    return this.run(admission, (run) => action(asked, run as GuardRun<Signal>))
+  }
+
+  /**
+   * Begins what was admitted, runs it, and settles by how it ended: the latter half of `guard`, for integrations whose action
+   * is one function. Resolves or rejects as the action does.
+   *
+   * @throws what `begin` throws; then the action has not run
+   */
+  async run<Result>(admission: Admission, action: (run: GuardRun) => Result): Promise<Awaited<Result>> {
+    const run = new ActionRun(admission)
+    // Nothing happens between beginning and running.
+    admission.begin()
+    let value: Awaited<Result>
+    try {
+      value = await action(run)
+    } catch (error) {
+      const kind = admission.signal?.aborted || isOutcomeUnknown(error) ? 'unknown' : 'failed'
+      await admission.settle.by({ kind, error })
+      throw error
+    }
+    await admission.settle.by({ kind: 'succeeded', value, amount: run.amount })
+    return value
   }
 
   /**
@@ -145,131 +139,33 @@ export class EnforcementPoint {
   async admitBy(ask: () => Asking): Promise<Admission> {
     const progress: Progress = { asked: null, decision: null, signal: undefined, isOurs: false, isOnlyOurs: false }
     try {
-      const permit_token = await this.#permitFor(ask, progress)
-      return this.#admission(progress, permit_token)
+      return this.#admit(progress, await this.#door.permitFor(ask, progress))
     } catch (error) {
       if (error instanceof Aborted) {
-        this.#takeBack(progress)
+        this.#settler.takeBack(progress)
         throw error.reason
       }
       const denied = denialFor(error, progress.decision)
       if (this.mode === 'observe') return this.#observe(progress, denied)
-      this.#takeBack({ ...progress, isOnlyOurs: false })
-      const { asked, decision } = progress
-      this.#settings.tell({
-        type: 'denied',
-        asked,
-        reason: denied.reason,
-        decision: decision && shown(decision),
-        error: denied,
-      })
+      // What awaits a review may be asked for again by its id.
+      this.#settler.takeBack({ ...progress, isOnlyOurs: false })
+      this.#tellDenied(progress, denied)
       throw denied
     }
   }
 
-  /** @internal Begins, runs and settles; nothing happens between beginning and running. */
-  async runAdmitted<Result, Signal extends CallSignal>(
-    admission: Admission,
-    signal: Signal | undefined,
-    action: (run: GuardRun<Signal>) => Result,
-  ): Promise<Awaited<Result>> {
-    const run = new ActionRun(admission, signal)
-    admission.begin()
-    let value: Awaited<Result>
-    try {
-      value = await action(run)
-    } catch (error) {
-      const kind = signal?.aborted || isOutcomeUnknown(error) ? 'unknown' : 'failed'
-      await admission.settle.by({ kind, error })
-      throw error
-    }
-    await admission.settle.by({ kind: 'succeeded', value, amount: run.amount } satisfies ActionOutcome)
-    return value
-  }
-
-  /** The permit for what may run, and nothing else: THE place where everything that is not a clear yes becomes an error. */
-  async #permitFor(ask: () => Asking, progress: Progress): Promise<string> {
-    const { asked, options } = this.#question(ask, progress)
-    const { signal, holder = crypto.randomUUID() } = options
-    if (signal?.aborted) throw new Aborted(signal)
-    progress.decision = await this.#authorize(asked, { ...options, holder })
-    this.#settings.tell({ type: 'decision', asked, decision: shown(progress.decision) })
-    if (progress.decision.status === 'awaiting_review' || progress.decision.status === 'approved') {
-      progress.isOnlyOurs = options.idempotencyKey === undefined
-      progress.decision = await this.#review(progress.decision, holder, signal)
-      this.#settings.tell({ type: 'decision', asked, decision: shown(progress.decision) })
-    }
-    const { decision } = progress
-    const nowMs = this.#settings.now()
-    if (decision.status === 'authorized') {
-      progress.isOurs = this.#calls.admitted.add(decision.id, Date.parse(decision.expires_at), nowMs)
-      if (!progress.isOurs) throw denial('already_claimed', decision)
-    }
-    if (signal?.aborted) throw new Aborted(signal)
-    if (!isPermitted(decision, asked, new Date(nowMs))) throw denialBy(decision)
-    if (decision.permit_token === undefined) throw denial('agent_suspended', decision)
-    return decision.permit_token
-  }
-
-  #question(ask: () => Asking, progress: Progress): { readonly asked: Asked; readonly options: AdmitOptions } {
-    try {
-      const { request, options } = ask()
-      progress.signal = options.signal
-      const asked = readQuestion(request, (agent_id) => this.#calls.agentOf(agent_id))
-      if (options.idempotencyKey !== undefined) checkIdempotencyKey(options.idempotencyKey)
-      if (options.holder !== undefined && typeof options.holder !== 'string')
-        throw new TypeError('holder has to be a string')
-      progress.asked = asked
-      return { asked, options }
-    } catch (error) {
-      throw DeniedError.isInstance(error) ? error : new DeniedError('mapping_failed', { cause: error })
-    }
-  }
-
-  async #authorize(asked: Asked, { signal, ...options }: AdmitOptions): Promise<Decision> {
-    const { resource, context, ...names } = asked
-    const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
-    // Not given the signal: the answer of a question that nobody waits for any more is taken back when it comes.
-    const asking = this.#calls.authorize({ ...question, ...options, timeoutMs: this.#settings.timeoutMs })
-    try {
-      return await unlessAborted(asking, signal)
-    } catch (error) {
-      if (error instanceof Aborted) {
-        const isOnlyOurs = options.idempotencyKey === undefined
-        const takeBack = (decision: Decision): void => {
-          const isOurs =
-            decision.status === 'authorized' &&
-            this.#calls.admitted.add(decision.id, Date.parse(decision.expires_at), this.#settings.now())
-          this.#takeBack({ asked, decision, signal, isOurs, isOnlyOurs })
-        }
-        void this.#calls.settlements.track(asking.then(takeBack, () => undefined))
-      }
-      throw error
-    }
-  }
-
-  /** The decision after a person has approved it and this holder has claimed it. */
-  async #review(decision: Decision, holder: string, signal: CallSignal | undefined): Promise<Decision> {
-    const { review, timeoutMs, reviewTimeoutMs } = this.#settings
-    const isWaiting = decision.status === 'awaiting_review'
-    if (isWaiting && (review === 'throw' || this.mode === 'observe')) throw denialBy(decision)
-    const limitMs = isWaiting ? reviewTimeoutMs : timeoutMs
-    try {
-      return await this.#calls.waitForReview(decision, { holder, signal, timeoutMs: limitMs })
-    } catch (error) {
-      throw signal?.aborted ? new Aborted(signal) : error
-    }
-  }
-
-  #admission(progress: Progress, permit_token: string): Admission {
+  #admit(progress: Progress, permit_token: string): Admission {
     const { asked, decision, signal } = progress
     if (asked === null || decision === null) throw new TypeError('there is nothing to admit')
-    const { mode, now, tell } = this.#settings
-    const settle = this.#settle(progress)
-    const kept = { asked, decision: shown(decision), permit_token, settle, signal }
-    if (mode === 'enforce') return new OpenAdmission({ ...kept, now })
-    tell({ type: 'observed', asked, would: 'allow', reason: null, decision: kept.decision, error: null })
-    return new WatchedAdmission({ ...kept, would: 'allow' })
+    const settle = this.#settler.settleOf(progress)
+    const admitted = { asked, decision: shown(decision), permit_token, settle, signal }
+    if (this.mode === 'enforce') {
+      const onDenied = (denied: DeniedError): void => this.#tellDenied(progress, denied)
+      return new OpenAdmission({ ...admitted, now: this.#settings.now, onDenied })
+    }
+    const observed = { asked, would: 'allow', reason: null, decision: admitted.decision, error: null } as const
+    this.#settings.tell({ type: 'observed', ...observed })
+    return new WatchedAdmission({ ...admitted, would: 'allow' })
   }
 
   #observe(progress: Progress, error: DeniedError): Admission {
@@ -277,46 +173,11 @@ export class EnforcementPoint {
     const would = wouldBe(error)
     const decision = progress.decision && shown(progress.decision)
     this.#settings.tell({ type: 'observed', asked, would, reason: error.reason, decision, error })
-    return new WatchedAdmission({ asked, decision, permit_token: null, settle: this.#settle(progress), signal, would })
+    const settle = this.#settler.settleOf(progress)
+    return new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, would })
   }
 
-  /** What was not begun and cannot be begun by anyone else is rejected, so that it holds no budget and no reviewer. */
-  #takeBack(progress: Progress): void {
-    const isOpen = progress.decision?.status === 'awaiting_review' || progress.decision?.status === 'approved'
-    if (!progress.isOurs && !(isOpen && progress.isOnlyOurs)) return
-    void this.#settle(progress).reject('it did not begin')
+  #tellDenied({ asked, decision }: Progress, error: DeniedError): void {
+    this.#settings.tell({ type: 'denied', asked, reason: error.reason, decision: decision && shown(decision), error })
   }
-
-  #settle(progress: Progress): SettleOnce {
-    const { tell, settleOn } = this.#settings
-    const decision_id = progress.decision?.id
-    return new SettleOnce({
-      settleOn,
-      send: (settlement) => this.#send(settlement, progress),
-      fail: (error) => {
-        const settlement = { settle: 'leave' } as const
-        if (decision_id) tell({ type: 'settlement_failed', decision_id, settlement, error, willRetry: false })
-      },
-    })
-  }
-
-  async #send(settlement: Settlement, { decision, isOurs }: Progress): Promise<SettlementState> {
-    const { tell, settleTimeoutMs } = this.#settings
-    if (decision === null) return 'left'
-    const isOpen = decision.status === 'awaiting_review' || decision.status === 'approved'
-    const canBe = isOurs || (isOpen && settlement.settle === 'reject')
-    const decision_id = decision.id
-    if (settlement.settle === 'leave' || !canBe) {
-      if (settlement.settle === 'leave') tell({ type: 'settled', decision_id, settlement })
-      return 'left'
-    }
-    const onSettled = (): void => this.#calls.admitted.forget(decision_id)
-    return this.#calls.settlements.settle({ decision_id, settlement, timeoutMs: settleTimeoutMs, tell, onSettled })
-  }
-}
-
-/** Without its permit, and frozen. */
-function shown({ permit_token: _permit, ...decision }: Decision): ShownDecision {
-  deepFreeze(decision)
-  return decision
 }

@@ -14,15 +14,15 @@ export interface GuardRun<Signal extends CallSignal = CallSignal> {
   setAmount(amount: number): void
 }
 
-export class ActionRun<Signal extends CallSignal> implements GuardRun<Signal> {
+export class ActionRun implements GuardRun {
   readonly decision: ShownDecision | null
-  readonly signal: Signal | undefined
+  readonly signal: CallSignal | undefined
   readonly #admission: Admission
   #amount: number | undefined
 
-  constructor(admission: Admission, signal: Signal | undefined) {
+  constructor(admission: Admission) {
     this.decision = admission.decision
-    this.signal = signal
+    this.signal = admission.signal
     this.#admission = admission
   }
 

@@ -3,8 +3,10 @@ import type { CallSignal } from '../options.js'
 import type { JsonObject } from '../wire.js'
 import type { GuardRequest } from './asked.js'
 import { assertOptions } from './enforcement-options.js'
-import type { Asking, EnforcementPoint } from './enforcement-point.js'
+import type { EnforcementPoint } from './enforcement-point.js'
 import { argumentHolder, type BoundField, type HeldArguments } from './held-arguments.js'
+import { ownMembers } from './own-members.js'
+import type { Asking } from './permit-door.js'
 
 /** A value, or what gives it from the arguments. */
 export type FromArguments<Args extends readonly unknown[], Value> = Value | ((...args: Args) => Value)
@@ -31,7 +33,7 @@ export interface ProtectMapping<Args extends readonly unknown[]> {
   readonly bind?: readonly BoundField[] | undefined
 }
 
-export const PROTECT_OPTIONS = [
+const PROTECT_OPTIONS = [
   'action',
   'resource',
   'context',
@@ -49,7 +51,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
 ): (...args: Args) => Promise<Awaited<Result>> {
   if (typeof fn !== 'function') throw new TypeError('what is protected has to be a function')
   assertOptions('protect', mapping, PROTECT_OPTIONS)
-  const kept = { ...mapping }
+  const kept = ownMembers(mapping)
   const hold = argumentHolder(kept.bind)
   const { name, length } = fn
 
@@ -64,7 +66,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
     })
     // Who only observes changes nothing.
     const args = admission.kind === 'permitted' && held ? (held.toRun() as unknown as Args) : given
-    return point.runAdmitted(admission, signal, () => Reflect.apply(fn, this, args))
+    return point.run(admission, () => Reflect.apply(fn, this, args))
   }
   return Object.defineProperties(protectedFunction, { name: { value: name }, length: { value: length } })
 }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../wire.js'
 import type { Asked, GuardRequest } from './asked.js'
 import { isPlainArray, isPlainObject, membersOf } from './held-data.js'
+import { ownMembers } from './own-members.js'
 
 /** The decision point refuses what is nested deeper; this is only to come to an end. */
 const MAX_DEPTH = 64
@@ -15,7 +16,7 @@ const MAX_VALUES = 65_536
  */
 export function readQuestion(request: GuardRequest, agentOf: (agent_id: string | undefined) => string): Asked {
   if (typeof request !== 'object' || request === null) throw new TypeError('the question has to be an object')
-  const { agent_id, action, resource, context, ...more } = request
+  const { agent_id, action, resource, context, ...more } = ownMembers(request)
   const [unknownMember] = Reflect.ownKeys(more)
   if (unknownMember !== undefined) throw new TypeError(`${String(unknownMember)} is no member of a question`)
   if (typeof action !== 'string' || action === '') throw new TypeError('action has to be a string that is not empty')
@@ -50,7 +51,8 @@ class JsonCopy {
     if (this.#count > MAX_VALUES) throw new TypeError(`context has more than ${MAX_VALUES} values`)
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
     if (typeof value === 'number') {
-      if (Number.isFinite(value)) return value
+      // As JSON has it: there is one zero.
+      if (Number.isFinite(value)) return value === 0 ? 0 : value
       throw new TypeError(`${place} is ${value}, which is no number in JSON`)
     }
     if (typeof value !== 'object') throw new TypeError(`${place} is a ${typeof value}, which is no JSON`)

@@ -1,3 +1,4 @@
+import { ownMembers } from './own-members.js'
 import type { ActionOutcome, Settle, Settlement, SettlementResult, SettlementState, SettleOn } from './settlement.js'
 
 /** Longer text than this is refused by the decision point. */
@@ -63,7 +64,7 @@ function settlementByDefault(outcome: ActionOutcome): Settlement {
 
 /** @throws TypeError for what could not be told, such as an amount that is no number */
 function readSettlement(given: unknown): Settlement {
-  const { settle, amount, note, reason } = (given ?? {}) as Record<string, unknown>
+  const { settle, amount, note, reason } = ownMembers(Object(given)) as Record<string, unknown>
   if (settle === 'leave') return LEAVE
   if (settle === 'reject') return { settle, ...(reason === undefined ? {} : { reason: readText('reason', reason) }) }
   if (settle !== 'confirm') throw new TypeError("a settlement has to be 'confirm', 'reject' or 'leave'")

@@ -1,11 +1,8 @@
 import type { CountersignClient } from '../countersign-client.js'
 import { checkTimeout } from '../options.js'
-import type { OpenTransport } from '../transport.js'
-import type { Rule } from '../wire.js'
 import type { GuardRequest } from './asked.js'
-import { endsWithin } from './ends-within.js'
 import { assertOptions } from './enforcement-options.js'
-import { FAULTS, faultyTransport, Hearing } from './faulty-transports.js'
+import { FAULT_NAMES, GuardTrial } from './guard-trial.js'
 
 /** A harmless action behind the guard that is tried out. */
 export interface GuardCanary {
@@ -63,27 +60,8 @@ export interface GuardVerification {
   readonly checks: readonly GuardCheck[]
 }
 
-/** What became of one attempt. */
-interface Attempted {
-  readonly runs: number
-  readonly isInTime: boolean
-  readonly hearing: Hearing
-}
-
-const FAULT_NAMES = Object.keys(FAULTS) as FaultName[]
 const CHECK_NAMES: readonly GuardCheckName[] = ['allowed', 'denied', 'review', ...FAULT_NAMES]
 const TIMEOUT_MS = 10_000
-/** A person is not waited for. */
-const REVIEW_MS = 1_000
-/** How long a faulty decision point is waited for, unless the guard has a limit of its own. */
-const FAULT_TIMEOUT_MS = 500
-/** What a guard started without waiting for its answer shows within this time. */
-const LINGER_MS = 25
-/** For what is told that its client was closed. */
-const CLOSED_MS = 250
-/** Within which a new policy counts in every replica. */
-const POLICY_MS = 3_000
-const POLICY_PAUSE_MS = 250
 
 /**
  * Tries out a guard on your own set-up: whether what is denied, awaits a review, or has no decision point to answer for it is
@@ -104,136 +82,12 @@ const POLICY_PAUSE_MS = 250
 export async function verifyGuard(options: VerifyGuardOptions): Promise<GuardVerification> {
   assertOptions('verifyGuard', options, ['client', 'allowed', 'denied', 'review', 'admin', 'required', 'timeoutMs'])
   const required = readRequired(options.required)
-  const verification = new Verification(options)
-  const checks = await verification.withPolicy(() => verification.run())
+  for (const name of ['allowed', 'denied', 'review'] as const) assertCanary(name, options)
+  const trial = new GuardTrial(options, checkTimeout('timeoutMs', options.timeoutMs ?? TIMEOUT_MS))
+  const checks = await trial.withPolicy(() => trial.run())
   const passed = checks.filter(({ outcome }) => outcome === 'pass').map(({ name }) => name)
   const ok = required.every((name) => passed.includes(name)) && checks.every(({ outcome }) => outcome !== 'fail')
   return { ok, checks }
-}
-
-class Verification {
-  readonly #options: VerifyGuardOptions
-  readonly #timeoutMs: number
-
-  constructor(options: VerifyGuardOptions) {
-    this.#options = options
-    this.#timeoutMs = checkTimeout('timeoutMs', options.timeoutMs ?? TIMEOUT_MS)
-    for (const name of ['allowed', 'denied', 'review'] as const) assertCanary(name, options)
-  }
-
-  async run(): Promise<GuardCheck[]> {
-    const { allowed, denied, review } = this.#options
-    const checks = [
-      await this.#allowed(allowed),
-      await this.#stopped('denied', denied),
-      await this.#stopped('review', review),
-    ]
-    const isAllowedToRun = checks[0]?.outcome === 'pass'
-    for (const name of FAULT_NAMES) {
-      const check = await this.#gone(name, allowed)
-      const meansNothing = check.outcome === 'pass' && !isAllowedToRun
-      checks.push(meansNothing ? notApplicable(name, 'it does not run when it is allowed either') : check)
-    }
-    return checks
-  }
-
-  async withPolicy<Result>(work: () => Promise<Result>): Promise<Result> {
-    const { admin, allowed, denied, review } = this.#options
-    if (admin === undefined) return work()
-    const rules = [ruleFor('allow', allowed), ruleFor('deny', denied), ruleFor('review', review)].filter(
-      (rule) => rule !== undefined,
-    )
-    if (rules.length === 0) throw new TypeError('admin needs what a canary asks about, in its member asked')
-    const { id } = await admin.policies.create({
-      name: `Canaries of a guard (${crypto.randomUUID()})`,
-      priority: 1_000_000,
-      rules,
-    })
-    try {
-      return await work()
-    } finally {
-      await admin.policies.delete(id)
-    }
-  }
-
-  async #allowed(canary: GuardCanary): Promise<GuardCheck> {
-    const { runs, isInTime, hearing } = await this.#ask(canary, (one) => one.status === 'authorized', this.#timeoutMs)
-    const isAllowed = hearing.decisions.some(({ status }) => status === 'authorized')
-    if (!isAllowed) return this.#unheard('allowed', runs, hearing)
-    if (runs !== 1) return fail('allowed', `it was allowed and ran ${runs} times`)
-    return isInTime
-      ? pass('allowed', 'it was allowed and ran once')
-      : fail('allowed', 'it ran, and its caller had no answer in time')
-  }
-
-  async #stopped(name: 'denied' | 'review', canary: GuardCanary | undefined): Promise<GuardCheck> {
-    if (canary === undefined) return notApplicable(name, 'there is no canary for it')
-    const isReview = name === 'review'
-    const wanted = isReview ? 'awaiting_review' : 'denied'
-    const limitMs = isReview ? Math.min(REVIEW_MS, this.#timeoutMs) : this.#timeoutMs
-    const { runs, isInTime, hearing } = await this.#ask(canary, ({ status }) => status === wanted, limitMs)
-    const [first] = hearing.decisions
-    const isSo = first !== undefined && hearing.decisions.every(({ status }) => status === wanted)
-    if (!isSo) return this.#unheard(name, runs, hearing)
-    const what = isReview ? 'it awaits a review' : 'it was denied'
-    if (runs > 0) return fail(name, `${what}, and ran`)
-    return isInTime || isReview
-      ? pass(name, `${what}, and did not run`)
-      : fail(name, `${what}, and its caller had no answer in time`)
-  }
-
-  async #gone(name: FaultName, canary: GuardCanary): Promise<GuardCheck> {
-    const { runs, isInTime, hearing } = await this.#attempt(canary, faultyTransport(name), this.#timeoutMs)
-    if (runs > 0) return fail(name, 'it ran without a decision')
-    if (hearing.askCount === 0) return notApplicable(name, 'it did not ask the client that it was given')
-    return isInTime ? pass(name, 'it did not run') : fail(name, 'it did not run, and its caller had no answer in time')
-  }
-
-  /** Nothing was answered that the check is about. */
-  #unheard(name: GuardCheckName, runs: number, { askCount, decisions }: Hearing): GuardCheck {
-    const answers = decisions.map(({ effect, status }) => `${effect} (${status})`).join(', ')
-    if (runs > 0 && decisions.every(({ status }) => status !== 'authorized'))
-      return fail(name, `it ran, and the answer was ${answers || 'none'}`)
-    if (askCount === 0) return notApplicable(name, 'it did not ask the client that it was given')
-    return notApplicable(name, `the decision point answered ${answers || 'nothing'}`)
-  }
-
-  /** One attempt at your decision point; more where a policy has just been made. */
-  async #ask(
-    canary: GuardCanary,
-    isMeant: (decision: Hearing['decisions'][number]) => boolean,
-    limitMs: number,
-  ): Promise<Attempted> {
-    for (let leftMs = this.#options.admin ? POLICY_MS : 0; ; leftMs -= POLICY_PAUSE_MS) {
-      const attempted = await this.#attempt(canary, undefined, limitMs)
-      const { runs, hearing } = attempted
-      if (leftMs <= 0 || runs > 0 || hearing.decisions.some(isMeant)) return attempted
-      await pause(POLICY_PAUSE_MS)
-    }
-  }
-
-  async #attempt(canary: GuardCanary, faulty: OpenTransport | undefined, limitMs: number): Promise<Attempted> {
-    const hearing = new Hearing()
-    const change = faulty && { timeoutMs: FAULT_TIMEOUT_MS, maxRetries: 0 }
-    const client = this.#options.client.over((own) => hearing.over(faulty ?? own), change)
-    const before = runsOf(canary)
-    const attempt = (async () => canary.attempt(client))()
-    const isInTime = await endsWithin(limitMs, attempt)
-    await client.flush({ timeoutMs: limitMs })
-    client.close()
-    // What still waits is told that the client was closed, which is no permission either.
-    await endsWithin(CLOSED_MS, attempt)
-    await pause(LINGER_MS)
-    await this.#withdraw(hearing)
-    return { runs: runsOf(canary) - before, isInTime, hearing }
-  }
-
-  /** Nobody should have to review a canary. */
-  async #withdraw({ decisions }: Hearing): Promise<void> {
-    const waiting = decisions.filter(({ status }) => status === 'awaiting_review')
-    const withdrawals = waiting.map(({ id }) => this.#options.client.decisions.reject(id, { reason: 'a canary' }))
-    await Promise.allSettled(withdrawals)
-  }
 }
 
 function readRequired(required: VerifyGuardOptions['required']): readonly GuardCheckName[] {
@@ -249,40 +103,4 @@ function assertCanary(name: 'allowed' | 'denied' | 'review', options: VerifyGuar
   if (typeof canary?.attempt !== 'function' || typeof canary.runs !== 'function') {
     throw new TypeError(`${name} has to be a canary, with attempt and runs`)
   }
-}
-
-function runsOf(canary: GuardCanary): number {
-  const runs = canary.runs()
-  if (typeof runs === 'number' && runs >= 0) return runs
-  throw new TypeError('runs has to say how often the action has run so far')
-}
-
-/** For the canary's own agent, action and resource, and for nothing that a pattern would take in with them. */
-function ruleFor(effect: Rule['effect'], canary: GuardCanary | undefined): Rule | undefined {
-  if (canary?.asked === undefined) return undefined
-  const { agent_id, action, resource } = canary.asked
-  return {
-    action,
-    effect,
-    conditions: {
-      agent_id: { $eq: agent_id },
-      ...(typeof resource === 'string' ? { resource: { $eq: resource } } : {}),
-    },
-  }
-}
-
-function pass(name: GuardCheckName, detail: string): GuardCheck {
-  return { name, outcome: 'pass', detail }
-}
-
-function fail(name: GuardCheckName, detail: string): GuardCheck {
-  return { name, outcome: 'fail', detail }
-}
-
-function notApplicable(name: GuardCheckName, detail: string): GuardCheck {
-  return { name, outcome: 'not_applicable', detail }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

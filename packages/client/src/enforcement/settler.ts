@@ -1,0 +1,73 @@
+import type { CallSignal } from '../options.js'
+import type { Decision } from '../wire.js'
+import type { AdmittedDecisions } from './admitted-decisions.js'
+import type { Asked } from './asked.js'
+import type { EnforcementSettings } from './enforcement-options.js'
+import { SettleOnce } from './settle-once.js'
+import type { Settlement, SettlementState } from './settlement.js'
+import type { SettlementQueue } from './settlement-queue.js'
+
+/** How far an admission has come. */
+export interface Progress {
+  asked: Asked | null
+  decision: Decision | null
+  signal: CallSignal | undefined
+  /** The decision is authorized, and nobody else in this process was admitted to run it. */
+  isOurs: boolean
+  /** Nobody can ask for the decision again. */
+  isOnlyOurs: boolean
+}
+
+/** What is shared by every enforcement point of a client. */
+export interface Settling {
+  readonly settlements: SettlementQueue
+  readonly admitted: AdmittedDecisions
+}
+
+/** Settles what was asked for, as far as its decision lets it and as far as it is ours to settle. */
+export class Settler {
+  readonly #settling: Settling
+  readonly #settings: EnforcementSettings
+
+  constructor(settling: Settling, settings: EnforcementSettings) {
+    this.#settling = settling
+    this.#settings = settings
+  }
+
+  settleOf(progress: Progress): SettleOnce {
+    const { tell, settleOn } = this.#settings
+    const decision_id = progress.decision?.id
+    return new SettleOnce({
+      settleOn,
+      send: (settlement) => this.#send(settlement, progress),
+      fail: (error) => {
+        const settlement = { settle: 'leave' } as const
+        if (decision_id) tell({ type: 'settlement_failed', decision_id, settlement, error, willRetry: false })
+      },
+    })
+  }
+
+  /** Rejects what did not begin and can begin nowhere else, so that it holds no budget and no reviewer. */
+  takeBack(progress: Progress): void {
+    if (!progress.isOurs && !(isForReview(progress.decision) && progress.isOnlyOurs)) return
+    void this.settleOf(progress).reject('it did not begin')
+  }
+
+  async #send(settlement: Settlement, { decision, isOurs }: Progress): Promise<SettlementState> {
+    const { tell, settleTimeoutMs: timeoutMs } = this.#settings
+    if (decision === null) return 'left'
+    const { id: decision_id } = decision
+    if (settlement.settle === 'leave') {
+      tell({ type: 'settled', decision_id, settlement })
+      return 'left'
+    }
+    if (!isOurs && !(isForReview(decision) && settlement.settle === 'reject')) return 'left'
+    const onSettled = (): void => this.#settling.admitted.forget(decision_id)
+    return this.#settling.settlements.settle({ decision_id, settlement, timeoutMs, tell, onSettled })
+  }
+}
+
+/** A person has yet to approve it, or a job to claim it. */
+export function isForReview(decision: Decision | null): boolean {
+  return decision?.status === 'awaiting_review' || decision?.status === 'approved'
+}
