@@ -1,0 +1,57 @@
+/** The server as it is shipped, as a process of its own on a free port, with data that go when it ends. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { Countersign } from '@countersign/client'
+
+const SERVER = fileURLToPath(new URL('../../../server/dist/cli/main.js', import.meta.url))
+
+export interface DecisionPoint {
+  readonly url: string
+  /** Whose key may do everything. */
+  readonly admin: Countersign
+  stop(): Promise<void>
+}
+
+export async function startDecisionPoint(): Promise<DecisionPoint> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-express-'))
+  const child = spawn(process.execPath, [SERVER, 'serve'], {
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, MONGODB_URL: databaseFor(dataDir) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM')
+    await exited
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  try {
+    const url = await announcedUrl(child)
+    const apiKey = readFileSync(join(dataDir, 'bootstrap-key'), 'utf8').trim()
+    return { url, admin: new Countersign({ baseUrl: url, apiKey }), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** With `MONGODB_URL` a database of its own on that server; else none. */
+function databaseFor(dataDir: string): string {
+  const url = process.env.MONGODB_URL ?? ''
+  return url.replace(/^([^/]*\/\/[^/?]*)\/?[^?]*/, `$1/${basename(dataDir)}`)
+}
+
+async function announcedUrl(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { url } = JSON.parse(line) as { url?: string }
+    if (url === undefined) continue
+    child.stdout.resume()
+    return url
+  }
+  throw new Error('the decision point ended before it was ready')
+}

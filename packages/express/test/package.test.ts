@@ -1,0 +1,176 @@
+/** What is published: packed as npm does it, then used as somebody would who has a strict project of his own. */
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+
+const CONSUMER = `
+import { Countersign, type JsonObject } from '@countersign/client'
+import { guard, permitErrors, requirePermit, RouteDeniedError, type GuardOptions, type RoutePermit, type RouteProblem, type VerifiedPermit } from '@countersign/express'
+import express, { type ErrorRequestHandler, type Request } from 'express'
+
+const client = new Countersign({ apiKey: 'k' })
+const app = express()
+app.use(express.json())
+
+const options: GuardOptions = {
+  client,
+  action: (req) => (req.method === 'DELETE' ? 'refund.delete' : 'payment.refund'),
+  resource: (req) => \`order:\${req.params.id}\`,
+  context: (req) => ({ amount: req.body.amount, tags: ['a', null] }),
+  review: 'wait',
+  graceMs: 10_000,
+  idempotencyKey: (req) => req.get('x-request-id'),
+  outcome: (_req, res) => (res.statusCode === 504 ? { kind: 'unknown' } : undefined),
+  onEvent: (event) => event.type satisfies string,
+}
+app.post('/refunds/:id', guard(options), async (req, res) => {
+  const id: string = req.params.id
+  const permit: RoutePermit | undefined = req.permit
+  const decision: string | undefined = res.locals.permit?.decision?.id
+  const token: string | null | undefined = permit?.permit_token
+  const asked: JsonObject | null | undefined = permit?.asked?.context
+  const { settle, state } = (await permit?.confirm({ amount: 40, note: id })) ?? {}
+  settle satisfies 'confirm' | 'reject' | 'leave' | undefined
+  state satisfies 'settled' | (string & {}) | undefined
+  await req.permit?.reject('sold out')
+  await req.permit?.leave()
+  res.json({ decision, token, asked })
+})
+
+// Between handlers of other types, and with a request type of its own.
+interface Order { amount: number }
+const typed = guard<Request<{ id: string }, unknown, Order>>({ client, agentId: 'agent:a', action: 'a.b', context: ({ body }) => ({ amount: body.amount }) })
+app.put<{ id: string }, { done: boolean }, Order>('/orders/:id', typed, (req, res) => void res.json({ done: req.body.amount > req.params.id.length }))
+app.use(typed)
+express.Router().all(/x/, typed)
+
+app.post('/bookings/:id', requirePermit({
+  issuer: 'https://decide.example',
+  audience: 'https://pay.example',
+  jwks: 'https://decide.example/.well-known/jwks.json',
+  action: 'payment.refund',
+  resource: (req) => \`order:\${req.params.id}\`,
+  context: (req) => ({ amount: req.body.amount }),
+  effects: ['allow', 'review', 'log'],
+  singleUse: { redeem: client },
+}), (req, res) => {
+  const verified: VerifiedPermit | undefined = res.locals.verifiedPermit
+  const agent: string | undefined = req.verifiedPermit?.claims.sub
+  res.json({ agent, status: verified?.decision?.status })
+})
+
+const mine: ErrorRequestHandler = (error, _req, res, next) => {
+  if (!RouteDeniedError.isInstance(error)) return next(error)
+  const problem: RouteProblem = error.toProblem()
+  res.status(problem.status).set(error.headers).json({ code: problem.code, decision: problem.decision_id })
+}
+app.use(mine, permitErrors())
+
+app.get('/', (req, res) => {
+  // @ts-expect-error a route may have no guard
+  req.permit.confirm()
+  // @ts-expect-error a move that does not exist
+  void req.permit?.approve()
+  // @ts-expect-error an amount is a number
+  void res.locals.permit?.confirm({ amount: '40' })
+  res.end()
+})
+// @ts-expect-error there is no way to let an error through
+guard({ client, action: 'a.b', onUnavailable: 'allow' })
+// @ts-expect-error an option that does not exist
+guard({ client, action: 'a.b', failMode: 'open' })
+// @ts-expect-error a route names its action
+guard({ client })
+// @ts-expect-error a client or a point
+guard({ client, point: client.enforcement(), action: 'a.b' })
+// @ts-expect-error an effect that does not exist
+requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, effects: ['deny'] })
+// @ts-expect-error what it is for has to be said
+requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b' })
+`
+
+describe('the package', () => {
+  let folder: string
+  let installed: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'countersign-express-'))
+    const modules = join(folder, 'node_modules')
+    installed = join(modules, '@countersign', 'express')
+    await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+    for (const name of ['express', 'client', 'permit', 'contract']) {
+      const target = join(modules, '@countersign', name)
+      await mkdir(target, { recursive: true })
+      const from = join(root, 'packages', name)
+      await run('npm', ['pack', '--ignore-scripts', '--pack-destination', target, '--loglevel', 'error'], { cwd: from })
+      const [tarball = ''] = await readdir(target)
+      await run('tar', ['--extract', '--strip-components=1', '--file', tarball], { cwd: target })
+      await rm(join(target, tarball))
+    }
+    // What a registry would bring.
+    for (const name of ['express', 'jose', 'canonicalize', 'zod', '@types/express', '@types/node']) {
+      await mkdir(dirname(join(modules, name)), { recursive: true })
+      await symlink(join(root, 'node_modules', name), join(modules, name))
+    }
+  }, 120_000)
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  it('asks for Express and the client as its user has them, and brings the check of permits', async () => {
+    const { dependencies, peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+    expect(Object.keys(dependencies)).toEqual(['@countersign/permit'])
+    expect(Object.keys(peerDependencies)).toEqual(['@countersign/client', '@types/express', 'express'])
+  })
+
+  it('holds no tests and no build leftovers', async () => {
+    const files = await readdir(installed, { recursive: true })
+    expect(files.filter((name) => /\.test\.|tsbuildinfo|^test/.test(name))).toEqual([])
+    expect(files).toEqual(expect.arrayContaining(['README.md', 'dist/index.js', 'dist/index.d.ts']))
+  })
+
+  it('runs with nothing but Node, the client and the check of permits: Express itself is not loaded', async () => {
+    const files = (await readdir(join(installed, 'dist'))).filter((name) => name.endsWith('.js'))
+    const texts = await Promise.all(files.map((name) => readFile(join(installed, 'dist', name), 'utf8')))
+    const outer = texts.flatMap((text) => [...text.matchAll(/from ["']([^."'][^"']*)["']/g)].map(([, name]) => name))
+    expect([...new Set(outer)].sort()).toEqual(['@countersign/client', '@countersign/permit', 'node:crypto'])
+  })
+
+  it('exports this and nothing else', async () => {
+    const script = "console.log(Object.keys(await import('@countersign/express')).sort().join())"
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder })
+    expect(stdout.trim()).toBe('RouteDeniedError,guard,permitErrors,requirePermit')
+  })
+
+  it.each([
+    [
+      'with the defaults of Node, declarations of libraries included',
+      { skipLibCheck: false, skipDefaultLibCheck: true },
+    ],
+    ['with exact optional members', { skipLibCheck: true, exactOptionalPropertyTypes: true }],
+  ])(
+    'is typed in a strict project, %s',
+    async (_how, more) => {
+      const options = {
+        module: 'nodenext',
+        target: 'es2022',
+        lib: ['es2023'],
+        types: ['node'],
+        strict: true,
+        noEmit: true,
+      }
+      const config = { compilerOptions: { ...options, ...more }, files: ['consumer.ts'] }
+      await writeFile(join(folder, 'consumer.ts'), CONSUMER)
+      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+      const { stdout } = await run(process.execPath, [tsc, '-p', '.'], { cwd: folder }).catch((error) => error)
+      expect(stdout).toBe('')
+    },
+    120_000,
+  )
+})

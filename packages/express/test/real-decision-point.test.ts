@@ -1,0 +1,244 @@
+/** Guarded routes and services with permits against the server as it is shipped. */
+import { createServer } from 'node:http'
+import { Countersign, type CountersignClient, verifyGuard } from '@countersign/client'
+import { guard, permitErrors, requirePermit } from '@countersign/express'
+import request from 'supertest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type DecisionPoint, startDecisionPoint } from './decision-point.js'
+import { newApp } from './rig.js'
+
+const AGENT = 'agent:support-7'
+
+let point: DecisionPoint
+let bot: Countersign
+let policyId: string
+
+beforeAll(async () => {
+  point = await startDecisionPoint()
+  const policy = await point.admin.policies.create({
+    name: 'refunds',
+    rules: [
+      { action: 'payment.refund', effect: 'allow', conditions: { 'context.amount': { $lte: 100 } } },
+      { action: 'payment.refund', effect: 'review', conditions: { 'context.amount': { $lte: 1000 } } },
+      { action: 'page.read', effect: 'log' },
+    ],
+    budget: { limit: 1000, unit: 'EUR', period: 'total' },
+  })
+  policyId = policy.id
+  const { key } = await point.admin.keys.create({ name: 'api', scopes: ['decisions:write'], agents: ['agent:*'] })
+  bot = new Countersign({ baseUrl: point.url, apiKey: key })
+}, 60_000)
+afterAll(async () => {
+  bot.close()
+  point.admin.close()
+  await point.stop()
+})
+
+const account = async () => {
+  const { data } = await point.admin.policies.budget(policyId)
+  return data.map(({ spent, reserved }) => ({ spent, reserved }))[0]
+}
+
+/** Refunds what the body says; 409 for what is sold out. */
+function refunds(client: Countersign = bot) {
+  let runs = 0
+  const asks = guard({
+    client,
+    agentId: AGENT,
+    action: 'payment.refund',
+    resource: (req) => `order:${req.params.id}`,
+    context: (req) => ({ amount: req.body.amount }),
+  })
+  const app = newApp()
+    .post('/refunds/:id', asks, (req, res) => {
+      runs += 1
+      res.status(req.params.id === 'sold-out' ? 409 : 200).json({ permit: req.permit?.permit_token })
+    })
+    .use(permitErrors())
+  const send = (amount: unknown, id = '8812') => request(app).post(`/refunds/${id}`).send({ amount })
+  return { app, send, runs: () => runs }
+}
+
+describe('a guarded route', () => {
+  it('of which forty are called at once runs as often as the budget pays for, to the cent', async () => {
+    const { app, runs } = refunds()
+    const server = createServer(app).listen(0, '127.0.0.1')
+    const send = () => request(server).post('/refunds/8812').send({ amount: 33.33 })
+    const answers = await Promise.all(Array.from({ length: 40 }, send))
+    server.close()
+    await bot.flush()
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(30)
+    expect(runs()).toBe(30)
+    for (const { body } of answers.filter(({ status }) => status === 403)) {
+      expect(body).toMatchObject({ code: 'denied', advice: { max_amount: 0.1 } })
+    }
+    expect(await account()).toEqual({ spent: 999.9, reserved: 0 })
+    await point.admin.policies.update(policyId, {
+      ...(await point.admin.policies.get(policyId)),
+      budget: { limit: 100_000, unit: 'EUR', period: 'total' },
+    })
+  })
+
+  it('gives back what it did not spend', async () => {
+    const before = await account()
+    await refunds().send(50, 'sold-out').expect(409)
+    await bot.flush()
+    expect(await account()).toEqual(before)
+  })
+
+  it.each([
+    ['1000.01', 1000.01],
+    ['no amount', undefined],
+    ['a text', '1'],
+    ['a list', [1]],
+    ['null', null],
+  ])('does not run for %s', async (_what, amount) => {
+    const { send, runs } = refunds()
+    const { status, body, text } = await send(amount)
+    expect([status, body.code, runs()]).toEqual([403, 'denied', 0])
+    for (const hidden of [policyId, 'refunds"', 'rule_matched']) expect(text).not.toContain(hidden)
+  })
+
+  it.each([
+    ['a%0D%0Ab', 'a control character'],
+    ['%E2%80%8Ba', 'a character that nobody sees'],
+    ['x'.repeat(600), 'too long a name'],
+  ])('does not run for a resource that the decision point does not take: %s', async (id) => {
+    const { send, runs } = refunds()
+    const { status, body } = await send(1, id)
+    expect([status, body.code, runs()]).toEqual([403, 'refused', 0])
+  })
+
+  it('runs after a person has approved, for the same call, once', async () => {
+    const { app, runs } = refunds()
+    const send = () => request(app).post('/refunds/8813').set('idempotency-key', 'refund-8813').send({ amount: 400 })
+    const { body } = await send().expect(403)
+    expect(body.code).toBe('review_required')
+    await point.admin.decisions.approve(body.decision_id)
+    const answers = await Promise.all([send(), send(), send()])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403])
+    expect(runs()).toBe(1)
+    await bot.flush()
+    expect(await point.admin.decisions.get(body.decision_id)).toMatchObject({ status: 'confirmed' })
+    await request(app).post('/refunds/8813').set('idempotency-key', 'refund-8813').send({ amount: 1 }).expect(422)
+  })
+
+  it('does not run for an agent that was suspended', async () => {
+    await point.admin.agents.suspend(AGENT, { reason: 'odd refunds' })
+    const { send, runs } = refunds()
+    await send(1).expect(403)
+    await point.admin.agents.resume(AGENT)
+    expect(runs()).toBe(0)
+  })
+
+  it('does not run with a key that may not ask: 503, which is not the caller’s fault', async () => {
+    const { key } = await point.admin.keys.create({ name: 'reader', scopes: ['decisions:read'] })
+    const client = new Countersign({ baseUrl: point.url, apiKey: key })
+    const { send, runs } = refunds(client)
+    const { status, body } = await send(1)
+    expect([status, body.code, runs()]).toEqual([503, 'refused', 0])
+    client.close()
+  })
+
+  it('holds in a trial on one’s own set-up', async () => {
+    const canary = (action: string) => {
+      let runs = 0
+      const attempt = async (client: CountersignClient) => {
+        const asks = guard({ client, agentId: 'agent:canary', action })
+        const app = newApp().post('/', asks, (_req, res) => {
+          runs += 1
+          res.end()
+        })
+        await request(app).post('/')
+      }
+      return { attempt, runs: () => runs, asked: { agent_id: 'agent:canary', action } }
+    }
+    const { ok, checks } = await verifyGuard({
+      client: bot,
+      admin: point.admin,
+      allowed: canary('canary.allow'),
+      denied: canary('canary.deny'),
+      review: canary('canary.review'),
+      timeoutMs: 3_000,
+    })
+    expect(checks.filter(({ outcome }) => outcome !== 'pass')).toEqual([])
+    expect(ok).toBe(true)
+  }, 60_000)
+})
+
+describe('a service that requires permits', () => {
+  const bookings = (options: object = {}) => {
+    let runs = 0
+    const app = newApp()
+      .post(
+        '/bookings/:id',
+        requirePermit({
+          issuer: point.url,
+          audience: point.url,
+          jwks: `${point.url}/.well-known/jwks.json`,
+          action: 'payment.refund',
+          resource: (req) => `order:${req.params.id}`,
+          agent: AGENT,
+          context: (req) => ({ amount: req.body.amount }),
+          ...options,
+        }),
+        (_req, res) => {
+          runs += 1
+          res.end()
+        },
+      )
+      .use(permitErrors())
+    return { app, runs: () => runs }
+  }
+  const permitFor = async (amount: number, id: string) => {
+    const asked = { agent_id: AGENT, action: 'payment.refund', resource: `order:${id}`, context: { amount } }
+    return (await bot.authorize(asked)).permit_token ?? ''
+  }
+  const book = (app: Parameters<typeof request>[0], id: string, amount: number, permit: string) =>
+    request(app).post(`/bookings/${id}`).set('authorization', `Bearer ${permit}`).send({ amount })
+
+  it('takes a permit for the very order and amount, from the guarded route that got it', async () => {
+    const { body } = await refunds().send(12, '77').expect(200)
+    const { app, runs } = bookings()
+    await book(app, '78', 12, body.permit).expect(403)
+    await book(app, '77', 12.01, body.permit).expect(403)
+    await book(app, '77', 12, body.permit).expect(200)
+    await book(app, '77', 12, body.permit).expect(401)
+    expect(runs()).toBe(1)
+  })
+
+  it('refuses a permit of a policy that only records, unless it asks for such', async () => {
+    const { permit_token = '' } = await bot.authorize({ agent_id: AGENT, action: 'page.read', context: { amount: 1 } })
+    const reads = { action: 'page.read', resource: null }
+    expect((await book(bookings(reads).app, '1', 1, permit_token).expect(403)).body.code).toBe('effect_not_allowed')
+    await book(bookings({ ...reads, effects: ['log'] }).app, '1', 1, permit_token).expect(200)
+  })
+
+  it('redeemed: shown by 100 callers of two services at once, one passes, in each of 3 rounds', async () => {
+    const { key } = await point.admin.keys.create({ name: 'ledger', scopes: ['permits:redeem'] })
+    const client = new Countersign({ baseUrl: point.url, apiKey: key, timeoutMs: 15_000 })
+    const both = [bookings({ singleUse: { redeem: client } }), bookings({ singleUse: { redeem: client } })]
+    const servers = both.map(({ app }) => createServer(app).listen(0, '127.0.0.1'))
+    for (let round = 1; round <= 3; round += 1) {
+      const permit = await permitFor(5, `round-${round}`)
+      const send = (_: unknown, at: number) => book(servers[at % 2] as never, `round-${round}`, 5, permit)
+      const answers = await Promise.all(Array.from({ length: 100 }, send))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(99).fill(401)])
+      expect(both.reduce((sum, { runs }) => sum + runs(), 0)).toBe(round)
+    }
+    for (const server of servers) server.close()
+    client.close()
+  })
+
+  it('redeemed: sees that an agent was suspended since, and what was settled since', async () => {
+    const { app, runs } = bookings({ singleUse: { redeem: point.admin } })
+    const [first, second] = [await permitFor(1, 'a'), await permitFor(1, 'b')]
+    await point.admin.agents.suspend(AGENT)
+    expect((await book(app, 'a', 1, first).expect(403)).body.code).toBe('agent_suspended')
+    await point.admin.agents.resume(AGENT)
+    const claims = JSON.parse(Buffer.from(second.split('.')[1] ?? '', 'base64url').toString())
+    await bot.decisions.reject(claims.jti)
+    expect((await book(app, 'b', 1, second).expect(401)).body.code).toBe('settled')
+    expect(runs()).toBe(0)
+  })
+})
