@@ -33,6 +33,7 @@ const GUIDES = [
   'docs/lifecycle.md',
   'docs/reviews.md',
   'docs/sdk.md',
+  'docs/express.md',
 ]
 
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
