@@ -45,17 +45,18 @@ async function passGuard(settings: GuardSettings, req: Request, res: Response, n
   const gone = goneSignal(req, res)
   // Watched routes run as if there were no guard, for callers who have left too.
   const isWatched = settings.point.mode === 'observe'
+  // Somebody has answered in the place of the handler, such as a time limit.
+  const isAnswered = (): boolean => !isWatched && res.headersSent
   try {
     const admission = await admit(settings, req, isWatched ? undefined : gone)
-    if (!isWatched && res.headersSent) {
-      // Somebody has answered in the place of the handler, such as a time limit.
+    if (isAnswered()) {
       void admission.settle.reject('it did not begin')
       return
     }
     begin(req, admission)
     enter(settings, req, res, admission, gone)
   } catch (error) {
-    if (!gone.aborted) next(denialOf(error))
+    if (!gone.aborted && !isAnswered()) next(denialOf(error))
     return
   }
   next()

@@ -170,37 +170,50 @@ describe('a caller who leaves before the handler runs', () => {
     expect(runs).toBe(0)
   })
 
-  it('or after somebody else has answered: the handler does not run, and the decision is taken back', async () => {
-    let runs = 0
-    const app = newApp()
-    const left = gate()
-    app.get(
-      '/',
-      (_req, res, next) => {
-        void left.opened.then(() => res.sendStatus(504))
+  it.each([
+    ['allows', 'allow', ['reject']],
+    ['denies', 'deny', []],
+  ] as const)(
+    'or after somebody else has answered: nothing runs, and the answer stays whole, when it %s',
+    async (_what, effect, told) => {
+      rig().decide(effect)
+      let runs = 0
+      const [late, answered] = [gate(), gate()]
+      const timeLimit: RequestHandler = (_req, res, next) => {
+        void late.opened.then(() => {
+          res.status(504).write('too ')
+          answered.open()
+          void decided.opened.then(() => res.end('late'))
+        })
         next()
-      },
-      rig().guard(),
-      (_req, res) => {
-        runs += 1
-        res.end()
-      },
-    )
-    const { url } = await rig().listen(app)
-    const answered = gate()
-    rig().answer(
-      '/decisions',
-      (asked, response) => void answered.opened.then(() => rig().lifecycle.answer(asked, response)),
-    )
-    const asked = rig().stub.nextRequest()
-    const response = fetch(url)
-    await asked
-    left.open()
-    expect((await response).status).toBe(504)
-    answered.open()
-    expect(await rig().settled()).toEqual(['reject'])
-    expect(runs).toBe(0)
-  })
+      }
+      const decided = gate()
+      const app = newApp()
+        .get('/', timeLimit, rig().guard(), (_req, res) => {
+          runs += 1
+          res.end()
+        })
+        .use(permitErrors())
+      const { url } = await rig().listen(app)
+      rig().answer('/decisions', (asked, response) => {
+        void answered.opened.then(() => rig().lifecycle.answer(asked, response))
+      })
+      const asked = rig().stub.nextRequest()
+      const response = fetch(url)
+      await asked
+      late.open()
+      while (!rig().events.some(({ type }) => type === 'denied' || type === 'settled')) await new Promise(setImmediate)
+      decided.open()
+      expect(await (await response).text()).toBe('too late')
+      await rig().client.flush()
+      expect(
+        rig()
+          .moves()
+          .map(([move]) => move),
+      ).toEqual(told)
+      expect(runs).toBe(0)
+    },
+  )
 })
 
 describe('one connection', () => {
