@@ -7,6 +7,8 @@ import { Countersign } from '@countersign/client'
 import { SignJWT } from 'jose'
 import { startDecisionPoint } from '../decision-point.mjs'
 
+const LEDGER = fileURLToPath(new URL('ledger.mjs', import.meta.url))
+const PAYMENTS_API = fileURLToPath(new URL('payments-api.mjs', import.meta.url))
 const TOKEN_SECRET = 'what-the-payments-api-and-its-token-issuer-share'
 const AGENT = 'agent:support-7'
 const services = []
@@ -29,8 +31,8 @@ try {
   const ada = new Countersign({ baseUrl: decisionPoint.url, apiKey: forAda.key })
   const asApi = { COUNTERSIGN_URL: decisionPoint.url, COUNTERSIGN_API_KEY: forApi.key }
 
-  const ledger = await startService('ledger.mjs', { COUNTERSIGN_URL: decisionPoint.url })
-  const api = await startService('payments-api.mjs', { ...asApi, LEDGER_URL: ledger, TOKEN_SECRET })
+  const ledger = await startService(LEDGER, { COUNTERSIGN_URL: decisionPoint.url })
+  const api = await startService(PAYMENTS_API, { ...asApi, LEDGER_URL: ledger, TOKEN_SECRET })
   const refund = await refundsAt(api, AGENT)
   const accountIs = async (expected) => {
     const { data } = await admin.policies.budget(policy.id)
@@ -98,9 +100,8 @@ try {
 }
 
 /** A service as a process of its own; resolves with where it listens. */
-async function startService(file, env) {
-  const path = fileURLToPath(new URL(file, import.meta.url))
-  const service = fork(path, { env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env } })
+async function startService(program, env) {
+  const service = fork(program, { env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env } })
   services.push(service)
   const [{ url }] = await once(service, 'message')
   return url
