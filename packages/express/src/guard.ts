@@ -4,7 +4,7 @@ import type { NextFunction, Request, Response } from 'express'
 import { denialOf } from './denial-of.js'
 import { type GuardOptions, type GuardSettings, readGuardOptions } from './guard-options.js'
 import { holdRequest } from './held-request.js'
-import { isPreflight } from './preflight.js'
+import { answerPreflight } from './preflight.js'
 import { goneSignal, type ResponseEnd, watchResponse } from './response-end.js'
 import { AdmittedRoute } from './route-permit.js'
 import { askedBy, type RouteQuestion } from './route-question.js'
@@ -20,7 +20,7 @@ const admitted = new WeakMap<Request, readonly Admission[]>()
  *
  * To be put right before the handler. What it asks about is held: `body`, `query` and `params` change no more in the route.
  * A refusal goes to `next` as a RouteDeniedError: 403 for what may not run, 401 without an agent, 503 without an answer. When
- * the caller has left meanwhile, nothing runs. A preflight of CORS asks nothing and leaves the route.
+ * the caller has left meanwhile, nothing runs. A preflight of CORS is answered 204, and nothing runs.
  *
  * @throws TypeError naming the faulty option
  *
@@ -41,25 +41,29 @@ export function guard<Req extends IncomingMessage = Request>(options: GuardOptio
 }
 
 async function passGuard(settings: GuardSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
-  if (isPreflight(req)) return next('route')
+  if (answerPreflight(req, res)) return
   const gone = goneSignal(req, res)
   // Watched routes run as if there were no guard, for callers who have left too.
   const isWatched = settings.point.mode === 'observe'
   // Somebody has answered in the place of the handler, such as a time limit.
   const isAnswered = (): boolean => !isWatched && res.headersSent
+  let admission: Admission | undefined
   try {
-    const admission = await admit(settings, req, isWatched ? undefined : gone)
-    if (isAnswered()) {
-      void admission.settle.reject('it did not begin')
-      return
-    }
-    begin(req, admission)
+    admission = await admit(settings, req, isWatched ? undefined : gone)
+    if (isAnswered()) return notBegun(admission)
+    admission.begin()
+    assertOthersHold(req)
     enter(settings, req, res, admission, gone)
   } catch (error) {
+    if (admission !== undefined) notBegun(admission)
     if (!gone.aborted && !isAnswered()) next(denialOf(error))
     return
   }
   next()
+}
+
+function notBegun({ settle }: Admission): void {
+  void settle.reject('the route did not run')
 }
 
 function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<Admission> {
@@ -79,22 +83,18 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
   return point.admit(request, { idempotencyKey: question?.idempotencyKey, signal })
 }
 
-/** @throws DeniedError, also when what an earlier guard of the route has let through is over by now */
-function begin(req: Request, admission: Admission): void {
-  const earlier = admitted.get(req) ?? []
-  admission.begin()
-  const over = earlier.find(
-    ({ kind, decision }) => kind === 'permitted' && !(Date.parse(decision.expires_at) > Date.now()),
-  )
-  if (over !== undefined) {
-    void admission.settle.reject('it did not begin')
-    throw new DeniedError('expired', { decision_id: over.decision?.id })
+/** @throws DeniedError when what an earlier guard of the route has let through is over by now */
+function assertOthersHold(req: Request): void {
+  for (const { kind, decision } of admitted.get(req) ?? []) {
+    if (kind === 'permitted' && !(Date.parse(decision.expires_at) > Date.now())) {
+      throw new DeniedError('expired', { decision_id: decision.id })
+    }
   }
-  admitted.set(req, [...earlier, admission])
 }
 
 function enter(settings: GuardSettings, req: Request, res: Response, admission: Admission, gone: AbortSignal): void {
   const permit = new AdmittedRoute(admission)
+  admitted.set(req, [...(admitted.get(req) ?? []), admission])
   req.permit = permit
   res.locals.permit = permit
   if (settings.settle === 'manual') return

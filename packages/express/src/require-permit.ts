@@ -5,7 +5,7 @@ import type { NextFunction, Request, Response } from 'express'
 import { denialOf } from './denial-of.js'
 import type { RouteGuard } from './guard.js'
 import { holdRequest } from './held-request.js'
-import { isPreflight } from './preflight.js'
+import { answerPreflight } from './preflight.js'
 import { type PermitSettings, type RequirePermitOptions, readPermitOptions } from './require-permit-options.js'
 import { goneSignal } from './response-end.js'
 import type { VerifiedPermit } from './route-permit.js'
@@ -18,7 +18,7 @@ import { schemeOf, shownToken } from './shown-token.js'
  *
  * The permit is read from one header, never from the URL or the body. A refusal goes to `next` as a RouteDeniedError: 401
  * with `WWW-Authenticate` when there is no permit that holds, 403 when it is for something else, 503 when it cannot be told.
- * A preflight of CORS leaves the route.
+ * A preflight of CORS is answered 204, and nothing runs.
  *
  * @throws TypeError naming the faulty option
  *
@@ -41,7 +41,7 @@ export function requirePermit<Req extends IncomingMessage = Request>(options: Re
 }
 
 async function passPermit(settings: PermitSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
-  if (isPreflight(req)) return next('route')
+  if (answerPreflight(req, res)) return
   const gone = goneSignal(req, res)
   const isOver = (): boolean => gone.aborted || res.headersSent
   try {

@@ -75,7 +75,7 @@ export function goneSignal(req: Request, res: Response): AbortSignal {
   res.once('close', tell)
   // A response that waits for its turn on the connection has no `close`.
   req.once('close', () => {
-    if (req.socket.destroyed) tell()
+    if (req.socket?.destroyed) tell()
   })
   return gone.signal
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { permitErrors } from '@countersign/express'
 import type { StubAnswer } from '@countersign/testkit'
-import type { RequestHandler } from 'express'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { gate, newApp, useRig } from './rig.js'
 
@@ -170,6 +170,29 @@ describe('a caller who leaves before the handler runs', () => {
     expect(runs).toBe(0)
   })
 
+  it('in the mode observe the handler runs all the same, as without a guard', async () => {
+    const ran = gate()
+    const app = newApp().get('/', rig().guard({ mode: 'observe' }), (_req, res) => {
+      ran.open()
+      res.end()
+    })
+    const { connect, server } = await rig().listen(app)
+    const [left, closed] = [gate(), gate()]
+    rig().answer('/decisions', (asked, response) => {
+      void left.opened.then(() => rig().lifecycle.answer(asked, response))
+    })
+    server.on('request', (_req, res) => res.once('close', () => closed.open()))
+    const asked = rig().stub.nextRequest()
+    const socket = await connect()
+    socket.write(get())
+    await asked
+    socket.destroy()
+    await closed.opened
+    left.open()
+    await ran.opened
+    expect(await rig().settled()).toEqual(['confirm'])
+  })
+
   it.each([
     ['allows', 'allow', ['reject']],
     ['denies', 'deny', []],
@@ -178,6 +201,8 @@ describe('a caller who leaves before the handler runs', () => {
     async (_what, effect, told) => {
       rig().decide(effect)
       let runs = 0
+      const errors: unknown[] = []
+      const noteAll: ErrorRequestHandler = (error, _req, _res, _next) => void errors.push(error)
       const [late, answered] = [gate(), gate()]
       const timeLimit: RequestHandler = (_req, res, next) => {
         void late.opened.then(() => {
@@ -193,7 +218,7 @@ describe('a caller who leaves before the handler runs', () => {
           runs += 1
           res.end()
         })
-        .use(permitErrors())
+        .use(permitErrors(), noteAll)
       const { url } = await rig().listen(app)
       rig().answer('/decisions', (asked, response) => {
         void answered.opened.then(() => rig().lifecycle.answer(asked, response))
@@ -211,7 +236,7 @@ describe('a caller who leaves before the handler runs', () => {
           .moves()
           .map(([move]) => move),
       ).toEqual(told)
-      expect(runs).toBe(0)
+      expect([runs, errors]).toEqual([0, []])
     },
   )
 })

@@ -1,4 +1,5 @@
 /** What is told about an action, by how its response ended while its caller was there. */
+import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { permitErrors } from '@countersign/express'
@@ -127,6 +128,17 @@ describe('a handler that throws', () => {
       throw new Error('broken')
     }
     const app = appOf(async (_req, res) => pipeline(Readable.from(source()), res))
+    await expect(request(app).get('/')).rejects.toThrow()
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('after it has broken its response off itself is rejected', async () => {
+    const app = appOf(async (_req, res) => {
+      res.write('half')
+      res.destroy(new Error('broken'))
+      await once(res, 'close')
+      throw new Error('broken')
+    })
     await expect(request(app).get('/')).rejects.toThrow()
     expect(await rig().settled()).toEqual(['reject'])
   })
