@@ -1,0 +1,150 @@
+/** Guarded routes, against the server as it is shipped. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Countersign } from '@countersign/client'
+import { guard, permitErrors } from '@countersign/express'
+import {
+  type CallOutcome,
+  type EnforcementAdapter,
+  enforcementSuite,
+  type GuardedCall,
+  type GuardSetup,
+  type RealDecisionPoint,
+} from '@countersign/testkit/enforcement-suite'
+import type { ErrorRequestHandler, Express, Request } from 'express'
+import { afterAll, beforeAll } from 'vitest'
+import { type DecisionPoint, startDecisionPoint } from './decision-point.js'
+import { newApp } from './rig.js'
+
+/** Of machines with a lot else to do. */
+const PATIENT_MS = 15_000
+const GRACE_MS = 100
+const CALL = 'x-call'
+/** Errors after which nobody knows whether it was done: the app answers 504. */
+const LOST = ['ECONNRESET', 'AbortError']
+
+/** The calls of an app under way, by the header that names each. */
+class Calls {
+  readonly #all = new Map<string, GuardedCall>()
+  readonly #errors = new Map<string, unknown>()
+
+  add(call: GuardedCall): string {
+    const name = crypto.randomUUID()
+    this.#all.set(name, call)
+    return name
+  }
+
+  of(req: Request): GuardedCall {
+    return this.#all.get(req.get(CALL) ?? '') as GuardedCall
+  }
+
+  /** What reached the app's own error handler. */
+  noteError(req: Request, error: unknown): void {
+    this.#errors.set(req.get(CALL) ?? '', error)
+  }
+
+  errorOf(name: string): unknown {
+    return this.#errors.get(name)
+  }
+}
+
+const routes: EnforcementAdapter = {
+  name: 'a guarded route',
+  async open(setup) {
+    const client = new Countersign({
+      baseUrl: setup.baseUrl,
+      apiKey: setup.apiKey,
+      timeoutMs: PATIENT_MS,
+      connectTimeoutMs: PATIENT_MS,
+    })
+    const calls = new Calls()
+    const server = createServer(appOf(setup, client, calls)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return {
+      call: (call) => send(server, calls, call),
+      flush: (timeoutMs) => client.flush({ timeoutMs }),
+      async close() {
+        server.close()
+        server.closeAllConnections()
+        client.close()
+      },
+    }
+  },
+}
+
+function appOf({ options, act }: GuardSetup, client: Countersign, calls: Calls): Express {
+  const guarded = guard({
+    client,
+    ...options,
+    agentId: (req) => req.get('x-agent'),
+    action(req) {
+      const { action, mapping } = calls.of(req)
+      if (mapping === 'throws') throw new Error('there is no such order')
+      return mapping === 'unmapped' ? (undefined as unknown as string) : action
+    },
+    resource: (req) => String(req.params.resource),
+    context: (req) => req.body,
+    graceMs: GRACE_MS,
+    outcome: (_req, res) => (res.statusCode === 504 ? { kind: 'unknown' } : undefined),
+  })
+  const onError: ErrorRequestHandler = (error, req, res, _next) => {
+    calls.noteError(req, error)
+    res.status(LOST.includes(error.code) || LOST.includes(error.name) ? 504 : 500).send('it failed')
+  }
+  return newApp()
+    .post(
+      '/orders/:resource',
+      (req, _res, next) => {
+        calls.of(req).onArguments(req.body)
+        next()
+      },
+      guarded,
+      async (req, res) => {
+        const { value, amount } = await act({ resource: String(req.params.resource), context: req.body })
+        if (amount !== undefined) await req.permit?.confirm({ amount })
+        res.json(value)
+      },
+    )
+    .use(permitErrors(), onError)
+}
+
+async function send(server: Server, calls: Calls, call: GuardedCall): Promise<CallOutcome> {
+  const { agent_id, resource, context, idempotencyKey, signal } = call
+  const name = calls.add(call)
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-agent': agent_id, [CALL]: name }
+  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/orders/${encodeURIComponent(resource)}`
+  try {
+    const body = JSON.stringify(context)
+    const answer = await fetch(url, { method: 'POST', headers, body, ...(signal && { signal }) })
+    return outcomeOf(answer, await answer.text(), calls.errorOf(name))
+  } catch (error) {
+    return signal?.aborted ? { kind: 'aborted' } : { kind: 'failed', error, shown: String(error) }
+  }
+}
+
+function outcomeOf(answer: Response, text: string, error: unknown): CallOutcome {
+  const shown = `${answer.status} ${JSON.stringify([...answer.headers])} ${text}`
+  if (answer.ok) return { kind: 'value', value: JSON.parse(text), shown }
+  if (answer.headers.get('content-type')?.startsWith('application/problem+json')) {
+    const { code, decision_id = null } = JSON.parse(text) as { code: string; decision_id?: string }
+    return { kind: 'denied', reason: code, decision_id, shown }
+  }
+  return { kind: 'failed', error, shown }
+}
+
+let point: DecisionPoint
+let real: RealDecisionPoint
+beforeAll(async () => {
+  point = await startDecisionPoint()
+  const { key } = await point.admin.keys.create({ name: 'operator', scopes: ['*'] })
+  real = { url: point.url, apiKey: key }
+}, 60_000)
+afterAll(async () => {
+  point.admin.close()
+  await point.stop()
+})
+
+enforcementSuite(routes, () => real)
