@@ -12,7 +12,7 @@ export type ResponseEnd =
   | { readonly kind: 'unknown'; readonly error?: unknown }
 
 interface WatchOptions {
-  /** Aborted when the caller leaves. */
+  /** Aborted when nobody waits for the response any more. */
   readonly gone: AbortSignal
   /** How long a handler may go on after its caller has left, in milliseconds. */
   readonly graceMs: number
@@ -66,16 +66,13 @@ export function noteError(res: Response, error: unknown): void {
   for (const onError of watches.get(res) ?? []) onError(error)
 }
 
-/** Aborted when the caller leaves before the response is finished. */
+/** Aborted when nobody waits for the response any more: the caller has left, or has it. */
 export function goneSignal(req: Request, res: Response): AbortSignal {
   const gone = new AbortController()
-  const tell = (): void => {
-    if (!res.writableFinished) gone.abort()
-  }
-  res.once('close', tell)
+  res.once('close', () => gone.abort())
   // A response that waits for its turn on the connection has no `close`.
   req.once('close', () => {
-    if (req.socket?.destroyed) tell()
+    if (req.socket?.destroyed) gone.abort()
   })
   return gone.signal
 }

@@ -170,6 +170,26 @@ describe('a caller who leaves before the handler runs', () => {
     expect(runs).toBe(0)
   })
 
+  it('or has been answered by somebody else: no review is waited for any longer', async () => {
+    rig().decide('review')
+    const app = newApp()
+    app.use((_req, res, next) => {
+      void waiting.opened.then(() => res.sendStatus(504))
+      next()
+    })
+    app.get('/', rig().guard({ review: 'wait' }), (_req, res) => void res.end())
+    const waiting = gate()
+    const { url } = await rig().listen(app)
+    const asked = rig().stub.nextRequest()
+    const response = fetch(url)
+    await asked
+    await rig().stub.nextRequest()
+    waiting.open()
+    expect((await response).status).toBe(504)
+    expect(await rig().settled()).toEqual(['reject'])
+    expect(rig().lifecycle.waitingCount()).toBe(0)
+  })
+
   it('in the mode observe the handler runs all the same, as without a guard', async () => {
     const ran = gate()
     const app = newApp().get('/', rig().guard({ mode: 'observe' }), (_req, res) => {

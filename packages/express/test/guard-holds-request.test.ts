@@ -451,3 +451,22 @@ describe('a request that leaves the guarded route', () => {
     expect((await request(app).post('/7').send({ amount: 1 }).expect(500)).body).toEqual({ amount: 1 })
   })
 })
+
+describe('a guard before many routes', () => {
+  it('holds body and query in all of them, and leaves each its parameters', async () => {
+    const asksBody = { context: (req: Request) => ({ amount: req.body.amount }) }
+    const app = newApp()
+      .use(rig().guard(asksBody))
+      .post('/:id', (req, res) => {
+        expect(() => {
+          req.body = {}
+        }).toThrow(TypeError)
+        expect(() => {
+          req.body.amount = 9
+        }).toThrow(TypeError)
+        res.json({ params: req.params, body: req.body, query: req.query })
+      })
+    const { body } = await request(app).post('/7?a=1').send({ amount: 1 })
+    expect(body).toEqual({ params: { id: '7' }, body: { amount: 1 }, query: { a: '1' } })
+  })
+})

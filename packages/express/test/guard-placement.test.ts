@@ -277,4 +277,22 @@ describe('beside a session that delays the end of the response', () => {
     expect(await rig().settled()).toEqual(['reject'])
     store.mayEnd.open()
   })
+
+  it('and comes after the guard, a response that ends after its caller has left is settled by its status', async () => {
+    const [started, gone] = [gate(), gate()]
+    const store = new SlowStore()
+    const sessions = session({ secret: 'of a test', resave: true, saveUninitialized: true, store }) as RequestHandler
+    const app = newApp().get('/', rig().guard() as RequestHandler, sessions, async (_req, res) => {
+      res.once('close', () => gone.open())
+      started.open()
+      await gone.opened
+      res.status(409).json({})
+    })
+    const socket = await (await rig().listen(app)).connect()
+    socket.write('GET / HTTP/1.1\r\nHost: app\r\n\r\n')
+    await started.opened
+    socket.destroy()
+    expect(await rig().settled()).toEqual(['reject'])
+    store.mayEnd.open()
+  })
 })
