@@ -1,14 +1,12 @@
 /** Holds still what parsers make of JSON, forms, queries and paths. */
 
-/** Deeper than any body that means something; by it a copy comes to an end before the stack does. */
-const MAX_DEPTH = 1_000
-
 /**
  * A copy that nobody else knows, frozen at every depth. Objects without a prototype stay so, and a member `__proto__` stays
  * a member.
  *
  * @throws TypeError naming the place of what freezing does not hold still: bytes, dates, maps, functions, instances of
  * classes, accessors, hidden members, members named by symbols, and what contains itself
+ * @throws RangeError when it is nested so deep that the stack ends
  */
 export function frozenCopy<Value>(value: Value, place: string): Value {
   return copyOf(value, place, new Set()) as Value
@@ -17,7 +15,7 @@ export function frozenCopy<Value>(value: Value, place: string): Value {
 function copyOf(value: unknown, place: string, above: Set<object>): unknown {
   if (typeof value === 'function') throw new TypeError(`${place} is a function`)
   if (typeof value !== 'object' || value === null) return value
-  if (above.has(value) || above.size > MAX_DEPTH) throw new TypeError(`${place} contains itself, or is nested too deep`)
+  if (above.has(value)) throw new TypeError(`${place} contains itself`)
   const copy = emptyLike(value, place)
   above.add(value)
   for (const key of Reflect.ownKeys(value)) {

@@ -79,6 +79,8 @@ describe('the agent', () => {
     ['a subject that is a list', { sub: ['agent:root'] }],
     ['a subject that is an object', { sub: { toString: () => 'agent:root' } }],
     ['a claim that is called payload', { payload: { sub: 'agent:root' } }],
+    ['claims that are called payload and token', { payload: { sub: 'agent:root' }, token: 'a.b.c' }],
+    ['claims that are called payload and header', { payload: { sub: 'agent:root' }, header: {} }],
     [
       'an empty subject beside what looks like a payload',
       { sub: '', payload: { sub: 'agent:root' }, header: {}, token: '' },

@@ -56,9 +56,11 @@ describe('the key of a call', () => {
 
   it('cannot be made to look like that of another agent', async () => {
     const app = newApp().post('/a', rig().guard(byHeader), end)
-    await keyOf(app, '/a', { agent: 'agent:a', key: '","POST","","/a",0,"k' })
-    await keyOf(app, '/a', { agent: 'agent:a","POST', key: 'k' })
-    expect(new Set(keys()).size).toBe(2)
+    await keyOf(app, '/a', { agent: 'agent:a', key: 'x,POST,,/a,0,y' })
+    await keyOf(app, '/a', { agent: 'agent:a,POST,,/a,0,x', key: 'y' })
+    await keyOf(app, '/a', { agent: 'agent:a', key: 'x","POST","","/a",0,"y' })
+    await keyOf(app, '/a', { agent: 'agent:a","POST","","/a",0,"x', key: 'y' })
+    expect(new Set(keys()).size).toBe(4)
   })
 
   it('takes whatever a header can hold, and a header that is empty is none', async () => {
