@@ -110,7 +110,8 @@ async function openRig(onClose: (close: () => unknown) => void): Promise<Rig> {
       }),
     questions: () => stub.requests.filter(({ url }) => url === '/v1/decisions').map(({ body }) => JSON.parse(body)),
     async listen(app) {
-      const server = createServer(app).listen(0, '127.0.0.1')
+      // Longer than a busy machine takes between two requests of a connection.
+      const server = createServer({ keepAliveTimeout: 60_000 }, app).listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       onClose(async () => {

@@ -46,7 +46,7 @@ describe('in memory', () => {
       expect(await shownBy(100, url)).toEqual(onePasses(100))
       expect(runs()).toBe(round)
     }
-  })
+  }, 60_000)
 
   it('a permit that one route has taken is taken by no other route of the process', async () => {
     const token = permit()
@@ -98,7 +98,7 @@ describe('redeemed at the decision point', () => {
       expect(await shownBy(100, url)).toEqual(onePasses(100))
       expect(runs()).toBe(round)
     }
-  })
+  }, 60_000)
 
   it('a permit is not sent before everything else was checked', async () => {
     const { send } = service({ singleUse: { redeem: rig().client } })
