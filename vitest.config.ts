@@ -14,11 +14,16 @@ const project = (name: string, include: string[], timeout = 20_000, exclude: str
   },
 })
 
-/** On MongoDB, for `npm run test:mongodb`: the store's own suites, and those of the API. */
+/** On MongoDB, for `npm run test:mongodb`: the store's own suites, those of the API, and enforcement. */
 const onMongodb = [
   project(
     'mongodb',
-    ['server/test/mongodb/**/*.test.ts', 'server/test/api/**/*.test.ts', 'server/test/specification.test.ts'],
+    [
+      'server/test/mongodb/**/*.test.ts',
+      'server/test/api/**/*.test.ts',
+      'server/test/specification.test.ts',
+      '{packages/*,server}/test/**/enforcement-suite.test.ts',
+    ],
     180_000,
   ),
 ]

@@ -1,4 +1,4 @@
-/** `npm run test:mongodb`: the suites of the store and of the API on MongoDB; arguments are vitest's. */
+/** `npm run test:mongodb`: the suites of the store, of the API and of enforcement on MongoDB; arguments are vitest's. */
 import { fileURLToPath } from 'node:url'
 import { mongodbForTests } from './mongodb-for-tests.mjs'
 import { prepare } from './prepare.mjs'

@@ -13,7 +13,8 @@ import { relative } from 'node:path'
  */
 
 /** What `npm run test:mongodb` has to run, and what it alone runs. */
-const ON_MONGODB = /^server\/test\/(mongodb|api)\/|^server\/test\/specification\.test\.ts$/
+const ON_MONGODB =
+  /^server\/test\/(mongodb|api)\/|^server\/test\/specification\.test\.ts$|\/enforcement-suite\.test\.ts$/
 const ON_MONGODB_ALONE = /^server\/test\/mongodb\//
 
 /**

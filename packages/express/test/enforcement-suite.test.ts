@@ -19,7 +19,7 @@ import { newApp } from './rig.js'
 
 /** Of machines with a lot else to do. */
 const PATIENT_MS = 15_000
-const GRACE_MS = 100
+const GRACE_MS = 1_000
 const CALL = 'x-call'
 /** Errors after which nobody knows whether it was done: the app answers 504. */
 const LOST = ['ECONNRESET', 'AbortError']
@@ -95,8 +95,10 @@ function appOf({ options, act }: GuardSetup, client: Countersign, calls: Calls):
   return newApp()
     .post(
       '/orders/:resource',
-      (req, _res, next) => {
-        calls.of(req).onArguments(req.body)
+      (req, res, next) => {
+        const { onArguments, onLeft } = calls.of(req)
+        onArguments(req.body)
+        res.once('close', onLeft)
         next()
       },
       guarded,

@@ -1,0 +1,16 @@
+/**
+ * What every integration has to pass, and what it can build on. Its test file is `enforcementSuite(adapter, () => point)`,
+ * run by vitest against a real decision point.
+ */
+export type {
+  Act,
+  CallOutcome,
+  Done,
+  EnforcementAdapter,
+  Given,
+  GuardedCall,
+  GuardSetup,
+  OpenedGuard,
+} from './adapter.js'
+export type { RealDecisionPoint } from './operator.js'
+export { enforcementSuite, expectCaught } from './suite.js'

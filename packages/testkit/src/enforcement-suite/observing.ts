@@ -1,0 +1,66 @@
+import type { Effect } from '@countersign/contract'
+import { expect } from 'vitest'
+import { type EnforcementCase, gist, RECEIPT } from './trial.js'
+
+interface Observation {
+  readonly effect: Effect | undefined
+  /** What would have become of it. */
+  readonly would: string
+  /** What the decision point knows in the end. */
+  readonly told: readonly string[]
+}
+
+const OBSERVATIONS: Readonly<Record<string, Observation>> = {
+  'is allowed': { effect: 'allow', would: 'allow', told: ['confirmed'] },
+  'is only to be recorded': { effect: 'log', would: 'allow', told: ['confirmed'] },
+  'is denied': { effect: 'deny', would: 'deny', told: [] },
+  'no policy is about': { effect: undefined, would: 'deny', told: [] },
+  'would await a review': { effect: 'review', would: 'review', told: [] },
+}
+
+const observe = { mode: 'observe' } as const
+
+/** Watching before enforcing. */
+export const OBSERVING_CASES: readonly EnforcementCase[] = [
+  ...Object.entries(OBSERVATIONS).map(
+    ([what, { effect, would, told }]) =>
+      ({
+        title: `in the mode observe runs what ${what} once, tells what would have been, and confirms no more than that`,
+        async run(trial) {
+          const action = await trial.actionWith(effect)
+          const guard = await trial.open({ options: observe })
+          expect(gist(await guard.call({ action }))).toEqual({ kind: 'value', value: RECEIPT })
+          expect(trial.runs).toHaveLength(1)
+          const observed = trial.events.filter(({ type }) => type === 'observed')
+          expect(observed).toMatchObject([{ would }])
+          const { id } = trial.decision
+          await trial.until(async () => expect(await trial.operator.told(id)).toEqual(told))
+          expect(await guard.flush()).toBe(0)
+          expect(trial.told).toEqual(told.length === 0 ? [] : ['confirm'])
+        },
+      }) satisfies EnforcementCase,
+  ),
+  {
+    title: 'in the mode observe runs also without a decision point, and tells that there was none',
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open({ options: observe })
+      await trial.relay.close()
+      expect(gist(await guard.call({ action }))).toEqual({ kind: 'value', value: RECEIPT })
+      expect(trial.runs).toHaveLength(1)
+      expect(trial.events.filter(({ type }) => type === 'observed')).toMatchObject([{ would: 'unavailable' }])
+    },
+  },
+  {
+    title: 'in the mode observe runs also what cannot be mapped to a question',
+    isOptional: true,
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open({ options: observe })
+      expect(gist(await guard.call({ action, mapping: 'throws' }))).toEqual({ kind: 'value', value: RECEIPT })
+      expect(trial.runs).toHaveLength(1)
+      expect(trial.relay.moves).toEqual([])
+      expect(trial.events.filter(({ type }) => type === 'observed')).toMatchObject([{ would: 'deny' }])
+    },
+  },
+]

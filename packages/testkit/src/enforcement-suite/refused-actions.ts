@@ -1,0 +1,60 @@
+import type { DecisionStatus, Effect } from '@countersign/contract'
+import { expect } from 'vitest'
+import type { EnforcementCase, Trial } from './trial.js'
+import { gist } from './trial.js'
+
+/** What may not run, by an answer that is clear. */
+export const REFUSED_CASES: readonly EnforcementCase[] = [
+  {
+    title: 'does not run what is denied, and tells its caller so, with the decision',
+    run: (trial) => expectRefused(trial, 'deny', 'denied', 'denied'),
+  },
+  {
+    title: 'does not run what no policy is about',
+    run: (trial) => expectRefused(trial, undefined, 'denied', 'denied'),
+  },
+  {
+    title: 'does not run what awaits a review, and names the decision, which goes on waiting',
+    run: (trial) => expectRefused(trial, 'review', 'review_required', 'awaiting_review'),
+  },
+  {
+    title: 'runs and sends nothing when what maps the call to a question throws',
+    isOptional: true,
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open()
+      const outcome = await guard.call({ action, mapping: 'throws' })
+      expect(gist(outcome)).toEqual({ kind: 'denied', reason: 'mapping_failed', decision_id: null })
+      expect(trial.runs).toEqual([])
+      expect(trial.relay.moves).toEqual([])
+    },
+  },
+  {
+    title: 'runs and sends nothing when nobody says which action it is',
+    isOptional: true,
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open()
+      const outcome = await guard.call({ action, mapping: 'unmapped' })
+      expect(gist(outcome)).toEqual({ kind: 'denied', reason: 'unmapped', decision_id: null })
+      expect(trial.runs).toEqual([])
+      expect(trial.relay.moves).toEqual([])
+    },
+  },
+]
+
+async function expectRefused(
+  trial: Trial,
+  effect: Effect | undefined,
+  reason: string,
+  status: DecisionStatus,
+): Promise<void> {
+  const action = await trial.actionWith(effect)
+  const guard = await trial.open()
+  const outcome = await guard.call({ action })
+  expect(gist(outcome)).toEqual({ kind: 'denied', reason, decision_id: trial.decision.id })
+  expect(await guard.flush()).toBe(0)
+  expect(trial.runs).toEqual([])
+  expect(trial.told).toEqual([])
+  expect((await trial.operator.decision(trial.decision.id)).status).toBe(status)
+}

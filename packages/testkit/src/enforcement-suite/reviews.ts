@@ -1,0 +1,74 @@
+import { expect } from 'vitest'
+import { type EnforcementCase, gist, RECEIPT } from './trial.js'
+
+/** What a person has to approve first. */
+export const REVIEW_CASES: readonly EnforcementCase[] = [
+  {
+    title: 'waits for a person, and runs what was approved once',
+    async run(trial) {
+      const action = await trial.actionWith('review')
+      const guard = await trial.open({ options: { review: 'wait' } })
+      const calling = guard.call({ action })
+      await trial.until(() => expect(trial.relay.moves).toContain('look'))
+      expect(trial.runs).toEqual([])
+      await trial.operator.move(trial.decision.id, 'approve')
+      expect(gist(await calling)).toEqual({ kind: 'value', value: RECEIPT })
+      expect(trial.runs).toHaveLength(1)
+      await trial.expectStatus(trial.decision.id, 'confirmed')
+      expect(await trial.operator.told(trial.decision.id)).toEqual(['approved', 'claimed', 'confirmed'])
+    },
+  },
+  {
+    title: 'waits for a person, and does not run what was declined',
+    async run(trial) {
+      const action = await trial.actionWith('review')
+      const guard = await trial.open({ options: { review: 'wait' } })
+      const calling = guard.call({ action })
+      await trial.until(() => expect(trial.relay.moves).toContain('look'))
+      await trial.operator.move(trial.decision.id, 'decline')
+      const { id } = trial.decision
+      expect(gist(await calling)).toEqual({ kind: 'denied', reason: 'declined', decision_id: id })
+      expect(trial.runs).toEqual([])
+      expect(trial.told).toEqual([])
+    },
+  },
+  {
+    title: 'waits for a person, and does not run what nobody answered before it expired',
+    async run(trial) {
+      const action = await trial.actionWith('review')
+      const guard = await trial.open({ options: { review: 'wait' } })
+      trial.relay.change('look', { status: 'expired' })
+      const outcome = await guard.call({ action })
+      expect(gist(outcome)).toEqual({ kind: 'denied', reason: 'expired', decision_id: trial.decision.id })
+      expect(trial.runs).toEqual([])
+      expect(trial.told).toEqual([])
+    },
+  },
+  {
+    title: 'waits for a person no longer than it was told to, and runs nothing then',
+    async run(trial) {
+      const action = await trial.actionWith('review')
+      const guard = await trial.open({ options: { review: 'wait', reviewTimeoutMs: 300 } })
+      const outcome = await guard.call({ action })
+      expect(gist(outcome)).toEqual({ kind: 'denied', reason: 'review_required', decision_id: trial.decision.id })
+      expect(trial.runs).toEqual([])
+    },
+  },
+  {
+    title: 'runs what was approved meanwhile when the same call is made again, once',
+    isOptional: true,
+    async run(trial) {
+      const action = await trial.actionWith('review')
+      const guard = await trial.open()
+      const call = { action, idempotencyKey: crypto.randomUUID() }
+      expect(await guard.call(call)).toMatchObject({ kind: 'denied', reason: 'review_required' })
+      const { id } = trial.decision
+      expect(await guard.call(call)).toMatchObject({ kind: 'denied', reason: 'review_required', decision_id: id })
+      await trial.operator.move(id, 'approve')
+      expect(gist(await guard.call(call))).toEqual({ kind: 'value', value: RECEIPT })
+      expect(await guard.call(call)).toMatchObject({ kind: 'denied' })
+      expect(trial.runs).toHaveLength(1)
+      await trial.expectStatus(id, 'confirmed')
+    },
+  },
+]

@@ -1,0 +1,165 @@
+import { expect } from 'vitest'
+import { answerNever, answerProblem, answerReset } from '../stub-answers.js'
+import type { StubAnswer } from '../stub-decision-point.js'
+import type { Act } from './adapter.js'
+import { type EnforcementCase, gist, RECEIPT, type Trial } from './trial.js'
+
+const EUROS = { limit: 100, unit: 'EUR' }
+const PROBLEM = answerProblem(503, 'store_unavailable')
+
+/** In what way a decision point may be away, when it is to be told how an action ended. */
+const AWAY: Readonly<Record<string, StubAnswer>> = {
+  'has a fault': PROBLEM,
+  'breaks off': answerReset,
+  hangs: answerNever,
+}
+
+/** What the decision point is told about how an action ended, and what it spent. */
+export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
+  {
+    title: 'tells nothing before the action has ended',
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      let seen: unknown
+      const act: Act = async () => {
+        seen = [(await trial.operator.decision(trial.decision.id)).status, trial.told]
+        return { value: RECEIPT }
+      }
+      const guard = await trial.open({ act })
+      await guard.call({ action })
+      expect(seen).toEqual(['authorized', []])
+    },
+  },
+  {
+    title: 'confirms what was reserved, unless the action says what it cost',
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const guard = await trial.open()
+      await guard.call({ action, context: { amount: 40 } })
+      await trial.expectStatus(trial.decision.id, 'confirmed')
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 40, reserved: 0 })
+    },
+  },
+  {
+    title: 'confirms what the action really cost',
+    isOptional: true,
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const guard = await trial.open({ act: async () => ({ value: RECEIPT, amount: 12.5 }) })
+      expect(gist(await guard.call({ action, context: { amount: 40 } }))).toEqual({ kind: 'value', value: RECEIPT })
+      await trial.expectStatus(trial.decision.id, 'confirmed')
+      expect((await trial.operator.decision(trial.decision.id)).outcome).toMatchObject({ amount: 12.5 })
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 12.5, reserved: 0 })
+    },
+  },
+  {
+    title: 'rejects what failed, and gives the caller the own error of the action',
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const error = new Error('card declined')
+      const guard = await trial.open({ act: () => Promise.reject(error) })
+      await expectOwnError(await guard.call({ action }), error)
+      expect(trial.runs).toHaveLength(1)
+      await trial.expectStatus(trial.decision.id, 'rejected')
+      expect(await trial.operator.told(trial.decision.id)).toEqual(['rejected'])
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 0 })
+    },
+  },
+  {
+    title: 'settles what failed in the way that settleOn says',
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const error = new Error('card declined, for a fee')
+      const guard = await trial.open({
+        act: () => Promise.reject(error),
+        options: { settleOn: ({ kind }) => (kind === 'failed' ? { settle: 'confirm', amount: 0.5 } : undefined) },
+      })
+      await expectOwnError(await guard.call({ action }), error)
+      await trial.expectStatus(trial.decision.id, 'confirmed')
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 0.5, reserved: 0 })
+    },
+  },
+  {
+    title: 'leaves open what nobody knows the end of, so that its budget stays reserved',
+    isOptional: true,
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+      const guard = await trial.open({ act: () => Promise.reject(error) })
+      await expectOwnError(await guard.call({ action }), error)
+      await trial.untilLeft()
+      expect(await guard.flush()).toBe(0)
+      expect(trial.told).toEqual([])
+      expect((await trial.operator.decision(trial.decision.id)).status).toBe('authorized')
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 40 })
+    },
+  },
+  ...Object.entries(AWAY).map(([what, answer]) => ({
+    title: `gives its caller the result when the decision point ${what} afterwards, and confirms it later, once`,
+    async run(trial: Trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const guard = await trial.open({ options: { settleTimeoutMs: 300 } })
+      trial.relay.answer('confirm', answer)
+      expect(gist(await guard.call({ action }))).toEqual({ kind: 'value', value: RECEIPT })
+      await trial.until(() => expect(trial.told).toContain('confirm'))
+      expect((await trial.operator.decision(trial.decision.id)).status).toBe('authorized')
+      trial.relay.heal()
+      expect(await guard.flush()).toBe(0)
+      await trial.expectStatus(trial.decision.id, 'confirmed')
+      expect(await trial.operator.told(trial.decision.id)).toEqual(['confirmed'])
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 40, reserved: 0 })
+      expect(trial.runs).toHaveLength(1)
+    },
+  })),
+  {
+    title: 'gives its caller the own error of the action when it cannot be rejected at once, and rejects it later',
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const error = new Error('card declined')
+      const guard = await trial.open({ act: () => Promise.reject(error), options: { settleTimeoutMs: 300 } })
+      trial.relay.answer('reject', PROBLEM)
+      await expectOwnError(await guard.call({ action }), error)
+      await trial.until(() => expect(trial.told).toContain('reject'))
+      trial.relay.heal()
+      expect(await guard.flush()).toBe(0)
+      await trial.expectStatus(trial.decision.id, 'rejected')
+    },
+  },
+  {
+    title: 'gives its caller the result when somebody else has settled the decision meanwhile',
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const act: Act = async () => {
+        await trial.operator.move(trial.decision.id, 'reject')
+        return { value: RECEIPT }
+      }
+      const guard = await trial.open({ act })
+      expect(gist(await guard.call({ action }))).toEqual({ kind: 'value', value: RECEIPT })
+      await trial.until(() => expect(trial.told).toContain('confirm'))
+      expect(await guard.flush()).toBe(0)
+      expect(await trial.operator.told(trial.decision.id)).toEqual(['rejected'])
+    },
+  },
+  {
+    title: 'says by flush how many settlements are open, and tells them all as soon as they are taken',
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open({ options: { settleTimeoutMs: 300 } })
+      trial.relay.answer('confirm', PROBLEM)
+      const outcomes = await Promise.all(Array.from({ length: 5 }, () => guard.call({ action })))
+      expect(outcomes.map(({ kind }) => kind)).toEqual(Array(5).fill('value'))
+      await trial.until(async () => expect(await guard.flush(50)).toBe(5))
+      trial.relay.heal()
+      expect(await guard.flush()).toBe(0)
+      for (const { id } of trial.relay.decisions) {
+        await trial.expectStatus(id, 'confirmed')
+        expect(await trial.operator.told(id)).toEqual(['confirmed'])
+      }
+    },
+  },
+]
+
+async function expectOwnError(outcome: object, error: Error): Promise<void> {
+  expect(outcome).toMatchObject({ kind: 'failed' })
+  expect((outcome as { error: unknown }).error).toBe(error)
+}

@@ -1,0 +1,8 @@
+/** Plain functions that the SDK guards, against the real server. */
+import { enforcementSuite } from '@countersign/testkit/enforcement-suite'
+import { guardAdapter, protectAdapter } from './plain-functions.js'
+import { useDecisionPoint } from './running-point.js'
+
+const point = useDecisionPoint()
+enforcementSuite(guardAdapter, point)
+enforcementSuite(protectAdapter, point)

@@ -1,0 +1,122 @@
+/** Plain functions behind `client.guard` and `client.protect`, for the enforcement suite. */
+import { inspect } from 'node:util'
+import { Countersign, DeniedError, type EnforcementOptions, type GuardRequest } from '@countersign/client'
+import type { JsonObject } from '@countersign/contract'
+import type { Act, CallOutcome, Done, EnforcementAdapter, GuardedCall } from '@countersign/testkit/enforcement-suite'
+
+/** One call of a guarded function. */
+export interface PlainCall {
+  readonly client: Countersign
+  readonly options: EnforcementOptions
+  readonly act: Act
+  readonly call: GuardedCall
+}
+
+/** Calls it, and resolves with its value, or rejects with what the caller is given in place of one. */
+export type PlainWay = (calling: PlainCall) => Promise<unknown>
+
+/** Of machines with a lot else to do. */
+const PATIENT_MS = 15_000
+
+export function plainAdapter(
+  name: string,
+  way: PlainWay,
+  doesNotApply: EnforcementAdapter['doesNotApply'] = {},
+): EnforcementAdapter {
+  return {
+    name,
+    doesNotApply,
+    open({ baseUrl, apiKey, options, act }) {
+      const client = new Countersign({ baseUrl, apiKey, timeoutMs: PATIENT_MS, connectTimeoutMs: PATIENT_MS })
+      return {
+        call(call) {
+          call.onArguments(call.context as Record<string, unknown>)
+          call.signal?.addEventListener('abort', call.onLeft)
+          return outcomeOf(way({ client, options, act, call }), call)
+        },
+        flush: (timeoutMs) => client.flush({ timeoutMs }),
+        close: () => client.close(),
+      }
+    },
+  }
+}
+
+const NEVER_ENDS = {
+  'leaves open what never ends after its caller has left': 'a function that never ends has no result to settle by',
+}
+
+export const guardWay: PlainWay = ({ client, options, act, call }) => {
+  const { idempotencyKey, holder, signal } = call
+  return client.guard(
+    questionOf(call),
+    async ({ resource, context }, run) => {
+      const { value, amount } = await act({ resource: resource ?? '', context: context as JsonObject })
+      if (amount !== undefined) run.setAmount(amount)
+      return value
+    },
+    { ...options, idempotencyKey, holder, signal },
+  )
+}
+
+export const guardAdapter = plainAdapter('client.guard', guardWay, {
+  ...NEVER_ENDS,
+  'runs and sends nothing when what maps the call to a question throws': 'it is given the question itself',
+  'runs and sends nothing when nobody says which action it is': 'it is given the question itself',
+  'in the mode observe runs also what cannot be mapped to a question': 'it is given the question itself',
+})
+
+export const protectWay: PlainWay = async ({ client, options, act, call }) => {
+  const { agent_id, idempotencyKey, holder, signal, mapping } = call
+  const costs = new WeakMap<object, number | undefined>()
+  const pay = async (resource: string, context: JsonObject): Promise<Done['value']> => {
+    const { value, amount } = await act({ resource, context })
+    costs.set(value, amount)
+    return value
+  }
+  const settleOn: EnforcementOptions['settleOn'] = (outcome) => {
+    const said = options.settleOn?.(outcome)
+    if (said !== undefined || outcome.kind !== 'succeeded') return said
+    return { settle: 'confirm', amount: costs.get(outcome.value as object) }
+  }
+  const actionOf = (): string => {
+    if (mapping === 'throws') throw new Error('there is no such order')
+    return call.action
+  }
+  const protectedPay = client.protect(pay, {
+    ...options,
+    settleOn,
+    ...(mapping === 'unmapped' ? {} : { action: actionOf }),
+    resource: (resource) => resource,
+    context: (_resource, context) => context,
+    agent_id,
+    idempotencyKey,
+    holder,
+    signal: () => signal,
+  })
+  return protectedPay(call.resource, call.context)
+}
+
+export const protectAdapter = plainAdapter('client.protect', protectWay, NEVER_ENDS)
+
+export function questionOf({ agent_id, action, resource, context }: GuardedCall): GuardRequest {
+  return { agent_id, action, resource, context }
+}
+
+async function outcomeOf(calling: Promise<unknown>, { signal }: GuardedCall): Promise<CallOutcome> {
+  try {
+    const value = await calling
+    return { kind: 'value', value, shown: pictureOf(value) }
+  } catch (error) {
+    if (DeniedError.isInstance(error)) {
+      const { reason, decision_id, cause: _ofTheOperator, ...members } = error
+      const shown = `${error.stack} ${error.message} ${pictureOf({ reason, decision_id, ...members })}`
+      return { kind: 'denied', reason, decision_id, shown }
+    }
+    if (signal?.aborted && error === signal.reason) return { kind: 'aborted' }
+    return { kind: 'failed', error, shown: pictureOf(error) }
+  }
+}
+
+function pictureOf(value: unknown): string {
+  return `${inspect(value, { depth: Number.POSITIVE_INFINITY })} ${JSON.stringify(value)}`
+}
