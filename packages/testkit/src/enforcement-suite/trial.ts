@@ -107,7 +107,12 @@ export class Trial {
     const opened = await this.#adapter.open({
       baseUrl: this.relay.url,
       apiKey: this.apiKey,
-      options: { timeoutMs: this.patienceMs, ...options, onEvent: (event) => void this.events.push(event) },
+      options: {
+        timeoutMs: this.patienceMs,
+        settleTimeoutMs: this.patienceMs,
+        ...options,
+        onEvent: (event) => void this.events.push(event),
+      },
       act: (given) => {
         this.runs.push(given)
         return act(given)
