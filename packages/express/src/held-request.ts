@@ -3,69 +3,87 @@ import { DeniedError } from '@countersign/client'
 import type { Request } from 'express'
 import { frozenCopy } from './frozen-copy.js'
 
-const PARTS = ['body', 'query', 'params'] as const
-type Part = (typeof PARTS)[number]
+const WHOLE = ['body', 'query'] as const
+type Whole = (typeof WHOLE)[number]
 
-/** One part of a request, which is the frozen copy in one route, or in all that comes below a guard of no route. */
-interface HeldPart {
-  /** Null below a guard of no route. */
+/** The parameters of one route. */
+interface HeldParams {
   route: unknown
   baseUrl: string
-  frozen: unknown
-  /** What the app or the router made of it elsewhere. */
-  present: unknown
+  frozen: Request['params']
+  /** What the router made of them elsewhere. */
+  present: Request['params']
 }
 
-const heldParts = new WeakMap<Request, Map<Part, HeldPart>>()
+const heldParts = new WeakMap<Request, Set<Whole>>()
+const heldParams = new WeakMap<Request, HeldParams>()
 
 /**
- * Puts frozen copies in the place of `body`, `query` and `params`: in this route nothing changes them any more. The router
- * gives each route `params` of its own, so those are left to it elsewhere, and where there is no route.
+ * Puts frozen copies in the place of `body` and `query`, for as long as there is the request: a decision about it may be
+ * what any later route runs on. The router gives each route `params` of its own, so those are held in this route alone.
  *
  * @throws DeniedError (`arguments_refused`) for what cannot be held still
  */
 export function holdRequest(req: Request): void {
-  const held = heldParts.get(req) ?? new Map<Part, HeldPart>()
+  const held = heldParts.get(req) ?? new Set()
   heldParts.set(req, held)
-  const route: unknown = req.route ?? null
-  const parts = route === null ? PARTS.filter((part) => part !== 'params') : PARTS
   try {
-    for (const part of parts) holdPart(req, held, part, route)
+    for (const part of WHOLE) {
+      if (!held.has(part)) holdWhole(req, part)
+      held.add(part)
+    }
+    // Before many routes there are none yet.
+    if (req.route) holdParams(req)
   } catch (cause) {
     throw new DeniedError('arguments_refused', { cause })
   }
 }
 
-function holdPart(req: Request, held: Map<Part, HeldPart>, part: Part, route: unknown): void {
-  const known = held.get(part)
+function holdWhole(req: Request, part: Whole): void {
+  const frozen = frozenCopy<unknown>(req[part], `req.${part}`)
+  define(
+    req,
+    part,
+    () => frozen,
+    () => {
+      throw new TypeError(`req.${part} is held as it was asked about: what changes it has to come before the guard`)
+    },
+  )
+}
+
+function holdParams(req: Request): void {
+  const known = heldParams.get(req)
   if (known !== undefined && isHeldHere(req, known)) return
-  const given: unknown = req[part]
-  const place = { route, baseUrl: req.baseUrl, frozen: frozenCopy(given, `req.${part}`) }
+  const given = req.params
+  const { route, baseUrl } = req
+  const place = { route, baseUrl, frozen: frozenCopy(given, 'req.params') }
   if (known !== undefined) {
     Object.assign(known, place)
     return
   }
-  const made = { ...place, present: given }
-  held.set(part, made)
-  define(req, part, made)
-}
-
-function define(req: Request, part: Part, held: HeldPart): void {
-  Object.defineProperty(req, part, {
-    enumerable: true,
-    // Said, because a property that is there already would stay as it is.
-    configurable: false,
-    get: () => (isHeldHere(req, held) ? held.frozen : held.present),
-    set(value: unknown) {
-      // The router is on its way out of the route: what it sets is for elsewhere.
-      if (part !== 'params' && isHeldHere(req, held)) {
-        throw new TypeError(`req.${part} is held as it was asked about: what changes it has to come before the guard`)
-      }
+  const held = { ...place, present: given }
+  heldParams.set(req, held)
+  define(
+    req,
+    'params',
+    () => (isHeldHere(req, held) ? held.frozen : held.present),
+    // The router is on its way to another route: what it sets is for there.
+    (value) => {
       held.present = value
     },
-  })
+  )
 }
 
-function isHeldHere(req: Request, { route, baseUrl }: HeldPart): boolean {
-  return route === null || (req.route === route && req.baseUrl === baseUrl)
+function define<Part extends Whole | 'params'>(
+  req: Request,
+  part: Part,
+  get: () => unknown,
+  set: (value: Request[Part]) => void,
+): void {
+  // Not configurable, as a property that is there already might be otherwise.
+  Object.defineProperty(req, part, { enumerable: true, configurable: false, get, set })
+}
+
+function isHeldHere(req: Request, { route, baseUrl }: HeldParams): boolean {
+  return req.route === route && req.baseUrl === baseUrl
 }
