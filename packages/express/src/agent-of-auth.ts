@@ -1,20 +1,27 @@
 import type { IncomingMessage } from 'node:http'
 
-type Members = Readonly<Record<string, unknown>>
-
 /**
  * The agent that a verified access token names: `sub` of what express-jwt puts into `req.auth`, or of the payload that
  * express-oauth2-jwt-bearer puts there. Undefined when there is none.
  */
 export function agentOfAuth(req: IncomingMessage): string | undefined {
-  const { auth } = req as { readonly auth?: unknown }
-  if (!isObject(auth)) return undefined
+  const auth = ownMember(req, 'auth')
+  const payload = ownMember(auth, 'payload')
   // A claim that happens to be called payload is not taken for a payload.
-  const isResult = isObject(auth.payload) && isObject(auth.header) && typeof auth.token === 'string' && !('sub' in auth)
-  const subject = isResult ? (auth.payload as Members).sub : auth.sub
+  const isResult =
+    isObject(payload) &&
+    isObject(ownMember(auth, 'header')) &&
+    typeof ownMember(auth, 'token') === 'string' &&
+    ownMember(auth, 'sub') === undefined
+  const subject = ownMember(isResult ? payload : auth, 'sub')
   return typeof subject === 'string' && subject !== '' ? subject : undefined
 }
 
-function isObject(value: unknown): value is Members {
+/** What was put on Object.prototype by somebody else's fault names nobody. */
+function ownMember(object: unknown, name: string): unknown {
+  return isObject(object) && Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }

@@ -91,6 +91,18 @@ describe('the agent', () => {
     expect(rig().stub.requests).toEqual([])
   })
 
+  it('is not one that something else has put on Object.prototype', async () => {
+    const servers = [await rig().listen(appBehind()), await rig().listen(appBehind(withAuth({})))]
+    const pollution = { auth: { sub: 'agent:root' }, sub: 'agent:root' }
+    Object.assign(Object.prototype, pollution)
+    try {
+      for (const { url } of servers) expect((await fetch(url, { method: 'POST' })).status).toBe(401)
+    } finally {
+      for (const name of Object.keys(pollution)) Reflect.deleteProperty(Object.prototype, name)
+    }
+    expect(rig().stub.requests).toEqual([])
+  })
+
   it('is never one that the caller merely says', async () => {
     const app = appBehind()
     await request(app)
