@@ -20,8 +20,9 @@ export interface DecisionPoint {
 
 export async function startDecisionPoint(): Promise<DecisionPoint> {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-express-'))
+  const databaseUrl = databaseFor(dataDir)
   const child = spawn(process.execPath, [SERVER, 'serve'], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, MONGODB_URL: databaseFor(dataDir) },
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, MONGODB_URL: databaseUrl },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
@@ -29,6 +30,7 @@ export async function startDecisionPoint(): Promise<DecisionPoint> {
     child.kill('SIGTERM')
     await exited
     rmSync(dataDir, { recursive: true, force: true })
+    if (databaseUrl !== '') await dropDatabase(databaseUrl)
   }
   try {
     const url = await announcedUrl(child)
@@ -44,6 +46,13 @@ export async function startDecisionPoint(): Promise<DecisionPoint> {
 function databaseFor(dataDir: string): string {
   const url = process.env.MONGODB_URL ?? ''
   return url.replace(/^([^/]*\/\/[^/?]*)\/?[^?]*/, `$1/${basename(dataDir)}`)
+}
+
+async function dropDatabase(url: string): Promise<void> {
+  const { MongoClient } = await import('mongodb')
+  const client = new MongoClient(url)
+  await client.db().dropDatabase()
+  await client.close()
 }
 
 async function announcedUrl(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
