@@ -17,6 +17,7 @@ export type {
   SettlementState,
   SettleOn,
 } from './enforcement/settlement.js'
+export { isOutcomeUnknown } from './enforcement/unknown-outcome.js'
 export {
   type GuardCanary,
   type GuardCheck,

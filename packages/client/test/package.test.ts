@@ -206,6 +206,7 @@ describe('the package', () => {
       'ENFORCEMENT_OPTIONS',
       'NotPermittedError',
       'UnavailableError',
+      'isOutcomeUnknown',
       'isPermitted',
       'verifyGuard',
     ])

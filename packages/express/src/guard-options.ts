@@ -46,7 +46,7 @@ export interface RouteOptions<Req = Request> {
   readonly settle?: 'outcome' | 'manual' | undefined
   /**
    * What a response that the handler has ended says about the action; undefined for the default, which is by its status:
-   * below 400 it succeeded.
+   * below 400 it succeeded, else it failed. Nobody knows with 504, or when what the handler threw says so.
    */
   readonly outcome?: ((req: Req, res: Response) => ActionOutcome | undefined) | undefined
   /** How long a handler may go on after its caller has left, in milliseconds. Default 30,000. */

@@ -5,12 +5,15 @@ import { denialOf } from './denial-of.js'
 import { type GuardOptions, type GuardSettings, readGuardOptions } from './guard-options.js'
 import { holdRequest } from './held-request.js'
 import { answerPreflight } from './preflight.js'
-import { goneSignal, type ResponseEnd, watchResponse } from './response-end.js'
+import { goneSignal, mayHaveRun, type ResponseEnd, watchOtherAnswers, watchResponse } from './response-end.js'
 import { AdmittedRoute } from './route-permit.js'
 import { askedBy, type RouteQuestion } from './route-question.js'
 
 /** Middleware for a route, whatever the types of its parameters. */
 export type RouteGuard = (req: IncomingMessage, res: ServerResponse, next: NextFunction) => Promise<void>
+
+/** Says that what the route called did not answer in time, and so nothing about whether it did what it was called for. */
+const GATEWAY_TIMEOUT = 504
 
 /** What the guards before this one have let through. */
 const admitted = new WeakMap<Request, readonly Admission[]>()
@@ -45,8 +48,8 @@ async function passGuard(settings: GuardSettings, req: Request, res: Response, n
   const gone = goneSignal(req, res)
   // Watched routes run as if there were no guard, for callers who have left too.
   const isWatched = settings.point.mode === 'observe'
-  // Somebody has answered in the place of the handler, such as a time limit.
-  const isAnswered = (): boolean => !isWatched && res.headersSent
+  const isOtherwiseAnswered = watchOtherAnswers(res)
+  const isAnswered = (): boolean => !isWatched && isOtherwiseAnswered()
   let admission: Admission | undefined
   try {
     admission = await admit(settings, req, isWatched ? undefined : gone)
@@ -110,5 +113,8 @@ function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end:
   } catch (error) {
     return { kind: 'unknown', error }
   }
-  return res.statusCode < 400 ? { kind: 'succeeded', value: res } : { kind: 'failed', error: res.statusCode }
+  const { statusCode } = res
+  if (statusCode < 400) return { kind: 'succeeded', value: res }
+  const isUnknown = statusCode === GATEWAY_TIMEOUT || mayHaveRun(end.error)
+  return { kind: isUnknown ? 'unknown' : 'failed', error: end.error ?? statusCode }
 }

@@ -4,8 +4,8 @@ import { noteError } from './response-end.js'
 import { RouteDeniedError } from './route-denied-error.js'
 
 /**
- * Answers refusals as `application/problem+json`, and tells the guards of a route that it failed in the middle of its
- * response. Any other error goes on to the next error handler. To be put behind the routes, before other error handlers.
+ * Answers refusals as `application/problem+json`, and tells the guards of a route what it threw: in the middle of its
+ * response, or what says that nobody knows whether it was done. Any other error goes on to the next error handler. To be put behind the routes, before other error handlers.
  *
  * Source: docs/express.md "Refusals".
  */

@@ -8,6 +8,6 @@ import type { Request, Response } from 'express'
 export function answerPreflight({ method, headers }: Request, res: Response): boolean {
   const isPreflight =
     method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
-  if (isPreflight) res.status(204).end()
+  if (isPreflight && !res.headersSent) res.status(204).end()
   return isPreflight
 }

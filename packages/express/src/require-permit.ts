@@ -7,7 +7,7 @@ import type { RouteGuard } from './guard.js'
 import { holdRequest } from './held-request.js'
 import { answerPreflight } from './preflight.js'
 import { type PermitSettings, type RequirePermitOptions, readPermitOptions } from './require-permit-options.js'
-import { goneSignal } from './response-end.js'
+import { goneSignal, watchOtherAnswers } from './response-end.js'
 import type { VerifiedPermit } from './route-permit.js'
 import { resolved } from './route-question.js'
 import { schemeOf, shownToken } from './shown-token.js'
@@ -43,7 +43,8 @@ export function requirePermit<Req extends IncomingMessage = Request>(options: Re
 async function passPermit(settings: PermitSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
   if (answerPreflight(req, res)) return
   const gone = goneSignal(req, res)
-  const isOver = (): boolean => gone.aborted || res.headersSent
+  const isOtherwiseAnswered = watchOtherAnswers(res)
+  const isOver = (): boolean => gone.aborted || isOtherwiseAnswered()
   try {
     const token = shownToken(req, settings.header)
     const wanted = wantedBy(req, settings)

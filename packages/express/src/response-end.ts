@@ -1,13 +1,17 @@
 /** How a response really ended: what Express' `finish` alone does not tell once the caller has left. */
+import { isOutcomeUnknown } from '@countersign/client'
 import type { Request, Response } from 'express'
+import { RouteDeniedError } from './route-denied-error.js'
 
 /**
- * - `answered`: the handler ended the response, with `res.statusCode`, whether or not anybody was there to read it;
+ * - `answered`: the handler ended the response, with `res.statusCode`, whether or not anybody was there to read it; or an
+ *   error handler did, after `error`;
  * - `failed`: it threw in the middle of its response;
- * - `unknown`: the caller left and the handler never ended the response, or was cut off by that.
+ * - `unknown`: the caller left and the handler never ended the response, or was cut off by that; or it threw in the middle of
+ *   its response what says that nobody knows.
  */
 export type ResponseEnd =
-  | { readonly kind: 'answered' }
+  | { readonly kind: 'answered'; readonly error: unknown }
   | { readonly kind: 'failed'; readonly error: unknown }
   | { readonly kind: 'unknown'; readonly error?: unknown }
 
@@ -28,6 +32,7 @@ const watches = new WeakMap<Response, OnError[]>()
 export function watchResponse(res: Response, { gone, graceMs, onEnd }: WatchOptions): void {
   let isOver = false
   let timer: NodeJS.Timeout | undefined
+  let thrown: unknown
 
   const end = (how: ResponseEnd): void => {
     if (isOver) return
@@ -35,30 +40,43 @@ export function watchResponse(res: Response, { gone, graceMs, onEnd }: WatchOpti
     clearTimeout(timer)
     onEnd(how)
   }
+  const answered = (): void => end({ kind: 'answered', error: thrown })
   const late = catchEnd(res, () => {
-    if (gone.aborted) end({ kind: 'answered' })
+    if (gone.aborted) answered()
   })
   const onGone = (): void => {
     if (isOver) return
     if (late.isEnded() || res.writableEnded) {
-      end({ kind: 'answered' })
+      answered()
       return
     }
     // Whatever has wrapped the response meanwhile may keep the end to itself now.
     late.catchAgain()
-    timer = setTimeout(() => end(res.writableEnded ? { kind: 'answered' } : { kind: 'unknown' }), graceMs).unref()
+    timer = setTimeout(() => (res.writableEnded ? answered() : end({ kind: 'unknown' })), graceMs).unref()
   }
   if (gone.aborted) onGone()
   else gone.addEventListener('abort', onGone, { once: true })
-  res.once('finish', () => end({ kind: 'answered' }))
+  res.once('finish', answered)
   const onError: OnError = (error) => {
-    // What is not sent yet goes to an error handler, which answers.
-    if (!res.headersSent || res.writableEnded || late.isEnded()) return
+    if (res.writableEnded || late.isEnded()) return
+    if (!res.headersSent) {
+      // An error handler answers it.
+      if (thrown === undefined || mayHaveRun(error)) thrown = error
+      return
+    }
     // A stream that breaks because its reader left says nothing about the action.
-    if (gone.aborted && !res.errored) end({ kind: 'unknown', error })
-    else end({ kind: 'failed', error })
+    const isUnknown = (gone.aborted && !res.errored) || mayHaveRun(error)
+    end({ kind: isUnknown ? 'unknown' : 'failed', error })
   }
   watches.set(res, [...(watches.get(res) ?? []), onError])
+}
+
+/**
+ * Whether what failed with this error may have been done all the same: it ran out of time, or lost its connection. A refusal
+ * of another guard of the route says nothing of that kind, whatever its cause.
+ */
+export function mayHaveRun(error: unknown): boolean {
+  return !RouteDeniedError.isInstance(error) && isOutcomeUnknown(error)
 }
 
 /** An error that came to the app's error handlers. */
@@ -75,6 +93,13 @@ export function goneSignal(req: Request, res: Response): AbortSignal {
     if (req.socket?.destroyed) gone.abort()
   })
   return gone.signal
+}
+
+/** Tells whether somebody answers in the place of the handler from now on, such as a time limit. */
+export function watchOtherAnswers(res: Response): () => boolean {
+  // Headers may have been sent ahead, as for a stream of events.
+  const isBegun = res.headersSent
+  return () => res.writableEnded || (!isBegun && res.headersSent)
 }
 
 /** Notices that somebody calls `res.end`, through whatever else has wrapped it. */

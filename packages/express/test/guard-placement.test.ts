@@ -1,6 +1,7 @@
 /** A guard among what apps have beside it: routers, other guards, CORS, compression, sessions. */
 import { randomBytes } from 'node:crypto'
 import { guard, permitErrors } from '@countersign/express'
+import { answerReset } from '@countersign/testkit'
 import compression from 'compression'
 import express, { type Request, type RequestHandler } from 'express'
 import session from 'express-session'
@@ -180,6 +181,12 @@ describe('two guards of one route', () => {
   it('let nothing run when the second one denies, and the first decision is rejected', async () => {
     rig().decide(({ action }) => (action === 'mail.send' ? 'deny' : 'allow'))
     await request(both()).post('/').expect(403)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('let nothing run when the second one has no answer, and the first decision is rejected: nothing was done', async () => {
+    rig().answer('/decisions', rig().lifecycle.answer, answerReset, answerReset)
+    await request(both()).post('/').expect(503)
     expect(await rig().settled()).toEqual(['reject'])
   })
 

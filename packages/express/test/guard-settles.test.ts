@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { permitErrors } from '@countersign/express'
-import { answerProblem, answerReset } from '@countersign/testkit'
+import { answerProblem, answerReset, startStubDecisionPoint } from '@countersign/testkit'
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import request from 'supertest'
 import { describe, expect, it } from 'vitest'
@@ -28,10 +28,11 @@ describe('what a handler answers', () => {
     ['409', (_req, res) => void res.status(409).json({}), 409, 'reject'],
     ['500', (_req, res) => void res.sendStatus(500), 500, 'reject'],
     ['503', (_req, res) => void res.sendStatus(503), 503, 'reject'],
+    ['504', (_req, res) => void res.sendStatus(504), 504, 'leave'],
   ])('%s', async (_what, handler, status, told) => {
     await request(appOf(handler)).post('/').redirects(0).expect(status)
     expect(await rig().settled()).toEqual([told])
-    expect(rig().moves()).toHaveLength(1)
+    expect(rig().moves()).toHaveLength(told === 'leave' ? 0 : 1)
   })
 
   it('304 by its ETag is a success', async () => {
@@ -157,6 +158,85 @@ describe('a handler that throws', () => {
     await expect(request(app).get('/')).rejects.toThrow()
     expect(await rig().settled()).toEqual(['leave'])
     expect(rig().moves()).toEqual([])
+  })
+})
+
+describe('an error after which nobody knows', () => {
+  const lost: [string, () => unknown][] = [
+    ['TimeoutError', () => AbortSignal.timeout(0).reason ?? new DOMException('too late', 'TimeoutError')],
+    ['AbortError', () => new DOMException('aborted', 'AbortError')],
+    ['ECONNRESET', () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],
+    ['fetch whose connection broke', () => new TypeError('fetch failed', { cause: { code: 'UND_ERR_SOCKET' } })],
+    ['a time limit of the app', () => Object.assign(new Error('too late'), { status: 503, code: 'ETIMEDOUT' })],
+  ]
+
+  it.each(lost)('is left to expire, whatever status says it: %s', async (_what, error) => {
+    const app = appOf(async () => {
+      throw error()
+    })
+    const { status } = await request(app).post('/')
+    expect(status).toBeGreaterThanOrEqual(500)
+    expect(await rig().settled()).toEqual(['leave'])
+    expect(rig().moves()).toEqual([])
+  })
+
+  it('of a call that was really cut off is left', async () => {
+    const elsewhere = await startStubDecisionPoint(answerReset)
+    const app = appOf(async (_req, res) => void res.json(await (await fetch(elsewhere.url)).json()))
+    await request(app).post('/').expect(500)
+    expect(await rig().settled()).toEqual(['leave'])
+    await elsewhere.close()
+  })
+
+  it('of a call that nobody took is rejected', async () => {
+    const elsewhere = await startStubDecisionPoint(answerReset)
+    await elsewhere.close()
+    const app = appOf(async (_req, res) => void res.json(await (await fetch(elsewhere.url)).json()))
+    await request(app).post('/').expect(500)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('is left in the middle of a response too', async () => {
+    const app = appOf(async (_req, res) => {
+      res.write('half')
+      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    })
+    await expect(request(app).get('/')).rejects.toThrow()
+    expect(await rig().settled()).toEqual(['leave'])
+  })
+
+  it('is not taken back by an error that came after it', async () => {
+    const worse: ErrorRequestHandler = () => {
+      throw new Error('the log is full')
+    }
+    const app = appOf(async () => {
+      throw new DOMException('too late', 'TimeoutError')
+    }).use(worse, permitErrors())
+    await request(app).post('/').expect(500)
+    expect(await rig().settled()).toEqual(['leave'])
+  })
+
+  it('gives way to the handler’s own word, to outcome and to settleOn, which is told the error', async () => {
+    const fails: RequestHandler = () => {
+      throw Object.assign(new Error('too late'), { code: 'ETIMEDOUT', fee: 0.5 })
+    }
+    const word = appOf(async (req, res, next) => {
+      await req.permit?.reject('it never left')
+      return fails(req, res, next)
+    })
+    await request(word).post('/').expect(500)
+    await request(appOf(fails, { outcome: () => ({ kind: 'failed' }) }))
+      .post('/')
+      .expect(500)
+    const settleOn: Options['settleOn'] = (outcome) =>
+      outcome.kind === 'unknown' ? { settle: 'confirm', amount: (outcome.error as { fee: number }).fee } : undefined
+    await request(appOf(fails, { settleOn })).post('/').expect(500)
+    await rig().settled(3)
+    expect(rig().moves()).toEqual([
+      ['reject', { reason: 'it never left' }],
+      ['reject', { reason: 'the action failed' }],
+      ['confirm', { amount: 0.5 }],
+    ])
   })
 })
 
