@@ -21,8 +21,6 @@ import { newApp } from './rig.js'
 const PATIENT_MS = 15_000
 const GRACE_MS = 1_000
 const CALL = 'x-call'
-/** Errors after which nobody knows whether it was done: the app answers 504. */
-const LOST = ['ECONNRESET', 'AbortError']
 
 /** The calls of an app under way, by the header that names each. */
 class Calls {
@@ -86,11 +84,10 @@ function appOf({ options, act }: GuardSetup, client: Countersign, calls: Calls):
     resource: (req) => String(req.params.resource),
     context: (req) => req.body,
     graceMs: GRACE_MS,
-    outcome: (_req, res) => (res.statusCode === 504 ? { kind: 'unknown' } : undefined),
   })
   const onError: ErrorRequestHandler = (error, req, res, _next) => {
     calls.noteError(req, error)
-    res.status(LOST.includes(error.code) || LOST.includes(error.name) ? 504 : 500).send('it failed')
+    res.status(500).send('it failed')
   }
   return newApp()
     .post(

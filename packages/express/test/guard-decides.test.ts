@@ -250,6 +250,25 @@ describe('the question of a route', () => {
     ])
   })
 
+  it.each<[string, object]>([
+    ['the agent', { agentId: async () => AGENT }],
+    ['the action', { action: async () => 'payment.refund' }],
+    ['the resource', { resource: async () => 'order:8812' }],
+    ['the context', { context: async () => ({ amount: 1 }) }],
+    ['the key', { idempotencyKey: async () => 'k1' }],
+  ])('is not asked with a promise in the place of %s', async (_what, options) => {
+    let runs = 0
+    const app = newApp()
+      .post('/', rig().guard(options), (_req, res) => {
+        runs += 1
+        res.end()
+      })
+      .use(permitErrors())
+    const { body } = await request(app).post('/').expect(403)
+    expect([body.code, runs]).toEqual(['mapping_failed', 0])
+    expect(rig().stub.requests).toEqual([])
+  })
+
   it('is not asked without an action', async () => {
     const { app, runs } = guarded({ action: () => undefined as never })
     const { status, body } = await request(app).post('/refunds/8812')

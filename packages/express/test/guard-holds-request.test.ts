@@ -376,6 +376,25 @@ describe('what cannot be held still', () => {
     expect(rig().stub.requests).toEqual([])
   })
 
+  it.each([
+    ['JSON', express.json()],
+    ['a form', express.urlencoded()],
+    ['text', express.text({ type: () => true })],
+  ])('is what is parsed after the guard: %s; nothing runs', async (_what, parser) => {
+    let runs = 0
+    const app = express()
+      .set('env', 'test')
+      .post('/', rig().guard(), parser, (_req, res) => {
+        runs += 1
+        res.end()
+      })
+    const post = request(app).post('/')
+    const { status } = await (parser.name === 'urlencodedParser' ? post.type('form').send('a=1') : post.send({ a: 1 }))
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(runs).toBe(0)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
   it('is none of what parsers make: forms, lists, __proto__ and text', async () => {
     const app = express()
       .set('query parser', 'extended')

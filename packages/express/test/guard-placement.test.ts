@@ -155,6 +155,62 @@ describe('a guard', () => {
   })
 })
 
+describe('a response that was begun before the guard', () => {
+  const begin: RequestHandler = (_req, res, next) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n')
+    next()
+  }
+  const finish: RequestHandler = (_req, res, next) => {
+    res.end('served from a cache')
+    next()
+  }
+
+  it('by headers that were sent ahead goes on where it may', async () => {
+    const app = newApp().get('/', begin, rig().guard(), (_req, res) => void res.end('data: done\n\n'))
+    const { text } = await request(app).get('/').expect(200)
+    expect(text).toBe(': hello\n\ndata: done\n\n')
+    expect(await rig().settled()).toEqual(['confirm'])
+  })
+
+  it('by headers that were sent ahead breaks off where it may not', async () => {
+    rig().decide('deny')
+    let runs = 0
+    const app = newApp()
+      .get('/', begin, rig().guard(), (_req, res) => {
+        runs += 1
+        res.end()
+      })
+      .use(permitErrors())
+    await expect(request(app).get('/')).rejects.toThrow('aborted')
+    expect(runs).toBe(0)
+  })
+
+  it('and ended stays as it is, and nothing runs', async () => {
+    let runs = 0
+    const app = newApp()
+      .get('/', finish, rig().guard(), () => {
+        runs += 1
+      })
+      .use(permitErrors())
+    await request(app).get('/').expect(200, 'served from a cache')
+    expect(await rig().settled()).toEqual(['reject'])
+    expect(runs).toBe(0)
+  })
+
+  it('is not cut off by a preflight of CORS', async () => {
+    const app = newApp().all('/', begin, rig().guard(), end)
+    app.use(end)
+    const { url } = await rig().listen(app)
+    const answer = await fetch(url, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
+    })
+    expect(answer.status).toBe(200)
+    expect(rig().stub.requests).toEqual([])
+    await answer.body?.cancel()
+  })
+})
+
 describe('two guards of one route', () => {
   const both = (second: Parameters<ReturnType<typeof rig>['guard']>[0] = {}, between: RequestHandler[] = []) =>
     newApp()

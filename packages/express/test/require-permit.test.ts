@@ -249,6 +249,40 @@ describe('a route that requires a permit', () => {
     expect(runs).toBe(0)
   })
 
+  it('goes on with a response whose headers were sent ahead, and with none that was ended', async () => {
+    let runs = 0
+    const showsPermit = requirePermit({
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      keys: [key.publicJwk],
+      action: any,
+      resource: any,
+    })
+    const run: RequestHandler = (_req, res) => {
+      runs += 1
+      res.end('done')
+    }
+    const app = newApp()
+      .post('/begun', (_req, res, next) => void res.write('well, ', () => next()), showsPermit, run)
+      .post('/ended', (_req, res, next) => void res.end('over', () => next()), showsPermit, run)
+    const send = (path: string) => request(app).post(path).set('authorization', `Bearer ${permit()}`)
+    expect((await send('/begun')).text).toBe('well, done')
+    expect((await send('/ended')).text).toBe('over')
+    expect(runs).toBe(1)
+  })
+
+  it.each<[string, object]>([
+    ['the action', { action: async () => 'payment.refund' }],
+    ['the resource', { resource: async () => 'order:8812' }],
+    ['the agent', { agent: async () => asked.agent_id }],
+    ['the context', { context: async () => asked.context }],
+    ['the request hash', { requestHash: async () => requestHash(asked) }],
+  ])('does not run with a promise in the place of %s', async (_what, options) => {
+    const { send, runs } = service(options)
+    const { status } = await send(permit())
+    expect([status, runs()]).toEqual([403, 0])
+  })
+
   it('does not run for a preflight of CORS, and asks anything else for a permit', async () => {
     const { app, runs } = service()
     const preflight = request(app)
