@@ -18,11 +18,11 @@ export interface DecisionPoint {
   stop(): Promise<void>
 }
 
-export async function startDecisionPoint(): Promise<DecisionPoint> {
+export async function startDecisionPoint(env: NodeJS.ProcessEnv = {}): Promise<DecisionPoint> {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-express-'))
   const databaseUrl = databaseFor(dataDir)
   const child = spawn(process.execPath, [SERVER, 'serve'], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, MONGODB_URL: databaseUrl },
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, MONGODB_URL: databaseUrl, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')

@@ -7,8 +7,11 @@ import {
   answerCutOff,
   answerDecision,
   answerHuge,
+  answerJson,
   answerNever,
+  answerNothing,
   answerProblem,
+  answerText,
   type StubAnswer,
 } from '@countersign/testkit'
 import request from 'supertest'
@@ -34,7 +37,16 @@ describe('a decision point', () => {
     ['that breaks off', answerCutOff],
     ['that answers without end', answerHuge(64 * 1024 * 1024)],
     ['that is overloaded', answerProblem(503, 'store_unavailable', { 'retry-after': '3' })],
+    ['that is broken', answerProblem(500, 'internal_error')],
+    ['that answers a page of somebody else', answerText(200, '<html>welcome</html>', { 'content-type': 'text/html' })],
+    ['that answers half a decision', answerText(200, '{"effect":"allow","status":"authorized"')],
+    ['that answers yes and nothing else', answerJson(200, { effect: 'allow', status: 'authorized' })],
+    ['that answers nothing', answerNothing],
     ['that answers about another agent', answerDecision({ agent_id: 'agent:root' })],
+    ['that answers about another action', answerDecision({ action: 'payment.send' })],
+    ['that answers about another resource', answerDecision({ resource: 'order:1' })],
+    ['that answers with an effect of tomorrow', answerDecision({ effect: 'perhaps' })],
+    ['that answers with a status of tomorrow', answerDecision({ status: 'perhaps' })],
   ])('%s lets nothing run: 503 within the time limit', async (_what, answer) => {
     rig().answer('/decisions', answer)
     const { app, runs } = guarded({ timeoutMs: 300 })

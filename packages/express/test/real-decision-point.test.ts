@@ -166,6 +166,34 @@ describe('a guarded route', () => {
   }, 60_000)
 })
 
+describe('a stream that goes on for longer than its decision', () => {
+  it('is confirmed late when it ends, and the budget has what it really cost', async () => {
+    const brief = await startDecisionPoint({ DECISION_TTL_SECONDS: '2' })
+    const { id } = await brief.admin.policies.create({
+      name: 'streams',
+      rules: [{ action: 'feed.follow', effect: 'allow' }],
+      budget: { limit: 100, unit: 'EUR', period: 'total' },
+    })
+    const app = newApp().get(
+      '/',
+      guard({ client: brief.admin, agentId: AGENT, action: 'feed.follow', context: { amount: 5 } }),
+      async (req, res) => {
+        const decision = req.permit?.decision?.id ?? ''
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        while ((await brief.admin.decisions.get(decision)).status !== 'expired') res.write('data: next\n\n')
+        res.end(decision)
+      },
+    )
+    const { text } = await request(app).get('/').expect(200)
+    await brief.admin.flush()
+    const settled = await brief.admin.decisions.get(text.slice(text.lastIndexOf('\n') + 1))
+    expect(settled).toMatchObject({ status: 'confirmed', outcome: { late: true } })
+    expect((await brief.admin.policies.budget(id)).data).toMatchObject([{ spent: 5, reserved: 0 }])
+    brief.admin.close()
+    await brief.stop()
+  }, 60_000)
+})
+
 describe('a service that requires permits', () => {
   const bookings = (options: object = {}) => {
     let runs = 0
