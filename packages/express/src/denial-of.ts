@@ -8,12 +8,15 @@ export class AgentMissing extends Error {
   override readonly name = 'AgentMissing'
 }
 
-/** The refusal of an enforcement point or of a permit; anything else as it is. */
+/**
+ * The refusal of an enforcement point or of a permit; any other error as it is. Never what Express takes for no error, such as
+ * undefined, or for a way past the handler, such as `route`.
+ */
 export function denialOf(error: unknown, permitScheme = 'Bearer'): unknown {
   if (RouteDeniedError.isInstance(error)) return error
   if (DeniedError.isInstance(error)) return ofDenied(error)
   if (error instanceof PermitError) return ofPermit(error, permitScheme)
-  return error
+  return typeof error === 'object' && error !== null ? error : new Error('the guard failed', { cause: error })
 }
 
 function ofDenied(error: DeniedError): RouteDeniedError {

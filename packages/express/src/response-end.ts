@@ -87,6 +87,8 @@ export function noteError(res: Response, error: unknown): void {
 /** Aborted when nobody waits for the response any more: the caller has left, or has it. */
 export function goneSignal(req: Request, res: Response): AbortSignal {
   const gone = new AbortController()
+  // Whoever left while something else was waited for has no `close` any more.
+  if (res.destroyed || req.socket?.destroyed) gone.abort()
   res.once('close', () => gone.abort())
   // A response that waits for its turn on the connection has no `close`.
   req.once('close', () => {

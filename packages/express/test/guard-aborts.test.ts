@@ -170,6 +170,38 @@ describe('a caller who leaves before the handler runs', () => {
     expect(runs).toBe(0)
   })
 
+  it.each([
+    ['enforce', 0, [], 0],
+    ['observe', 1, ['confirm'], 1],
+  ] as const)(
+    'and before the guard: in the mode %s the handler runs %d times',
+    async (mode, count, told, questions) => {
+      let runs = 0
+      const [waiting, passed] = [gate(), gate()]
+      const lookUp: RequestHandler = async (_req, res, next) => {
+        res.once('close', () => next())
+        waiting.open()
+      }
+      const guarded = rig().guard({ mode })
+      const app = newApp().get(
+        '/',
+        lookUp,
+        (req, res, next) => void guarded(req, res, next).then(() => passed.open()),
+        (_req, res) => {
+          runs += 1
+          res.json({})
+        },
+      )
+      const socket = await (await rig().listen(app)).connect()
+      socket.write(get())
+      await waiting.opened
+      socket.destroy()
+      await passed.opened
+      expect([runs, rig().questions().length]).toEqual([count, questions])
+      expect(await rig().settled(told.length)).toEqual(told)
+    },
+  )
+
   it('or has been answered by somebody else: no review is waited for any longer', async () => {
     rig().decide('review')
     const app = newApp()

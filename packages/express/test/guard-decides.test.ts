@@ -250,6 +250,23 @@ describe('the question of a route', () => {
     ])
   })
 
+  it.each([undefined, null, '', 0, 'route', 'router'])('is not asked when its function throws %j', async (thrown) => {
+    let runs = 0
+    const run: express.RequestHandler = (_req, res) => {
+      runs += 1
+      res.end()
+    }
+    const fails = () => {
+      throw thrown
+    }
+    const router = express
+      .Router()
+      .post('/', rig().guard({ context: fails }), run)
+      .post('/', run)
+    const { status, body } = await request(newApp().use(router, permitErrors())).post('/')
+    expect([status, body.code, runs]).toEqual([403, 'mapping_failed', 0])
+  })
+
   it.each<[string, object]>([
     ['the agent', { agentId: async () => AGENT }],
     ['the action', { action: async () => 'payment.refund' }],

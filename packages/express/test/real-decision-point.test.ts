@@ -1,9 +1,11 @@
 /** Guarded routes and services with permits against the server as it is shipped. */
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Countersign, type CountersignClient, verifyGuard } from '@countersign/client'
 import { guard, permitErrors, requirePermit } from '@countersign/express'
 import request from 'supertest'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type DecisionPoint, startDecisionPoint } from './decision-point.js'
 import { newApp } from './rig.js'
 
@@ -77,6 +79,43 @@ describe('a guarded route', () => {
       ...(await point.admin.policies.get(policyId)),
       budget: { limit: 100_000, unit: 'EUR', period: 'total' },
     })
+  })
+
+  it('whose callers leave at any moment spends what it did, to the cent', async () => {
+    const before = await account()
+    let done = 0
+    const asks = guard({
+      client: bot,
+      agentId: AGENT,
+      action: 'payment.refund',
+      context: (req) => ({ amount: req.body.amount }),
+    })
+    const app = newApp().post('/', asks, async (_req, res) => {
+      await account()
+      done += 1
+      res.json({ done })
+    })
+    const server = createServer(app).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const ends = new Set<Promise<unknown>>()
+    server.on('request', (_req, res) => ends.add(once(res, 'close')))
+    const leaveAfter = async (ms: number): Promise<void> => {
+      const signal = AbortSignal.timeout(ms)
+      const send = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"amount":10}', signal }
+      await fetch(`http://127.0.0.1:${port}/`, send).then(
+        (answer) => answer.text(),
+        () => undefined,
+      )
+    }
+    await Promise.all(Array.from({ length: 60 }, (_, at) => leaveAfter(at < 58 ? 1 + at * 12 : 15_000)))
+    await Promise.all(ends)
+    server.close()
+    await vi.waitFor(async () => {
+      await bot.flush()
+      expect(await account()).toEqual({ spent: (before?.spent ?? 0) + done * 10, reserved: 0 })
+    }, 10_000)
+    expect(done).toBeGreaterThan(0)
   })
 
   it('gives back what it did not spend', async () => {

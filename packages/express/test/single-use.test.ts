@@ -137,6 +137,14 @@ describe('redeemed at the decision point', () => {
     expect([refused.status, refused.body.code, runs()]).toEqual([status, code, 0])
   })
 
+  it.each([undefined, null, '', 0, 'route', 'router'])('a redeemer that throws %j lets nothing run', async (thrown) => {
+    const redeem = { permits: { redeem: () => Promise.reject(thrown) } }
+    const { app, send, runs } = service({ singleUse: { redeem } })
+    app.use((_req, res) => void res.end())
+    await send(permit()).expect(500)
+    expect(runs()).toBe(0)
+  })
+
   it('a decision about another agent, action or resource, or that is over, lets nothing run', async () => {
     for (const change of [
       { agent_id: 'agent:root' },
