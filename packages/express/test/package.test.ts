@@ -1,5 +1,6 @@
 /** What is published: packed as npm does it, then used as somebody would who has a strict project of his own. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -7,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startDecisionPoint } from './decision-point.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -128,6 +130,38 @@ describe('the package', () => {
     expect(Object.keys(dependencies)).toEqual(['@countersign/permit'])
     expect(Object.keys(peerDependencies)).toEqual(['@countersign/client', '@types/express', 'express'])
   })
+
+  it('does what its README says, by the programs that stand there', async () => {
+    const readme = await readFile(join(installed, 'README.md'), 'utf8')
+    const [policy = '', program = ''] = readme
+      .split('```js\n')
+      .slice(1)
+      .map((rest) => rest.split('```')[0])
+    await writeFile(join(folder, 'policy.mjs'), policy)
+    await writeFile(join(folder, 'app.mjs'), program)
+    const point = await startDecisionPoint()
+    const { key } = await point.admin.keys.create({ name: 'reader', scopes: ['*'] })
+    const env = { PATH: process.env.PATH, PORT: '0', COUNTERSIGN_URL: point.url, COUNTERSIGN_API_KEY: key }
+    await run(process.execPath, ['policy.mjs'], { cwd: folder, env })
+    const app = spawn(process.execPath, ['app.mjs'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const exited = once(app, 'exit')
+    const [line] = await once(app.stdout, 'data')
+    const refund = async (amount: number) => {
+      const answer = await fetch(`http://127.0.0.1:${String(line).replace(/\D/g, '')}/refunds/17`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ amount }),
+      })
+      return [answer.status, await answer.json()]
+    }
+    expect(await refund(42.5)).toEqual([200, { refunded: '17', decision: expect.stringMatching(/^dec_/) }])
+    expect(await refund(400)).toMatchObject([403, { code: 'review_required' }])
+    expect(await refund(4000)).toMatchObject([403, { code: 'denied' }])
+    app.kill()
+    await exited
+    point.admin.close()
+    await point.stop()
+  }, 60_000)
 
   it('holds no tests and no build leftovers', async () => {
     const files = await readdir(installed, { recursive: true })
