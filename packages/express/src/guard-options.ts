@@ -15,6 +15,8 @@ type Context = GuardRequest['context']
 /** Where a guard asks: the client, and how its enforcement point behaves; or a point that was made before. */
 type Asking =
   | (Omit<EnforcementOptions, 'unmapped'> & {
+      /** A route names its action; one whose function gives none is refused. */
+      readonly unmapped?: 'deny' | undefined
       readonly client: { enforcement(options?: EnforcementOptions): EnforcementPoint }
       readonly point?: undefined
     })
@@ -83,8 +85,9 @@ export function readGuardOptions(options: GuardOptions): GuardSettings {
     settle,
     outcome,
     graceMs,
+    unmapped,
     ...rest
-  } = options
+  } = ownMembers(options)
   checkFromRequest('action', action, ['string'])
   checkFromRequest('agentId', agentId, ['string', 'undefined'])
   checkFromRequest('resource', resource, ['string', 'undefined'])
@@ -95,6 +98,7 @@ export function readGuardOptions(options: GuardOptions): GuardSettings {
   checkOne('outcome', isFunctionOrNone(outcome), 'a function')
   checkOne('outcome', outcome === undefined || settle !== 'manual', "left out with settle: 'manual'")
   checkOne('graceMs', graceMs === undefined || (graceMs > 0 && graceMs <= MAX_TIMER_MS), 'milliseconds above 0')
+  checkOne('unmapped', unmapped === undefined || unmapped === 'deny', "'deny': a route names its action")
   return {
     point: pointOf(client, point, rest),
     agentId,
@@ -115,13 +119,15 @@ function pointOf(
   rest: EnforcementOptions,
 ): EnforcementPoint {
   checkOne('client', (client === undefined) !== (point === undefined), 'given, or point in its place')
-  if (client !== undefined) {
-    checkOne('unmapped', !('unmapped' in rest), 'left out: a route names its action')
-    return client.enforcement(rest)
-  }
+  if (client !== undefined) return client.enforcement(rest)
   const [stranger] = Reflect.ownKeys(rest)
   if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of guard beside point`)
   return point as EnforcementPoint
+}
+
+/** What was given, and nothing that somebody else has put on Object.prototype. */
+export function ownMembers<Options extends object>(options: Options): Options {
+  return Object.assign(Object.create(null), options)
 }
 
 /** @throws TypeError */

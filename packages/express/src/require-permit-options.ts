@@ -9,7 +9,7 @@ import {
   type SeenPermits,
 } from '@countersign/permit'
 import type { Request } from 'express'
-import { checkFromRequest, checkOne, type FromRequest } from './guard-options.js'
+import { checkFromRequest, checkOne, type FromRequest, ownMembers } from './guard-options.js'
 import { schemeOf } from './shown-token.js'
 import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './single-use.js'
 
@@ -76,8 +76,24 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
   if (typeof options !== 'object' || options === null) {
     throw new TypeError('the options of requirePermit have to be an object')
   }
-  const { issuer, audience, jwks, keys, action, resource, agent, context, requestHash, now, ...rest } = options
-  const { effects = ['allow', 'review'], singleUse, maxSeen, header = 'authorization', freeze = true, ...more } = rest
+  const {
+    issuer,
+    audience,
+    jwks,
+    keys,
+    action,
+    resource,
+    agent,
+    context,
+    requestHash,
+    now,
+    effects = ['allow', 'review'],
+    singleUse,
+    maxSeen,
+    header = 'authorization',
+    freeze = true,
+    ...more
+  } = ownMembers(options)
   const [stranger] = Reflect.ownKeys(more)
   if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of requirePermit`)
   checkFromRequest('action', action, ['string', 'symbol'])

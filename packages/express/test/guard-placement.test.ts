@@ -1,5 +1,6 @@
 /** A guard among what apps have beside it: routers, other guards, CORS, compression, sessions. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { guard, permitErrors } from '@countersign/express'
 import { answerReset } from '@countersign/testkit'
 import compression from 'compression'
@@ -145,6 +146,48 @@ describe('a guard', () => {
       [{ point: client.enforcement(), action: 'a.b', mode: 'observe' }, 'mode'],
     ]
     for (const [options, name] of faulty) expect(() => guard(options as never), name).toThrow(new RegExp(`^${name} `))
+  })
+
+  it('can be given the options that all integrations share', async () => {
+    const shared = { mode: 'enforce', onUnavailable: 'deny', review: 'throw', unmapped: 'deny' } as const
+    await request(newApp().post('/', rig().guard(shared), end))
+      .post('/')
+      .expect(200)
+  })
+
+  it('asks and enforces as it was made, whatever is put on Object.prototype', async () => {
+    rig().decide('deny')
+    let runs = 0
+    const handler: RequestHandler = (_req, res) => {
+      runs += 1
+      res.end()
+    }
+    const { client } = rig()
+    const make = () => guard({ client, agentId: 'agent:a', action: 'payment.refund' })
+    const late: RequestHandler = (req, res, next) => make()(req, res, next)
+    const app = newApp().post('/early', make(), handler).post('/late', late, handler)
+    const socket = (await (await rig().listen(app)).connect()).setEncoding('latin1')
+    const pollution = {
+      mode: 'observe',
+      freeze: false,
+      kind: 'observed',
+      resource: 'order:1',
+      unmapped: 'map',
+      outcome: () => ({ kind: 'succeeded' }),
+      point: client.enforcement({ mode: 'observe' }),
+    }
+    Object.assign(Object.prototype, pollution)
+    try {
+      for (const path of ['/early', '/late']) {
+        socket.write(`POST ${path} HTTP/1.1\r\nhost: app\r\ncontent-length: 0\r\n\r\n`)
+        expect(String(await once(socket, 'data'))).toContain('403 Forbidden')
+      }
+    } finally {
+      for (const name of Object.keys(pollution)) Reflect.deleteProperty(Object.prototype, name)
+    }
+    expect(runs).toBe(0)
+    expect(rig().questions()).toHaveLength(2)
+    for (const question of rig().questions()) expect(question.resource ?? null).toBeNull()
   })
 
   it('can be given an enforcement point that was made before', async () => {
