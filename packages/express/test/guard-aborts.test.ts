@@ -179,7 +179,7 @@ describe('a caller who leaves before the handler runs', () => {
       let runs = 0
       const [waiting, passed] = [gate(), gate()]
       const lookUp: RequestHandler = async (_req, res, next) => {
-        res.once('close', () => next())
+        res.once('close', () => setImmediate(next))
         waiting.open()
       }
       const guarded = rig().guard({ mode })
