@@ -386,6 +386,39 @@ describe('a connection', () => {
   })
 })
 
+describe('a request for another protocol', () => {
+  it.each<[string, Record<string, string>]>([
+    ['WebSocket', { connection: 'Upgrade, close', upgrade: 'websocket', 'sec-websocket-key': 'x' }],
+    ['HTTP/2', { connection: 'Upgrade, HTTP2-Settings, close', upgrade: 'h2c', 'http2-settings': '' }],
+    ['one that expects what nobody gives', { expect: 'a-miracle' }],
+  ])('passes no guard: %s', async (_what, headers) => {
+    const statuses = await send('/vault/secret', {
+      body: ONE,
+      headers: { ...headers, connection: headers.connection ?? 'close' },
+    })
+    expect(statuses[0]).toBeGreaterThanOrEqual(400)
+    expect(runs).toEqual([])
+  })
+
+  it('passes no guard: a tunnel, HTTP/1.0, and lines that are no HTTP', async () => {
+    const body = `content-type: application/json\r\ncontent-length: ${ONE.length}\r\n\r\n${ONE}`
+    expect(await sendRaw(`POST /vault/secret HTTP/1.0\r\n${body}`)).toEqual([403])
+    for (const start of [
+      'CONNECT /vault/secret HTTP/1.1',
+      'POST /vault/secret HTTP/2.0',
+      'POST /vault/secret',
+      'POST /vault/secret HTTP/1.1 HTTP/1.1',
+      ' POST /vault/secret HTTP/1.1',
+      'POST\t/vault/secret HTTP/1.1',
+      'POST /vault/public HTTP/1.1\r\nhost: app\r\n/vault/secret: x y\r\n z: 1',
+      'POST /vault/public HTTP/1.1\r\ncontent-length: 1',
+    ]) {
+      await sendRaw(`${start}\r\nhost: app\r\nconnection: close\r\n${body}`)
+    }
+    expectOnlyPermitted()
+  })
+})
+
 describe('an Idempotency-Key', () => {
   it('of what was permitted lets nothing else run, and not the same once more', async () => {
     const headers = { 'idempotency-key': 'k1' }
