@@ -98,8 +98,8 @@ export class AccountQueue {
       const decisions = await this.#readDecisions(batch)
       const draft = draftOf(account)
       const answers = batch.map(({ task }) => this.#apply(draft, task, decisions))
-      // Another process may have given room back since the document was known here.
-      if (!isFresh && answers.some((answer) => answer instanceof Error || !answer.isDone)) {
+      // Another process may have given room back, or left the very mark that is meant, since the document was known here.
+      if (!isFresh && (!draft.isChanged || answers.some((answer) => answer instanceof Error || !answer.isDone))) {
         this.#known = null
         continue
       }

@@ -110,7 +110,7 @@ export function ownMark(draft: Pick<Draft, 'marks'>, decision: string, attempt: 
 }
 
 /** Forgets a mark whose amount is booked. */
-export function drop(draft: Draft, name: string): void {
+function drop(draft: Draft, name: string): void {
   delete draft.marks[name]
   draft.isChanged = true
 }

@@ -33,7 +33,12 @@ function voidDecision(id: string): DecisionHome {
 
 /** False when there is something already. */
 export async function insertVoid(database: Database, decision: string): Promise<boolean> {
-  return (await database.insertNew(database.decisions, [voidDecision(decision)])).size === 0
+  return (await insertVoids(database, [decision])).size === 0
+}
+
+/** Says in which places there is something already. */
+export function insertVoids(database: Database, decisions: readonly string[]): Promise<ReadonlySet<number>> {
+  return database.insertNew(database.decisions, decisions.map(voidDecision))
 }
 
 /** False when it was written meanwhile. */

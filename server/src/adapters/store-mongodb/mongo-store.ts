@@ -113,8 +113,12 @@ export class MongoStore implements Store {
   listClosed(filter: ClosedFilter, page: PageRequest) {
     return listClosed(this.#database, filter, page)
   }
-  removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string) {
-    return removeDecisions(this.#database, decisions, now)
+  async removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string) {
+    try {
+      return await removeDecisions(this.#database, this.#followers.settlements, decisions, now)
+    } catch (error) {
+      throw unavailable(error)
+    }
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {

@@ -3,8 +3,9 @@ import type { ClosedFilter, Page, PageRequest } from '../../ports/store.js'
 import { copyToLog } from './audit.js'
 import { type Database, READ_LIMIT_MS } from './database.js'
 import { OPEN_STATUSES } from './decisions.js'
-import { syncAccount } from './recovery.js'
+import type { Settlements } from './settlements.js'
 import type { DecisionHome } from './stored.js'
+import { syncAccount } from './sync-account.js'
 
 const CURSOR = /^(\d+)\/(.*)$/s
 
@@ -45,6 +46,7 @@ export async function listClosed(
  */
 export async function removeDecisions(
   database: Database,
+  settlements: Settlements,
   decisions: readonly Pick<StoredDecision, 'id' | 'version'>[],
   now: string,
 ): Promise<number> {
@@ -54,7 +56,7 @@ export async function removeDecisions(
   const named = await namedByCalls(database, settled, Date.parse(now))
   const over = settled.filter(({ _id }) => !named.has(_id))
   if (over.length === 0) return 0
-  await dropMarks(database, over)
+  await dropMarks(database, settlements, over)
   await copyToLog(
     database,
     over.map(({ last }) => last),
@@ -90,11 +92,17 @@ async function namedByCalls(
 }
 
 /** None comes again for a decision that stays as it was read. */
-async function dropMarks(database: Database, homes: readonly DecisionHome[]): Promise<void> {
+async function dropMarks(database: Database, settlements: Settlements, homes: readonly DecisionHome[]): Promise<void> {
   const ids = new Set(homes.map(({ _id }) => _id))
   const accounts = new Set(homes.flatMap(({ ledger }) => Object.keys(ledger)))
   const found = await database.call(() => database.accounts.find({ _id: { $in: [...accounts] } }).toArray())
-  for (const { _id, marks } of found)
-    for (const { decision, at_ms } of Object.values(marks))
-      if (ids.has(decision)) await syncAccount(database, decision, _id, at_ms)
+  for (const account of found) {
+    const marked = new Set(Object.values(account.marks).map(({ decision }) => decision))
+    await syncAccount(
+      database,
+      settlements,
+      account,
+      [...marked].filter((id) => ids.has(id)),
+    )
+  }
 }
