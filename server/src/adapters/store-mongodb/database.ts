@@ -11,6 +11,7 @@ import {
   ReadConcern,
 } from 'mongodb'
 import { StoreUnavailableError } from '../../ports/store.js'
+import './driver-connection.js'
 import type {
   AccountDocument,
   AgentHome,
