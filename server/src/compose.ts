@@ -65,7 +65,6 @@ const RETENTION_LEASE_MS = 2 * RETENTION_EVERY_MS
 const EXPIRE_EVERY_MS = 1000
 /** What others changed counts here so soon. */
 const LOOK_EVERY_MS = 500
-const TICK_EVERY_MS = 250
 const REVIEWS_EVERY_MS = 10_000
 const PUBLISH_EVERY_MS = 3_600_000
 /** Several of its runs: a process that stops makes the others wait no longer than this. */
@@ -252,10 +251,9 @@ async function composeOn(
       },
       failed('what the clock has ended could not be settled'),
     ),
-    ...(followed === null || confirmed === null
+    ...(followed === null
       ? []
       : [
-          every(TICK_EVERY_MS, async () => confirmed.tick(), failed('the time could not be told')),
           followed.follow(changes, LOOK_EVERY_MS, failed('what other servers changed could not be read')),
           every(
             REVIEWS_EVERY_MS,

@@ -3,7 +3,6 @@ import { type Evaluation, refuseByBudget } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { DecisionWithRequest } from '../../ports/store.js'
-import type { Moment } from '../../state/freshness.js'
 import type { Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
@@ -30,8 +29,7 @@ export interface ApproveInput {
  * A person lets a reviewed action proceed, if the policies of now do not deny it and its budgets have room. It runs only
  * after a claim.
  *
- * @throws DomainError not_found, self_approval, agent_suspended, invalid_transition, policy_denies, budget_exceeded,
- *   replica_stale
+ * @throws DomainError not_found, self_approval, agent_suspended, invalid_transition, policy_denies, budget_exceeded
  *
  * Source: docs/reviews.md
  */
@@ -43,11 +41,9 @@ export async function approveDecision(
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
   let endsAt: string | null = null
-  let used: Moment | null = null
   const judge = async (found: DecisionWithRequest, now: string): Promise<Move> => {
     const { decision } = found
     const isKin = assertMayReview(deps.keys, caller, decision)
-    used = deps.freshness.use()
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
     if (presentStatus(decision, now) !== 'awaiting_review') throw invalidTransition(decision, now, 'approved')
     const { evaluation, asked } = evaluateAgain(deps, found, now, requestId)
@@ -76,7 +72,6 @@ export async function approveDecision(
   }
   try {
     const approved = await moveDecision(deps, caller, id, judge, idempotency)
-    if (used !== null) deps.freshness.assertStill(used)
     return viewDecision(approved, caller, deps.clock.now().toISOString())
   } finally {
     // Also of an approval whose outcome is unknown: whoever asks a budget then looks whether it is over.

@@ -51,7 +51,7 @@ export interface DecideOutput {
  * reservation and its audit entry are durable; the permit is signed beside the write and leaves with the answer or not at
  * all.
  *
- * @throws DomainError agent_not_allowed; replica_stale (it may be recorded: ask again with the same idempotency key)
+ * @throws DomainError agent_not_allowed
  * @throws StoreUnavailableError nothing was permitted
  *
  * Source: docs/decisions.md
@@ -64,7 +64,6 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const agent = deps.agents.find(request.agent_id)
   const { set, policySet } = deps.policies
 
-  const used = deps.freshness.use()
   const started = performance.now()
   const evaluated = evaluateSafely(deps, input.requestId, set, request, factsOf(agent, evaluatedAt))
   const evaluatedMs = performance.now()
@@ -75,7 +74,6 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   try {
     const made = { id, evaluatedAt, latencyMs, policySet, agent, request, reserved }
     const { decision, signMs, storeMs } = await recordEvaluation(deps, caller, input, evaluated.evaluation, made)
-    deps.freshness.assertStill(used)
     return { decision, timings: { eval: latencyMs, reserve: reserveMs, sign: signMs, store: storeMs } }
   } catch (error) {
     if (reserved.reservation !== null) await releaseReservation(deps.store.ledger, reserved.reservation, error)
