@@ -137,17 +137,15 @@ async function composeOn(
   const keyring = await openKeyring({ dataDir: config.dataDir, clock })
   const sharedKeys = store.replicas && new SharedSigningKeys(keyring, store.replicas, clock)
   const signer = sharedKeys ?? keyring
-  const recordKeys = async () => {
-    await sharedKeys?.publish()
-    await recordSigningKeys({ signer: keyring, store, writer })
-  }
-  await recordKeys()
 
   const issuer = config.issuer ?? parts.address
   const permits = { issuer, audience: config.permitAudience ?? issuer }
-  for (const other of (await store.replicas?.join(issuer)) ?? [])
+  const others = (await store.replicas?.join(issuer)) ?? []
+  for (const other of others)
     if (other !== issuer)
       log.warn({ issuer, other_issuer: other }, 'another replica has another issuer: set ISSUER to the same on all')
+  await sharedKeys?.join(others.length > 0)
+  await recordSigningKeys({ signer: keyring, store, writer })
 
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
@@ -229,11 +227,16 @@ async function composeOn(
     openPages: openPages({
       ...deps,
       metricsToken: config.metricsToken,
+      isSignerKnown: () => sharedKeys?.isKnown ?? true,
       openApi: () => openApiDocument(routes),
     }),
   })
 
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
+  const recordKeys = async () => {
+    await sharedKeys?.publish()
+    await recordSigningKeys({ signer: keyring, store, writer })
+  }
   keyring.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
   const stops = [
     () => keyring.close(),

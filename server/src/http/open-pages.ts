@@ -21,6 +21,8 @@ export interface OpenPagesDeps {
   /** False from the first moment of a shutdown on. */
   readonly isServing: () => boolean
   readonly freshness: Pick<Freshness, 'isFresh'>
+  /** False while verifiers may lack the key that signs here. */
+  readonly isSignerKnown: () => boolean
   readonly openApi: () => ReferenceDocument
 }
 
@@ -79,11 +81,13 @@ function sharedLook(look: () => Promise<string | null>): () => Promise<string | 
 }
 
 async function readiness(
-  { isServing, freshness }: OpenPagesDeps,
+  { isServing, freshness, isSignerKnown }: OpenPagesDeps,
   lookAtStore: () => Promise<string | null>,
 ): Promise<Reply> {
   const ofStore = isServing() ? await lookAtStore() : 'shutting down'
-  const problem = ofStore ?? (freshness.isFresh ? null : 'policies, keys and suspensions could not be confirmed')
+  const ofMemory = freshness.isFresh ? null : 'policies, keys and suspensions could not be confirmed'
+  const ofSigner = isSignerKnown() ? null : 'not every verifier knows the signing key of this server yet'
+  const problem = ofStore ?? ofMemory ?? ofSigner
   if (problem === null) return { status: 200, body: { status: 'ready' } }
   return { status: 503, body: { status: 'not ready', detail: problem } }
 }
