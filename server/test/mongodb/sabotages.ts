@@ -66,13 +66,14 @@ export const SABOTAGES: Readonly<Record<string, (database: Database) => void>> =
     })),
 
   'reads a decision before the account': (database) => {
-    const earlier = new Map<string, ReadDecision>()
+    const readBefore = new Map<string, readonly ReadDecision[]>()
     change<ReadDecision>(database, 'decisions', (own) =>
       readings(own, (found, id) => {
         // Its version is read by those alone who write the decision.
         if (found?.ledger === undefined || found.version !== undefined) return found
-        const { rev, attempt, ledger } = earlier.get(id) ?? found
-        earlier.set(id, structuredClone(found))
+        const latest = [...(readBefore.get(id) ?? []), structuredClone(found)].slice(-3)
+        readBefore.set(id, latest)
+        const { rev, attempt, ledger } = latest[0] as ReadDecision
         return { ...found, rev, attempt, ledger }
       }),
     )

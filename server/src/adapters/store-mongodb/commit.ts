@@ -16,6 +16,7 @@ import type { Followers } from './finish-group.js'
 import { type Homes, homeNameOf, readHomes, writeHomes } from './homes.js'
 import type { MongoLedger } from './ledger.js'
 import type { Log } from './log.js'
+import { type Moment, thisMoment } from './moment.js'
 import { finishPolicyRecord, keepPolicyRevision } from './policies.js'
 import type { Settling } from './settlements.js'
 import type { Claim, HomeName, Intent, Place } from './stored.js'
@@ -30,6 +31,8 @@ export interface CommitDeps extends Followers {
 export interface Step {
   readonly record: StoreRecord
   readonly home: HomeName
+  /** From when on others may have seen that it is on its way, and give it up after a while. */
+  readonly begun: Moment
   /** Null for a call that changed nothing: its claim is all of it. */
   readonly place: Place | null
   readonly claim: Claim | null
@@ -41,7 +44,7 @@ export async function commitRecords(deps: CommitDeps, records: readonly StoreRec
   const refused = new Map<number, Conflict>()
   let written = 0
   while (written < records.length) {
-    const segment = await new Segment(deps, takeSegment(records, written)).write()
+    const segment = await new Segment(deps, takeSegment(deps.ledger, records, written)).write()
     for (const [i, conflict] of segment.refused) refused.set(written + i, conflict)
     written += segment.written
     if (segment.conflict !== null) return { written, conflict: segment.conflict, ...(refused.size > 0 && { refused }) }
@@ -50,11 +53,11 @@ export async function commitRecords(deps: CommitDeps, records: readonly StoreRec
 }
 
 /** Records that follow one another of which none builds on another: they can be written at once. */
-function takeSegment(records: readonly StoreRecord[], from: number): readonly Step[] {
+function takeSegment(ledger: MongoLedger, records: readonly StoreRecord[], from: number): readonly Step[] {
   const steps: Step[] = []
   const touched = new Set<string>()
   for (const record of records.slice(from, from + LARGEST_SEGMENT)) {
-    const step = stepOf(record)
+    const step = stepOf(ledger, record)
     const touches = [
       ...(step.home.kind === 'none' ? [] : [`${step.home.kind} ${step.home.id}`]),
       ...(step.claim === null ? [] : [`claim ${step.claim._id}`, `subject ${step.claim.subject}`]),
@@ -65,15 +68,16 @@ function takeSegment(records: readonly StoreRecord[], from: number): readonly St
     if (step.home.kind === 'decision') touched.add(`subject ${step.home.id}`)
     steps.push(step)
   }
-  return steps.length > 0 ? steps : [stepOf(records[from] as StoreRecord)]
+  return steps.length > 0 ? steps : [stepOf(ledger, records[from] as StoreRecord)]
 }
 
-function stepOf(record: StoreRecord): Step {
+function stepOf(ledger: MongoLedger, record: StoreRecord): Step {
   const { change, entry, idempotency } = record
   const home = homeNameOf(change, entry)
   const place = entry === null ? null : { log: entry.log, index: entry.index, entry_id: entry.id }
   const claim = idempotency === null ? null : claimOf(idempotency, entry?.id ?? randomUUID(), place, place && home)
-  return { record, home, place, claim }
+  const reservation = 'reservation' in change ? ledger.find(change.reservation) : null
+  return { record, home, begun: reservation?.begun ?? thisMoment(), place, claim }
 }
 
 class Segment {

@@ -7,6 +7,7 @@ import {
   type IndexDescription,
   MongoClient,
   MongoNetworkError,
+  MongoOperationTimeoutError,
   MongoServerError,
   ReadConcern,
 } from 'mongodb'
@@ -32,6 +33,8 @@ import type {
 } from './stored.js'
 import { DEFAULT_DATABASE, readMongoUrl } from './url.js'
 
+/** How long one answer is waited for. */
+const ANSWER_LIMIT_MS = 3000
 /** How long an operation is tried again after its answer was lost, or the server was not there. */
 const DEADLINE_MS = 4000
 const FIRST_PAUSE_MS = 5
@@ -137,7 +140,7 @@ export class Database {
       retryReads: true,
       serverSelectionTimeoutMS: 2000,
       connectTimeoutMS: 2000,
-      socketTimeoutMS: 3000,
+      socketTimeoutMS: ANSWER_LIMIT_MS,
       maxPoolSize: 20,
       // An absent member stays absent.
       ignoreUndefined: false,
@@ -176,15 +179,25 @@ export class Database {
     }
   }
 
-  /** Inserts what is not there yet: another document with the same id stays as it is. Says which those are. */
+  /**
+   * Inserts what is not there yet: another document with the same id stays as it is. Says which those are.
+   *
+   * @param leftMs how long from now it may leave for the server, also for the driver's own retries: later it is unavailable
+   */
   async insertNew<T extends Document & { _id: string }>(
     collection: Collection<T>,
     documents: readonly T[],
+    leftMs?: () => number,
   ): Promise<ReadonlySet<number>> {
     if (documents.length === 0) return new Set()
     return this.call(async () => {
+      const timeoutMS = leftMs === undefined ? undefined : Math.min(Math.floor(leftMs()), ANSWER_LIMIT_MS)
+      if (timeoutMS !== undefined && timeoutMS <= 0) throw new StoreUnavailableError('It is too late to write this.')
       try {
-        await collection.insertMany(documents as never, { ordered: false })
+        await collection.insertMany(documents as never, {
+          ordered: false,
+          ...(timeoutMS !== undefined && { timeoutMS }),
+        })
         return new Set<number>()
       } catch (error) {
         return duplicatesOf(error)
@@ -225,7 +238,8 @@ async function repeat<T>(make: () => Promise<T>, isClosed: () => boolean): Promi
 function mayPass(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return true
   // A bulk wraps what befell its connection.
-  if ((error.errorResponse as unknown) instanceof MongoNetworkError) return true
+  const within: unknown = error.errorResponse
+  if (within instanceof MongoNetworkError || within instanceof MongoOperationTimeoutError) return true
   return (
     error.hasErrorLabel('RetryableWriteError') ||
     error.hasErrorLabel('RetryableError') ||

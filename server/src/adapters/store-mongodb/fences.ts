@@ -5,6 +5,9 @@
 import type { Database } from './database.js'
 import type { DecisionHome } from './stored.js'
 
+/** The status of a tombstone. */
+export const VOID = 'void'
+
 /** The place of a decision that must not come any more. */
 function voidDecision(id: string): DecisionHome {
   return {
@@ -15,8 +18,9 @@ function voidDecision(id: string): DecisionHome {
     is_void: true,
     // Far from any range of time that is asked for.
     at_ms: Number.MIN_SAFE_INTEGER,
-    status: 'void',
-    expires_ms: 0,
+    status: VOID,
+    // When it was put there.
+    expires_ms: Date.now(),
     agent_id: '',
     action: '',
     resource: null,

@@ -8,6 +8,7 @@ import type { Database } from './database.js'
 import { KEYS, readKeyDirectory } from './keys.js'
 import type { MongoLedger, Reservation } from './ledger.js'
 import { canStand, hasUnsettled, nextLines } from './ledger-lines.js'
+import { msSince } from './moment.js'
 import { lastVersion, POLICIES } from './policies.js'
 import type { Settling } from './settlements.js'
 import type {
@@ -162,6 +163,12 @@ export async function writeHomes(
   return standing
 }
 
+/**
+ * A new decision leaves for the store within so long, or never: what was given up by others, a tombstone keeps out, and
+ * tombstones are removed (removal.ts). It is far more than a record takes that anybody still waits for.
+ */
+const LEAVES_WITHIN_MS = 60_000
+
 async function writeNewDecisions(
   { database, ledger }: CommitDeps,
   steps: readonly Step[],
@@ -176,6 +183,7 @@ async function writeNewDecisions(
   const there = await database.insertNew(
     database.decisions,
     creates.map(({ home }) => home),
+    () => LEAVES_WITHIN_MS - Math.max(...creates.map(({ step }) => msSince(step.begun))),
   )
   const doubtful = creates.filter((_, i) => there.has(i)).map(({ step }) => step)
   const own = await areOurs(database, doubtful)

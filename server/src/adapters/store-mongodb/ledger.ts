@@ -4,6 +4,7 @@ import type { Balance, BudgetDemand, Ledger, ReservationAnswer, ReservationReque
 import { accountId, accountText } from './account-id.js'
 import type { Database } from './database.js'
 import { fenceDecision, insertVoid } from './fences.js'
+import { type Moment, thisMoment } from './moment.js'
 import type { Settlements } from './settlements.js'
 
 /** One amount of a reservation. */
@@ -20,6 +21,8 @@ export interface Reservation {
   /** The decision's `rev` that it was made upon, null when there was none. */
   readonly rev: number | null
   readonly holds: readonly Hold[]
+  /** Before anything of it could be seen by others. */
+  readonly begun: Moment
   /** Whether a record that names it may still become durable. */
   isSent: boolean
 }
@@ -44,6 +47,7 @@ export class MongoLedger implements Ledger {
     this.#database.assertOpen()
     const rev = version === 0 ? null : await this.#revOf(decision_id)
     const attempt = `${this.#process}-${this.#given++}`
+    const begun = thisMoment()
     const holds: Hold[] = []
     const balances = new Map<BudgetDemand, Balance>()
     const asked = demands.map((demand) => ({
@@ -68,7 +72,7 @@ export class MongoLedger implements Ledger {
       balances.set(demand, balance)
       holds.push({ id, text, amount })
     }
-    this.#open.set(attempt, { attempt, decision: decision_id, rev, holds, isSent: false })
+    this.#open.set(attempt, { attempt, decision: decision_id, rev, holds, begun, isSent: false })
     return { reservation: attempt, balances: demands.map((demand) => balances.get(demand) as Balance) }
   }
 

@@ -35,7 +35,7 @@ import { MongoLedger } from './ledger.js'
 import { Log } from './log.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './policies.js'
 import { LEFT_BEHIND_MS, recover } from './recovery.js'
-import { listClosed, removeDecisions } from './removal.js'
+import { listClosed, removeDecisions, removeTombstones } from './removal.js'
 import { MongoReplicas } from './replicas.js'
 import { Settlements } from './settlements.js'
 
@@ -189,8 +189,10 @@ export class MongoStore implements Store {
   }
 
   /** Finishes what processes left half done that died: this one does it every few seconds, too. */
-  recover(olderThanMs = LEFT_BEHIND_MS): Promise<void> {
-    return recover(this.#database, this.#followers, this.#nowMs(), olderThanMs)
+  async recover(olderThanMs = LEFT_BEHIND_MS): Promise<void> {
+    const nowMs = this.#nowMs()
+    await recover(this.#database, this.#followers, nowMs, olderThanMs)
+    await removeTombstones(this.#database, nowMs)
   }
 
   close(): Promise<void> {

@@ -3,6 +3,7 @@ import type { ClosedFilter, Page, PageRequest } from '../../ports/store.js'
 import { copyToLog } from './audit.js'
 import { type Database, READ_LIMIT_MS } from './database.js'
 import { OPEN_STATUSES } from './decisions.js'
+import { VOID } from './fences.js'
 import type { Settlements } from './settlements.js'
 import type { DecisionHome } from './stored.js'
 import { syncAccount } from './sync-account.js'
@@ -105,4 +106,28 @@ async function dropMarks(database: Database, settlements: Settlements, homes: re
       [...marked].filter((id) => ids.has(id)),
     )
   }
+}
+
+/**
+ * A tombstone keeps out one write: the insert of a decision that others have given up, by a process that is slow or was
+ * frozen, for ids are never given twice. That process looks at its clocks right before the insert leaves, and so does the
+ * driver before each try: one that has had the record in hand for a minute sends it no more (LEAVES_WITHIN_MS in homes.ts).
+ * What has left arrives while TCP goes on with it, some 15 minutes, or not at all. A day is far beyond both, and beyond what
+ * the clocks of two machines differ by. Whatever looks for the record later finds the entry `void` in its place.
+ */
+const TOMBSTONES_STAY_MS = 86_400_000
+const MOST_TOMBSTONES = 1000
+
+/** Removes tombstones that nothing is on its way to any more. */
+export async function removeTombstones(database: Database, nowMs: number): Promise<void> {
+  const old = await database.call(() =>
+    database.decisions
+      .find({ status: VOID, expires_ms: { $lte: nowMs - TOMBSTONES_STAY_MS } })
+      .limit(MOST_TOMBSTONES)
+      .project<{ _id: string }>({ _id: 1 })
+      .toArray(),
+  )
+  if (old.length === 0) return
+  const deletions = old.map(({ _id }) => ({ deleteOne: { filter: { _id, is_void: true } } }))
+  await database.call(() => database.decisions.bulkWrite(deletions, { ordered: false }))
 }
