@@ -53,12 +53,19 @@ export class Idempotency {
   }
 
   private async attempt(route: Route, name: Name, fingerprint: string, call: Call): Promise<Reply> {
-    const known = await this.store.findIdempotency(name, this.clock.now().toISOString())
+    const find = () => this.store.findIdempotency(name, this.clock.now().toISOString())
+    let known = await find()
     if (known === null)
-      return route.handle({
-        ...call,
-        idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
-      })
+      try {
+        return await route.handle({
+          ...call,
+          idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
+        })
+      } catch (error) {
+        // What stands in the way may be what this very call did a moment ago: at another server, or after it was given up.
+        if (error instanceof DomainError) known = await find()
+        if (known === null) throw error
+      }
     const { present, assertAllowed } = route.replay as NonNullable<Route['replay']>
     if (known.fingerprint !== fingerprint) {
       await assertAllowed?.(call)
