@@ -119,7 +119,10 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'node:zlib',
     ],
   })),
-  { area: 'server/src/config', mayImport: [...WORDS, '@countersign/contract', 'node:*', 'zod'] },
+  {
+    area: 'server/src/config',
+    mayImport: ['server/src/adapters/store-mongodb/url', ...WORDS, '@countersign/contract', 'node:*', 'zod'],
+  },
   {
     area: 'server/src/compose',
     mayImport: [

@@ -274,6 +274,19 @@ export class StoreUnavailableError extends Error {
   }
 }
 
+/** The data were written by a newer release of Countersign; this one would misread them. They stay as they are. */
+export class NewerSchemaError extends Error {
+  override readonly name = 'NewerSchemaError'
+
+  /** @param place where the data are, without credentials */
+  constructor(place: string, found: number, known: number) {
+    super(
+      `${place} has schema version ${found}, this release knows versions up to ${known}. ` +
+        'Start the release that wrote it, or a newer one.',
+    )
+  }
+}
+
 /** A condition of the record did not hold; nothing of it was written. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError'

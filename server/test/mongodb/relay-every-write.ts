@@ -57,6 +57,7 @@ export const EVERY_WRITE: readonly string[] = [
   'insert key_directory',
   'insert leases',
   'insert logs',
+  'insert meta',
   'insert policies',
   'insert policy_directory',
   'insert secrets',

@@ -28,10 +28,11 @@ import type {
   PolicyDirectory,
   PolicyRevision,
   ReplicaDocument,
+  SchemaDocument,
   Sighting,
   SigningKeyDocument,
 } from './stored.js'
-import { DEFAULT_DATABASE, readMongoUrl } from './url.js'
+import { readMongoUrl } from './url.js'
 
 /** How long one answer is waited for. */
 const ANSWER_LIMIT_MS = 3000
@@ -51,42 +52,12 @@ const CONCERNS: DbOptions = {
   readPreference: 'primary',
 }
 
-/** The indexes by collection. Each query of the adapter is covered by one: first what is equal, then the order. */
-export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
-  decisions: [
-    { key: { at_ms: -1, _id: -1 } },
-    { key: { agent_id: 1, at_ms: -1, _id: -1 } },
-    { key: { action: 1, at_ms: -1, _id: -1 } },
-    { key: { policy_id: 1, at_ms: -1, _id: -1 } },
-    { key: { request_hash: 1, at_ms: -1, _id: -1 } },
-    { key: { resource: 1, at_ms: -1, _id: -1 } },
-    { key: { status: 1, at_ms: -1, _id: -1 } },
-    { key: { status: 1, expires_ms: 1 } },
-    { key: { unsettled: 1 }, sparse: true },
-  ],
-  accounts: [
-    { key: { opened: -1 } },
-    { key: { policy_id: 1, unit: 1, period: 1, starts_at: 1, opened: -1 } },
-    { key: { policy_id: 1, opened: -1 } },
-    { key: { is_reserved: 1, opened: -1 } },
-    { key: { marked_ms: 1 } },
-  ],
-  agents: [{ key: { is_listed: 1, at_ms: -1, _id: -1 } }, { key: { is_held: 1, _id: 1 } }],
-  policies: [{ key: { policy_id: 1, version: -1 } }, { key: { until_set: 1, from_set: 1 } }],
-  audit: [
-    { key: { at_ms: -1, id: -1 } },
-    { key: { subject: 1, at_ms: -1, id: -1 } },
-    { key: { agent_id: 1, at_ms: -1, id: -1 } },
-    { key: { type: 1, at_ms: -1, id: -1 } },
-  ],
-  claims: [{ key: { expires_ms: 1, _id: 1 } }, { key: { subject: 1 } }],
-}
-
 /**
  * The collections, and the one way of talking to them: a call is repeated until it is answered or its time is over. So
  * every call has to come to the same however often it is made: what cannot be is conditional, and looks first what is there.
  */
 export class Database {
+  readonly meta: Collection<SchemaDocument>
   readonly decisions: Collection<DecisionHome>
   readonly accounts: Collection<AccountDocument>
   readonly agents: Collection<AgentHome>
@@ -113,6 +84,7 @@ export class Database {
   private constructor(client: MongoClient, db: Db) {
     this.#client = client
     this.#db = db
+    this.meta = db.collection('meta')
     this.decisions = db.collection('decisions')
     this.accounts = db.collection('accounts')
     this.agents = db.collection('agents')
@@ -132,22 +104,26 @@ export class Database {
     this.signingKeys = db.collection('signing_keys')
   }
 
-  /** @throws StoreUnavailableError when it cannot be reached */
-  static async open(url: string): Promise<Database> {
+  /**
+   * @param answerLimitMs how long one answer is waited for; 0 for as long as it takes
+   * @throws StoreUnavailableError
+   */
+  static async open(url: string, answerLimitMs = ANSWER_LIMIT_MS): Promise<Database> {
     const client = new MongoClient(url, {
       appName: 'countersign',
       retryWrites: true,
       retryReads: true,
       serverSelectionTimeoutMS: 2000,
       connectTimeoutMS: 2000,
-      socketTimeoutMS: ANSWER_LIMIT_MS,
+      socketTimeoutMS: answerLimitMs,
       maxPoolSize: 20,
       // An absent member stays absent.
       ignoreUndefined: false,
     })
-    const database = new Database(client, client.db(readMongoUrl(url)?.database ?? DEFAULT_DATABASE, CONCERNS))
+    const database = new Database(client, client.db(readMongoUrl(url)?.database, CONCERNS))
     try {
-      await database.#makeIndexes()
+      // The driver itself gives up for good when the first command finds nobody.
+      await database.call(() => client.connect())
     } catch (error) {
       await client.close()
       throw error
@@ -155,12 +131,9 @@ export class Database {
     return database
   }
 
-  async #makeIndexes(): Promise<void> {
-    await this.call(async () => {
-      await Promise.all(
-        Object.entries(INDEXES).map(([name, indexes]) => this.#db.collection(name).createIndexes([...indexes])),
-      )
-    })
+  /** Makes the indexes that are not there yet. */
+  async makeIndexes(collection: string, indexes: readonly IndexDescription[]): Promise<void> {
+    await this.call(() => this.#db.collection(collection).createIndexes([...indexes]))
   }
 
   /**

@@ -304,7 +304,7 @@ async function writePolicy(
   { _id, rev }: PolicyDirectory,
 ): Promise<boolean> {
   const { id, version, document, deleted_at, policy_set } = policy
-  const common = { rev: rev + 1, version: policy_set, policy_set, last: lastOf(step), written: JSON.stringify(policy) }
+  const common = { rev: rev + 1, policy_set, last: lastOf(step), written: JSON.stringify(policy) }
   const update =
     deleted_at === null
       ? { $set: { ...common, [`live.${id}`]: { version, name: document.name } } }
@@ -320,7 +320,7 @@ async function writeKey(
   { _id, rev }: KeyDirectory,
 ): Promise<boolean> {
   const entry = { version: key.version, hashes: key.secrets.map(({ hash }) => hash), document: JSON.stringify(key) }
-  const update = { $set: { rev: rev + 1, version: rev + 1, last: lastOf(step), [`keys.${key.id}`]: entry } }
+  const update = { $set: { rev: rev + 1, last: lastOf(step), [`keys.${key.id}`]: entry } }
   const { matchedCount } = await database.call(() => database.keyDirectory.updateOne({ _id, rev }, update))
   return matchedCount === 1 || (await areOurs(database, [step])).has(step)
 }

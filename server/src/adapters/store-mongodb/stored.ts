@@ -19,11 +19,10 @@ export interface LastRecord extends Place {
   readonly entry: string
 }
 
-/** What every document has that records write. `rev` is raised by each write, `version` is that of the port. */
+/** What every document has that records write. `rev` is raised by each write. */
 export interface Home {
   _id: string
   rev: number
-  version: number
   last: LastRecord | null
 }
 
@@ -43,6 +42,8 @@ export interface LedgerLine {
 }
 
 export interface DecisionHome extends Home {
+  /** That of the port. */
+  readonly version: number
   /** Only that: it stands where a decision would that came too late. */
   readonly is_void: boolean
   readonly at_ms: number
@@ -97,6 +98,8 @@ export interface AccountDocument {
 }
 
 export interface AgentHome extends Home {
+  /** That of the port. */
+  readonly version: number
   readonly at_ms: number
   readonly known_at: string
   readonly is_held: boolean
@@ -225,6 +228,12 @@ export interface SigningKeyDocument {
   readonly x: string
   readonly until_ms: number
   readonly revoked_ms: number | null
+}
+
+/** How the data are laid out. */
+export interface SchemaDocument {
+  _id: string
+  readonly version: number
 }
 
 export interface NamedValue {
