@@ -25,7 +25,9 @@ export interface Relay {
   readonly counts: ReadonlyMap<string, number>
   /** From now on nothing passes, and new connections are refused: the machine is gone. */
   kill(): void
-  /** It is back: new connections pass again. */
+  /** From now on nothing passes, though connections stay open and new ones are taken: the network swallows it all. */
+  hold(): void
+  /** It is back. What was held arrives now, though whoever sent it may have gone. */
   revive(): void
   close(): Promise<void>
 }
@@ -38,24 +40,26 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
   const counts = new Map<string, number>()
   const sockets = new Set<Socket>()
   let isDead = false
+  let held: (() => void)[] | null = null
+  const pass = (step: () => void) => void (held === null ? step() : held.push(step))
   const server: Server = createServer((client) => {
     if (isDead) return void client.destroy()
     const upstream = connect(Number(target.port), target.hostname)
     const end = () => {
       client.destroy()
-      upstream.destroy()
+      upstream.destroySoon()
     }
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.setNoDelay(true)
-      socket.on('error', end)
+      socket.on('error', () => pass(end))
       socket.on('close', () => {
         sockets.delete(socket)
-        end()
+        pass(end)
       })
     }
     const fates: Fate[] = []
-    messagesOf(client, (message) => {
+    const forward = (message: Buffer) => {
       const command = commandOf(message)
       const fate = command === null ? 'passes' : fateOf(command)
       const what = `${fate} ${command?.name} ${command?.collection}`
@@ -63,13 +67,15 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
       if (fate === 'lost') return end()
       fates.push(fate)
       upstream.write(message)
-    })
-    messagesOf(upstream, (message) => {
+    }
+    const back = (message: Buffer) => {
       const fate = fates.shift()
       if (fate === 'answer cut') end()
       else if (fate === 'delayed') setTimeout(() => client.destroyed || client.write(message), DELAY_MS)
       else client.write(message)
-    })
+    }
+    messagesOf(client, (message) => pass(() => forward(message)))
+    messagesOf(upstream, (message) => pass(() => back(message)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(target)
@@ -88,8 +94,14 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
     hurriedUrl: hurriedUrl.href.replace(/^http/, 'mongodb'),
     counts,
     kill: destroyAll,
+    hold() {
+      held = []
+    },
     revive() {
       isDead = false
+      const late = held ?? []
+      held = null
+      for (const step of late) step()
     },
     async close() {
       destroyAll()
