@@ -1,6 +1,8 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
 import { expect } from 'vitest'
+import type { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { listAll } from '../../process/call.js'
 import { CHOSEN_KEY, type ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
@@ -34,7 +36,7 @@ export async function expectWholeOutcome(url: string, server: ShippedServer, loa
   for (const [marker, { id, status }] of load.acknowledged) expect(found.get(marker)).toMatchObject({ id, status })
   expect(found.size).toBe(load.acknowledged.size)
   const entries: AuditEntry[] = await all('/v1/audit')
-  const logs = expectWholeLogs(entries)
+  const logs = await expectWholeLogs(url, entries)
   expectOneEntryEach(entries, load)
   const voids = entries.filter(({ type }) => type === 'void').length
   return (
@@ -43,14 +45,28 @@ export async function expectWholeOutcome(url: string, server: ShippedServer, loa
   )
 }
 
-/** Each log goes from 0 on without a gap, and each entry is what its leaf says. */
-function expectWholeLogs(entries: readonly AuditEntry[]): number {
+/** Each log goes from 0 on without a gap, each entry is what its leaf says, and whoever goes on does so behind the last. */
+async function expectWholeLogs(url: string, entries: readonly AuditEntry[]): Promise<number> {
   const logs = new Map<string, number[]>()
   for (const entry of entries) {
     expect(leafHash(entry)).toBe(entry.leaf)
     logs.set(entry.log, [...(logs.get(entry.log) ?? []), entry.index])
   }
   for (const indexes of logs.values()) expect(indexes.sort((one, other) => one - other)).toEqual([...indexes.keys()])
+  const left = new Set(logs.keys())
+  const takers: MongoStore[] = []
+  try {
+    while (left.size > 0 && takers.length < 2 * logs.size) {
+      const taker = await openMongoStore({ url, nowMs: () => Date.now() + 120_000 })
+      takers.push(taker)
+      const { log, next_index } = await taker.openLog()
+      expect(next_index).toBe(logs.get(log)?.length ?? 0)
+      left.delete(log)
+    }
+    expect(left).toEqual(new Set())
+  } finally {
+    await Promise.all(takers.map((taker) => taker.close()))
+  }
   return logs.size
 }
 
