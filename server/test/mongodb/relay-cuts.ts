@@ -11,9 +11,8 @@ interface Tally {
   delayed: number
 }
 
-const CUT_RATE = 0.006
-const LOST_RATE = 0.003
-const DELAY_RATE = 0.1
+const WRITES = { cut: 0.02, lost: 0.01, delayed: 0.1 }
+const READS = { cut: 0.001, lost: 0.001, delayed: 0.05 }
 
 /**
  * What becomes of each command that passes a relay, by seed. The first write of each kind is cut and the second one is
@@ -35,9 +34,11 @@ export class Cuts {
 
   readonly fateOf = (command: Command): Fate => {
     this.#look(command)
+    // All of them are made anew when one fails.
+    const mayBeLost = command.name !== 'createIndexes'
     const tallies = isWrite(command) ? this.namesOf(command).map((name) => this.#tallyOf(name)) : [this.reads]
     for (const tally of tallies) tally.sent += 1
-    const fate = this.isFaulty ? this.#draw(tallies) : 'passes'
+    const fate = this.isFaulty ? this.#draw(tallies, mayBeLost) : 'passes'
     for (const tally of tallies) {
       if (fate === 'answer cut') tally.cut += 1
       if (fate === 'lost') tally.lost += 1
@@ -56,15 +57,16 @@ export class Cuts {
     return [...rows, rowOf('reads', this.reads)].join('\n')
   }
 
-  #draw(tallies: readonly Tally[]): Fate {
+  #draw(tallies: readonly Tally[], mayBeLost: boolean): Fate {
     if (!tallies.includes(this.reads)) {
       if (tallies.some(({ cut }) => cut === 0)) return 'answer cut'
-      if (tallies.some(({ lost }) => lost === 0)) return 'lost'
+      if (mayBeLost && tallies.some(({ lost }) => lost === 0)) return 'lost'
     }
+    const { cut, lost, delayed } = tallies.includes(this.reads) ? READS : WRITES
     const draw = this.#random()
-    if (draw < CUT_RATE) return 'answer cut'
-    if (draw < CUT_RATE + LOST_RATE) return 'lost'
-    return draw < CUT_RATE + LOST_RATE + DELAY_RATE ? 'delayed' : 'passes'
+    if (draw < cut) return 'answer cut'
+    if (draw < cut + lost) return 'lost'
+    return draw < cut + lost + delayed ? 'delayed' : 'passes'
   }
 
   #tallyOf(name: string): Tally {
