@@ -41,8 +41,9 @@ import { FollowedStore } from './state/followed-store.js'
 import { alwaysFresh, ConfirmedFreshness } from './state/freshness.js'
 import { Keys } from './state/keys.js'
 import { LongPolls } from './state/long-polls.js'
-import { OpenReviews } from './state/open-reviews.js'
+import { OwnOpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
+import { SharedOpenReviews } from './state/shared-open-reviews.js'
 import { SharedSigningKeys } from './state/shared-signing-keys.js'
 import { Turns } from './state/turns.js'
 import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
@@ -65,7 +66,6 @@ const RETENTION_LEASE_MS = 2 * RETENTION_EVERY_MS
 const EXPIRE_EVERY_MS = 1000
 /** What others changed counts here so soon. */
 const LOOK_EVERY_MS = 500
-const REVIEWS_EVERY_MS = 10_000
 const PUBLISH_EVERY_MS = 3_600_000
 /** Several of its runs: a process that stops makes the others wait no longer than this. */
 const EXPIRE_LEASE_MS = 5000
@@ -130,7 +130,7 @@ async function composeOn(
   parts: Parts & { readonly ids: Ids },
 ): Promise<Composed> {
   const { clock, log, ids } = parts
-  const now = clock.now().toISOString()
+  const failed = (what: string) => (err: unknown) => log.error({ err }, what)
   const metrics = prometheusMetrics()
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)
@@ -150,10 +150,15 @@ async function composeOn(
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
   const keys = new Keys(await store.loadKeys(), await store.loadKeyUses())
-  const openReviews = new OpenReviews(await store.listOpenReviews(now), {
-    perAgent: config.maxOpenReviews,
-    perKey: config.maxOpenReviewsPerKey,
-  })
+  const limits = { perAgent: config.maxOpenReviews, perKey: config.maxOpenReviewsPerKey }
+  const openReviews =
+    store.replicas === null
+      ? new OwnOpenReviews(await store.listOpenReviews(clock.now().toISOString()), limits)
+      : new SharedOpenReviews(
+          store.replicas.reviewPlaces,
+          limits,
+          failed('the place of a review could not be released'),
+        )
 
   const reload = {
     policies: async () => policies.load(await store.loadPolicies()),
@@ -232,7 +237,6 @@ async function composeOn(
     }),
   })
 
-  const failed = (what: string) => (err: unknown) => log.error({ err }, what)
   const recordKeys = async () => {
     await sharedKeys?.publish()
     await recordSigningKeys({ signer: keyring, store, writer })
@@ -258,11 +262,6 @@ async function composeOn(
       ? []
       : [
           followed.follow(changes, LOOK_EVERY_MS, failed('what other servers changed could not be read')),
-          every(
-            REVIEWS_EVERY_MS,
-            () => openReviews.refresh(() => store.listOpenReviews(clock.now().toISOString())),
-            failed('open reviews could not be counted anew'),
-          ),
           every(PUBLISH_EVERY_MS, async () => sharedKeys?.publish(), failed('the signing keys could not be published')),
         ]),
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
@@ -270,10 +269,10 @@ async function composeOn(
       PURGE_EVERY_MS,
       async () => {
         const now = clock.now().toISOString()
-        openReviews.forgetExpired(now)
+        await openReviews.forgetExpired(now)
         while ((await store.purgeIdempotency(now)) > 0);
       },
-      failed('idempotency records could not be purged'),
+      failed('what is over could not be removed'),
     ),
     every(
       RETENTION_EVERY_MS,

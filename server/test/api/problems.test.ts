@@ -135,6 +135,12 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
       return { policies: '', agents: '', keys: '', signing_keys: '' }
     }
     const replicas = {
+      reviewPlaces: {
+        take: async () => [],
+        release: async () => {},
+        clear: async () => {},
+        forgetOver: async () => {},
+      },
       revision,
       join: async () => [],
       publishSigningKeys: async () => {},

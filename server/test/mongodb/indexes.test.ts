@@ -33,6 +33,7 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'decisions of a request': (store) => store.listDecisions({ ...none, request_hash: 'a' }, PAGE),
   'decisions of a status': (store) => store.listDecisions({ ...none, status: 'approved' }, LATER),
   'open reviews': (store) => store.listOpenReviews(instant(0)),
+  'places of reviews': (store) => store.replicas.reviewPlaces.clear('agent a', instant(0)),
   'overdue decisions': (store) => store.listOverdue('authorized', instant(0), 5),
   'the first end of an approval': (store) => store.firstApprovalEnd(),
   'closed decisions': (store) => store.listClosed({ evaluated_before: instant(0), ended_before: instant(0) }, PAGE),

@@ -40,10 +40,12 @@ export const EVERY_WRITE: readonly string[] = [
   'createIndexes claims',
   'createIndexes decisions',
   'createIndexes policies',
+  'createIndexes review_places',
   'delete claims',
   'delete decisions',
   'delete replicas: leaves',
   'delete replicas: long gone',
+  'delete review_places',
   'insert accounts: reserved',
   'insert agent_revisions',
   'insert agents: new',
@@ -90,6 +92,8 @@ export const EVERY_WRITE: readonly string[] = [
   'update policy_directory: fence',
   'update policy_directory: written',
   'update replicas',
+  'update review_places: released',
+  'update review_places: taken',
   'update sightings',
   'update signing_keys',
   'update touches',
@@ -148,6 +152,10 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   await store.replicas.join('https://decisions.example')
   await store.replicas.publishSigningKeys([KEY])
   await store.replicas.revision()
+  const place = { owner: 'key 1', id: idOf('dec', 1), limit: 1, at: instant(0), expires_at: instant(DAY) }
+  expect(await store.replicas.reviewPlaces.take([place])).toEqual([true])
+  await store.replicas.reviewPlaces.release([place])
+  await store.replicas.reviewPlaces.forgetOver(instant(2 * DAY))
   await store.secret('cursors')
   await store.ping()
   await store.saveKeyUses(new Map([[idOf('key', 1), instant(0)]]))

@@ -29,6 +29,7 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
     return $set.underway === undefined ? 'renewed' : 'settled'
   },
   'update leases': ({ q }) => (q.holder === undefined ? 'taken' : 'held'),
+  'update review_places': ({ u }) => (u.$unset === undefined ? 'taken' : 'released'),
   'delete replicas': ({ limit }) => (limit === 1 ? 'leaves' : 'long gone'),
 }
 

@@ -28,6 +28,7 @@ import type {
   PolicyDirectory,
   PolicyRevision,
   ReplicaDocument,
+  ReviewPlacesDocument,
   SchemaDocument,
   Sighting,
   SigningKeyDocument,
@@ -74,6 +75,7 @@ export class Database {
   readonly touches: Collection<{ _id: string; count: number }>
   readonly leases: Collection<LeaseDocument>
   readonly replicas: Collection<ReplicaDocument>
+  readonly reviewPlaces: Collection<ReviewPlacesDocument>
   readonly signingKeys: Collection<SigningKeyDocument>
   readonly #client: MongoClient
   readonly #db: Db
@@ -101,6 +103,7 @@ export class Database {
     this.touches = db.collection('touches')
     this.leases = db.collection('leases')
     this.replicas = db.collection('replicas')
+    this.reviewPlaces = db.collection('review_places')
     this.signingKeys = db.collection('signing_keys')
   }
 
@@ -228,7 +231,7 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 /** The places of a bulk whose key was taken. Any other error is thrown. */
-function duplicatesOf(error: unknown): ReadonlySet<number> {
+export function duplicatesOf(error: unknown): ReadonlySet<number> {
   if (isDuplicate(error) || error instanceof MongoServerError) {
     const writeErrors = (error as MongoServerError & { writeErrors?: unknown }).writeErrors
     const list = (

@@ -28,5 +28,6 @@ export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
     { key: { agent_id: 1, at_ms: -1, id: -1 } },
     { key: { type: 1, at_ms: -1, id: -1 } },
   ],
+  review_places: [{ key: { until_ms: 1 } }],
   claims: [{ key: { expires_ms: 1, _id: 1 } }, { key: { subject: 1 } }],
 }

@@ -1,5 +1,6 @@
 import type { Replicas, Revision, SharedSigningKey } from '../../ports/replicas.js'
 import type { Database } from './database.js'
+import { MongoReviewPlaces } from './review-places.js'
 import type { FollowedKind, SigningKeyDocument } from './stored.js'
 
 /** A process that was not seen for so long is gone. */
@@ -12,6 +13,7 @@ const FORGOTTEN_AFTER_MS = 86_400_000
  * half done shows as being on its way until another process has finished the group.
  */
 export class MongoReplicas implements Replicas {
+  readonly reviewPlaces: MongoReviewPlaces
   readonly #database: Database
   readonly #nowMs: () => number
   readonly #process: string
@@ -19,6 +21,7 @@ export class MongoReplicas implements Replicas {
 
   constructor(database: Database, process: string, nowMs: () => number) {
     this.#database = database
+    this.reviewPlaces = new MongoReviewPlaces(database)
     this.#process = process
     this.#nowMs = nowMs
   }

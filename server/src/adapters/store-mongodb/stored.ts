@@ -220,6 +220,15 @@ export interface ReplicaDocument {
   readonly seen_ms: number
 }
 
+/** Where reviews of one agent or one API key wait, by the ids of their decisions, which are ours. */
+export interface ReviewPlacesDocument {
+  _id: string
+  readonly count: number
+  /** When the last of them ends. */
+  readonly until_ms: number
+  readonly places: Readonly<Record<string, { readonly until_ms: number; readonly taken_ms: number }>>
+}
+
 /** The public half of a key that signs permits. `rev` is raised by each write. */
 export interface SigningKeyDocument {
   _id: string

@@ -99,7 +99,7 @@ async function recordEvaluation(
     key_id: caller.key.id,
     expires_at: endOf('review', evaluatedAt, deps.lifetimes),
   }
-  const hasPlace = budgeted.effect === 'review' && deps.openReviews.take(place, evaluatedAt.toISOString())
+  const hasPlace = budgeted.effect === 'review' && (await deps.openReviews.take(place, evaluatedAt.toISOString()))
   try {
     const evaluation = budgeted.effect === 'review' && !hasPlace ? tooManyReviews(budgeted) : budgeted
     const asked = { requestHash, requestId, keyId: caller.key.id, holder: holder ?? null }
