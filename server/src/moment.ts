@@ -12,3 +12,7 @@ export function thisMoment(): Moment {
 export function msBetween(earlier: Moment, later: Moment): number {
   return Math.max(later.monotonicMs - earlier.monotonicMs, later.wallMs - earlier.wallMs)
 }
+
+export function msSince(moment: Moment): number {
+  return msBetween(moment, thisMoment())
+}

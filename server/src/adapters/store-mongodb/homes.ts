@@ -1,4 +1,5 @@
 import type { AuditEntry } from '@countersign/contract'
+import { msSince } from '../../moment.js'
 import type { Change, Conflict } from '../../ports/store.js'
 import { unwrittenAgent } from './agents.js'
 import { auditDocumentOf, auditId, isPlace } from './audit.js'
@@ -8,7 +9,6 @@ import type { Database } from './database.js'
 import { KEYS, readKeyDirectory } from './keys.js'
 import type { MongoLedger, Reservation } from './ledger.js'
 import { canStand, hasUnsettled, nextLines } from './ledger-lines.js'
-import { msSince } from './moment.js'
 import { lastVersion, POLICIES } from './policies.js'
 import type { Settling } from './settlements.js'
 import type {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
+import { type Moment, thisMoment } from '../../moment.js'
 import type { Balance, BudgetDemand, Ledger, ReservationAnswer, ReservationRequest } from '../../ports/ledger.js'
 import { accountId, accountText } from './account-id.js'
 import type { Database } from './database.js'
 import { fenceDecision, insertVoid } from './fences.js'
-import { type Moment, thisMoment } from './moment.js'
 import type { Settlements } from './settlements.js'
 
 /** One amount of a reservation. */
