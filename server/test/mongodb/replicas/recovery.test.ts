@@ -1,5 +1,4 @@
 /** A replica that dies between the reservation and the record: another one finishes what it left, and nothing drifts. */
-import { stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { micro } from '../../api/ledger-model/reference-money.js'
 import { startDriven } from '../../process/driven-server.js'
@@ -17,12 +16,14 @@ afterEach(async () => {
   await relay.close()
 })
 
-/** Every 10 s what is older than 30 s is given back. The dead say that they did it long ago, except in a full run. */
-const BEHIND_MS = process.env.STRESS === 'full' ? 0 : 60_000
-const RECOVERY_MS = process.env.STRESS === 'full' ? 40_000 : 10_000
-
-/** Each time costs a start. */
-const ROUNDS = Math.ceil(stress.replica_rounds / 3)
+/**
+ * Every 10 s what is older than 30 s is given back. By the clock of the one that recovers they died long ago, by those of one
+ * another they have not yet; a full run also waits until it is long ago.
+ */
+const LIVES = [
+  { rounds: 2, behindMs: (death: number) => 60_000 * (death + 1), promiseMs: 10_000 },
+  ...(process.env.STRESS === 'full' ? [{ rounds: 1, behindMs: () => 0, promiseMs: 40_000 }] : []),
+]
 
 interface Death {
   readonly when: string
@@ -43,7 +44,7 @@ function announces(command: Command): boolean {
   return isWriteOf('logs')(command) && command.read().updates[0].u.$set?.group?.length > 0
 }
 
-it(`each of ${DEATHS.length} deaths, ${ROUNDS} times`, async () => {
+it.each(LIVES)('each death, $rounds times', async ({ rounds, behindMs, promiseMs }) => {
   console.log(`SEED=${SEED}`)
   const url = newDatabase()
   let death: { readonly of: ShippedServer; readonly how: Death } | null = null
@@ -61,17 +62,17 @@ it(`each of ${DEATHS.length} deaths, ${ROUNDS} times`, async () => {
 
   // The one that is to recover does nothing until all is left behind.
   other.signal('SIGSTOP')
-  for (let round = 0; round < ROUNDS; round++)
-    for (const how of DEATHS) {
-      const env = { MONGODB_URL: relay.url, ISSUER, DRIVEN_STORE_BEHIND_MS: String(BEHIND_MS) }
-      asked = await startDriven({ dataDir: newDirectory(), now: new Date(), env })
-      death = { of: asked, how }
-      await load.visit()
-      expect(await asked.end(), how.when).toEqual({ code: null, signal: 'SIGKILL' })
-    }
+  for (let i = 0; i < rounds * DEATHS.length; i++) {
+    const how = DEATHS[i % DEATHS.length] as Death
+    const env = { MONGODB_URL: relay.url, ISSUER, DRIVEN_STORE_BEHIND_MS: String(behindMs(i)) }
+    asked = await startDriven({ dataDir: newDirectory(), now: new Date(), env })
+    death = { of: asked, how }
+    await load.visit()
+    expect(await asked.end(), how.when).toEqual({ code: null, signal: 'SIGKILL' })
+  }
   expect(load.acknowledged.size).toBe(0)
   const amounts = load.unknown.map(({ body }) => micro(body.context.amount))
-  expect(amounts.length).toBe(DEATHS.length * ROUNDS)
+  expect(amounts.length).toBe(rounds * DEATHS.length)
   const sum = (some: readonly bigint[]) => some.reduce((one, other) => one + other, 0n)
   expect(await promisedOf(url, policy)).toBe(sum(amounts))
 
@@ -81,7 +82,7 @@ it(`each of ${DEATHS.length} deaths, ${ROUNDS} times`, async () => {
   await until(
     `only ${standing} of ${sum(amounts)} to be promised`,
     async () => ((await promisedOf(url, policy)) === standing ? true : undefined),
-    3 * RECOVERY_MS,
+    3 * promiseMs,
   )
   console.log(`another replica gave it back within ${((performance.now() - started) / 1000).toFixed(1)} s`)
   asked = other
