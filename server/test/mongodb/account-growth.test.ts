@@ -90,6 +90,36 @@ it(`with ${MANY} open holds the document is as large as with ${FEW}`, async () =
   expect(most('bytes')).toBeLessThan(MIB)
 })
 
+it('what a dead server has reserved goes from an account that others write without a pause', async () => {
+  const account = accountOf()
+  const ask = (decision_id: string) =>
+    store.ledger.reserve({ decision_id, version: 0, demands: [{ account, amount: 1n, limit: 1000n }] })
+  const dead = await openMongoStore({ url: mongoUrl(NAME), nowMs: () => Date.now() - 60_000 })
+  const demands = [{ account, amount: 500n, limit: 1000n }]
+  await dead.ledger.reserve({ decision_id: 'dec_dead', version: 0, demands })
+
+  let isOver = false
+  const callers = [...Array(32).keys()].map(async (caller) => {
+    for (let number = 0; !isOver; number += 1) {
+      const { reservation } = await ask(`dec_${caller}-${number}`)
+      await store.ledger.release(reservation as string)
+    }
+  })
+  const other = await openMongoStore({ url: mongoUrl(NAME) })
+  const of = { _id: accountId(account) }
+  const isThere = async () =>
+    Object.values((await accountsOf(NAME).findOne(of))?.marks ?? {}).some(({ decision }) => decision === 'dec_dead')
+  expect(await isThere()).toBe(true)
+  await until('its mark to go', async () => {
+    await other.recover()
+    return (await isThere()) ? undefined : true
+  })
+  isOver = true
+  await Promise.all(callers)
+  expect(await store.ledger.balances([account])).toEqual([{ spent: 0n, reserved: 0n }])
+  for (const one of [dead, other]) await one.close()
+})
+
 it(`with ${MOST_MARKS} on their way the account is busy, until they are recovered`, async () => {
   const server = await runServer()
   try {
