@@ -29,7 +29,8 @@ export interface Known {
   readonly entries: string[]
 }
 
-const MOST_TRIES = 200
+/** Of a caller. A store that is cut all the time may take long to answer, and a busy machine longer. */
+const PERSEVERANCE_MS = 60_000
 /** How often a caller does not wait for the answer and asks somebody else. */
 const IMPATIENCE = 0.1
 const PATIENCE_MS = 40
@@ -109,21 +110,23 @@ export class RelayLoad {
     return key.key === undefined ? this.#makeAsker() : key
   }
 
+  /** @throws what went wrong first */
   async run(callers: number): Promise<void> {
+    const failures: unknown[] = []
     const goOn = async (task: () => Promise<void>) => {
       try {
         while (!this.isOver && this.operations < this.#options.operations) await task()
       } catch (error) {
+        failures.push(error)
         this.isOver = true
-        throw error
       }
     }
     const tasks = [() => this.#officeHour(), ...Array.from({ length: callers }, () => () => this.#live())]
-    const ends = await Promise.allSettled(tasks.map(goOn))
+    await Promise.all(tasks.map(goOn))
     this.isOver = true
+    if (failures.length > 0) throw failures[0]
     // Answers that nobody waited for have to be the same.
-    for (const end of [...ends, ...(await Promise.allSettled(this.#given))])
-      if (end.status === 'rejected') throw end.reason
+    await Promise.all(this.#given)
   }
 
   /** The life of a decision. */
@@ -276,7 +279,7 @@ export class RelayLoad {
   async #ask(path: string, body: object, as: Who, name = this.#newName()): Promise<Answer> {
     const asked = { path, body, as, name }
     const given: Promise<Answer>[] = []
-    for (let tries = 0; tries < MOST_TRIES && !this.isOver; tries += 1) {
+    for (const end = performance.now() + PERSEVERANCE_MS; performance.now() < end && !this.isOver; ) {
       const sent = this.send(this.#pick(this.#options.servers), asked)
       sent.catch(() => {})
       given.push(sent)
@@ -322,7 +325,7 @@ export class RelayLoad {
   }
 
   async #until(probe: (server: RunningServer) => Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (const end = performance.now() + PERSEVERANCE_MS; performance.now() < end && !this.isOver; ) {
       if (await probe(this.#pick(this.#options.servers))) return
       await pause(this.#below(50))
     }

@@ -51,6 +51,7 @@ export async function runBehindRelay(options: RelayRunOptions): Promise<RelayLoa
     await load.begin()
     await Promise.all([load.run(CALLERS), breakDown(load, relays, operations)])
     cuts.isFaulty = false
+    expectThat(cuts.weak.size === 0, `not of a majority: ${[...cuts.weak]}`)
     await new Verification(options.url, servers, load).verify()
     return load
   } finally {
@@ -107,8 +108,8 @@ class Verification {
       await this.#verifyDecisions(server)
       await this.#verifyBudgets(server)
     }
-    await this.#verifyReplays()
     await this.#verifyLog()
+    await this.#verifyReplays()
     await this.#verifyAccounts()
   }
 
