@@ -5,6 +5,7 @@
  */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
+import { DomainError } from './domain-error.js'
 import type { AuditPosition, IdempotencyRecord } from './ports/documents.js'
 import type { Ids } from './ports/ids.js'
 import {
@@ -86,6 +87,7 @@ export class RecordWriter {
    * signing) is done. `beside` runs while the record is on its way, and again if the record has to move.
    *
    * @throws ConflictError when a condition of the record does not hold.
+   * @throws DomainError limit_reached when the store cannot hold what it would write.
    * @throws StoreUnavailableError when the record is not known to be durable within the deadline. It may still become so.
    */
   write<Beside = void>(
@@ -206,6 +208,8 @@ function refusal(conflict: Conflict): Error {
   switch (conflict) {
     case 'log_index':
       return new StoreUnavailableError('Another process writes to this audit log.')
+    case 'too_large':
+      return new DomainError('limit_reached')
     case 'voided':
       return new StoreUnavailableError('The record took so long that it was taken for lost.')
     default:

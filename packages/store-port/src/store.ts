@@ -68,7 +68,7 @@ export type Change =
   /** Nothing but the idempotency record: the call found things as it wanted them. */
   | { readonly kind: 'call.only' }
 
-/** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name` or `key_secret` is named. */
+/** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name`, `key_secret` or `too_large` is named. */
 export type Conflict =
   /** The document is not at the expected version. */
   | 'version'
@@ -76,6 +76,11 @@ export type Conflict =
   | 'policy_name'
   /** Another key, revoked or not, has a secret of the same hash. */
   | 'key_secret'
+  /**
+   * The store cannot hold what the document would become. Never of a deletion or revocation, nor of a key that gets one
+   * text in place of those that it has.
+   */
+  | 'too_large'
   /** The idempotency record's name is taken by a call that still counts at the new record's `created_at`. */
   | 'idempotency_key'
   /** The log holds an entry at this index: another process writes to it. */

@@ -102,6 +102,14 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   },
   last_admin_key: async () =>
     server.call('DELETE', `/v1/keys/${(await succeed(server.call('GET', '/v1/keys/self'))).id}`),
+  limit_reached: async () => {
+    faulty.commit = async () => ({ written: 0, conflict: 'too_large' })
+    try {
+      return await post('/v1/keys', { name: 'one more', scopes: ['audit:read'] })
+    } finally {
+      faulty.commit = null
+    }
+  },
   revision_mismatch: async () => {
     const policy = await createPolicy(server, allowing('a.b'))
     return server.call('PUT', `/v1/policies/${policy.id}`, { body: policy, headers: { 'If-Match': '"9"' } })

@@ -1,6 +1,6 @@
 /** Every list and every scan of the store has an index: what is equal first, then the order. */
 
-import { accountOf, idempotencyOf, idOf, instant } from '@countersign/testkit/store-suite'
+import { accountOf, idempotencyOf, idOf, instant, keyOf, LogPen, writeKeyOf } from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -49,6 +49,7 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'revisions of a policy': (store) => store.listPolicyRevisions(idOf('pol', 1), PAGE),
   'agents that are held': (store) => store.loadAgents(),
   'agents of all': (store) => store.listAgents(null, LATER),
+  'keys of a secret': async (store) => (await LogPen.of(store)).commit(writeKeyOf(keyOf(1))),
   'idempotency records that are over': (store) => store.purgeIdempotency(instant(0)),
   'entries of all': (store) => store.listAuditEntries({}, LATER),
   'entries of a subject': (store) => store.listAuditEntries({ subject: 'a' }, PAGE),

@@ -40,6 +40,7 @@ export const EVERY_WRITE: readonly string[] = [
   'createIndexes claims',
   'createIndexes decisions',
   'createIndexes policies',
+  'createIndexes retired_keys',
   'createIndexes review_places',
   'delete claims',
   'delete decisions',
@@ -62,6 +63,7 @@ export const EVERY_WRITE: readonly string[] = [
   'insert meta',
   'insert policies',
   'insert policy_directory',
+  'insert retired_keys',
   'insert secrets',
   'insert signing_keys',
   'update accounts: given back',
@@ -92,6 +94,7 @@ export const EVERY_WRITE: readonly string[] = [
   'update policy_directory: fence',
   'update policy_directory: written',
   'update replicas',
+  'update retired_keys',
   'update review_places: released',
   'update review_places: taken',
   'update sightings',
@@ -169,6 +172,13 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
     { kind: 'entry.only' },
     { change: { kind: 'call.only' }, idempotency: idempotencyOf('agent:1', { operation: 'POST /v1/agents' }) },
   )
+  // One that has expired leaves the directory with the next write of a key, and once more when it was revoked.
+  const expired = keyOf(9, { expires_at: instant(0) })
+  await pen.commit(writeKeyOf(expired), writeKeyOf(keyOf(8)))
+  await pen.commit(
+    writeKeyOf({ ...expired, version: 2, revoked_at: instant(0) }),
+    writeKeyOf({ ...keyOf(8), version: 2, revoked_at: instant(DAY) }),
+  )
   const reserved = await reserve(store, 1)
   await pen.commit({ change: createOf(held(1), requestOf(1), reserved), idempotency: idempotencyOf(idOf('dec', 1)) })
   const settled = updateOf(held(1), { status: 'confirmed', postings: [spentIn(ACCOUNT, 5n, 3n)] })
@@ -234,7 +244,7 @@ async function expectOrder(store: MongoStore, url: string, left: number): Promis
   expect(await store.ledger.balances([ACCOUNT])).toEqual([{ spent: 3n + 4n * BigInt(left), reserved: 0n }])
   const { policies } = await store.loadPolicies()
   expect(policies.map(({ id }) => id).sort()).toEqual([idOf('pol', 1), idOf('pol', 3)])
-  expect((await store.loadKeys()).map(({ id }) => id)).toEqual([idOf('key', 1), idOf('key', 3)])
+  expect((await store.loadKeys()).map(({ id }) => id)).toEqual([1, 3, 8, 9].map((number) => idOf('key', number)))
   expect((await store.loadAgents()).map(({ id }) => id).sort()).toEqual(['agent:1', 'agent:3'])
   const entries = await walk(200, (page) => store.listAuditEntries({}, page))
   for (const log of new Set(entries.map((entry) => entry.log))) {

@@ -103,8 +103,10 @@ class Segment {
     let open = this.#steps
     this.#mayStand(open, true)
     while (open.length > 0) {
-      for (const [step, settling] of await writeHomes(this.#deps, open, homes)) this.#standing.set(step, settling)
-      open = open.filter((step) => !this.#standing.has(step))
+      const { standing, tooLarge } = await writeHomes(this.#deps, open, homes)
+      for (const [step, settling] of standing) this.#standing.set(step, settling)
+      for (const step of tooLarge) this.#refused.set(step, 'too_large')
+      open = open.filter((step) => !standing.has(step) && !tooLarge.has(step))
       if (open.length === 0) break
       // Somebody else was faster with some: those whose conditions hold all the same are tried again, by what is there now.
       homes = await this.#look(open)

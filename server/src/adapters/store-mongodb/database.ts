@@ -6,6 +6,7 @@ import {
   type Document,
   type IndexDescription,
   MongoClient,
+  MongoInvalidArgumentError,
   MongoNetworkError,
   MongoOperationTimeoutError,
   MongoServerError,
@@ -28,6 +29,7 @@ import type {
   PolicyDirectory,
   PolicyRevision,
   ReplicaDocument,
+  RetiredKey,
   ReviewPlacesDocument,
   SchemaDocument,
   Sighting,
@@ -67,6 +69,7 @@ export class Database {
   readonly policyDirectory: Collection<PolicyDirectory>
   readonly policies: Collection<PolicyRevision>
   readonly keyDirectory: Collection<KeyDirectory>
+  readonly retiredKeys: Collection<RetiredKey>
   readonly keyUses: Collection<KeyUse>
   readonly claims: Collection<Claim>
   readonly audit: Collection<AuditDocument>
@@ -95,6 +98,7 @@ export class Database {
     this.policyDirectory = db.collection('policy_directory')
     this.policies = db.collection('policies')
     this.keyDirectory = db.collection('key_directory')
+    this.retiredKeys = db.collection('retired_keys')
     this.keyUses = db.collection('key_uses')
     this.claims = db.collection('claims')
     this.audit = db.collection('audit')
@@ -212,7 +216,7 @@ async function repeat<T>(make: () => Promise<T>, isClosed: () => boolean): Promi
 
 /** Whether an error may be gone when the call is made again: no answer, or one of a server that is about to step down. */
 function mayPass(error: unknown): boolean {
-  if (!(error instanceof MongoServerError)) return true
+  if (!(error instanceof MongoServerError)) return !isTooLarge(error)
   // A bulk wraps what befell its connection.
   const within: unknown = error.errorResponse
   if (within instanceof MongoNetworkError || within instanceof MongoOperationTimeoutError) return true
@@ -230,16 +234,34 @@ export function isDuplicate(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY
 }
 
+/** Of an insert or update whose document has more than 16 MiB, or would have. */
+const TOO_LARGE = new Set([10334, 17419, 17420])
+
+/** Whether a call failed because a document of it is too large: by a look of the driver's own, or of the server's. */
+export function isTooLarge(error: unknown): boolean {
+  const cause = error instanceof StoreUnavailableError ? error.cause : error
+  if (cause instanceof MongoInvalidArgumentError) return /larger than the maximum size/.test(cause.message)
+  // Where it does not even fit into the driver's buffer.
+  if (cause instanceof RangeError) return true
+  if (!(cause instanceof MongoServerError)) return false
+  return [cause, ...writeErrorsOf(cause)].some(({ code }) => TOO_LARGE.has(Number(code)))
+}
+
+interface WriteFailure {
+  readonly code: number
+  readonly index: number
+}
+
+/** What failed of a bulk. */
+function writeErrorsOf(error: MongoServerError & { writeErrors?: unknown }): readonly WriteFailure[] {
+  const { writeErrors } = error
+  return (Array.isArray(writeErrors) ? writeErrors : writeErrors === undefined ? [] : [writeErrors]) as WriteFailure[]
+}
+
 /** The places of a bulk whose key was taken. Any other error is thrown. */
 export function duplicatesOf(error: unknown): ReadonlySet<number> {
-  if (isDuplicate(error) || error instanceof MongoServerError) {
-    const writeErrors = (error as MongoServerError & { writeErrors?: unknown }).writeErrors
-    const list = (
-      Array.isArray(writeErrors) ? writeErrors : writeErrors === undefined ? [] : [writeErrors]
-    ) as readonly {
-      readonly code: number
-      readonly index: number
-    }[]
+  if (error instanceof MongoServerError) {
+    const list = writeErrorsOf(error)
     if (list.length > 0 && list.every(({ code }) => code === DUPLICATE_KEY))
       return new Set(list.map(({ index }) => index))
   }

@@ -5,11 +5,11 @@ import { unwrittenAgent } from './agents.js'
 import { auditDocumentOf, auditId, isPlace } from './audit.js'
 import { takeNames } from './claims.js'
 import type { CommitDeps, Step } from './commit.js'
-import type { Database } from './database.js'
-import { KEYS, readKeyDirectory } from './keys.js'
+import { type Database, isTooLarge } from './database.js'
+import { hasRoomForKey, KEYS, keyEntryOf, keysOver, readKeyDirectory, readRetiredKeys, retireKeys } from './keys.js'
 import type { MongoLedger, Reservation } from './ledger.js'
 import { canStand, hasUnsettled, nextLines } from './ledger-lines.js'
-import { lastVersion, POLICIES } from './policies.js'
+import { hasRoomForPolicy, lastVersion, POLICIES } from './policies.js'
 import type { Settling } from './settlements.js'
 import type {
   AgentHome,
@@ -22,6 +22,7 @@ import type {
   LastRecord,
   LedgerLine,
   PolicyDirectory,
+  RetiredKey,
 } from './stored.js'
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>
@@ -52,6 +53,8 @@ export class Homes {
     readonly keys: KeyDirectory | null,
     /** The last version of policies that are not live. */
     private readonly goneVersions: ReadonlyMap<string, number>,
+    /** Of those that are over, the ones that the records name. */
+    private readonly retiredKeys: readonly RetiredKey[],
   ) {}
 
   all(): readonly Home[] {
@@ -75,7 +78,7 @@ export class Homes {
   }
 
   /** What keeps a record from being written here, its place and its claim apart. */
-  conflictOf({ record: { change } }: Step, ledger: MongoLedger): Conflict | null {
+  conflictOf({ record: { change, entry } }: Step, ledger: MongoLedger): Conflict | null {
     switch (change.kind) {
       case 'decision.create': {
         const found = this.decisions.get(change.decision.id)
@@ -89,7 +92,7 @@ export class Homes {
       case 'agent.write':
         return (this.agents.get(change.agent.id)?.version ?? 0) === change.expected_version ? null : 'version'
       case 'key.write':
-        return this.#keyConflict(change)
+        return this.#keyConflict(change, (entry as AuditEntry).at)
       case 'entry.only':
       case 'call.only':
         return null
@@ -110,21 +113,26 @@ export class Homes {
     if (version !== expected_version || policy.policy_set !== policy_set + 1) return 'version'
     if (policy.deleted_at !== null) return null
     const others = Object.entries(live).filter(([id]) => id !== policy.id)
-    return others.some(([, { name }]) => name === policy.document.name) ? 'policy_name' : null
+    if (others.some(([, { name }]) => name === policy.document.name)) return 'policy_name'
+    return hasRoomForPolicy(live, policy) ? null : 'too_large'
   }
 
-  #keyConflict({ key, expected_version, beside = [] }: ChangeOf<'key.write'>): Conflict | null {
-    const { keys } = this.keys as KeyDirectory
+  #keyConflict({ key, expected_version, beside = [] }: ChangeOf<'key.write'>, at: string): Conflict | null {
+    const directory = this.keys as KeyDirectory
+    const retired = Object.fromEntries(this.retiredKeys.map(({ _id, ...entry }) => [_id, entry]))
+    const keys = { ...retired, ...directory.keys }
     if ((keys[key.id]?.version ?? 0) !== expected_version) return 'version'
     if (beside.some(({ id, version }) => keys[id]?.version !== version)) return 'version'
     const taken = new Set(Object.entries(keys).flatMap(([id, { hashes }]) => (id === key.id ? [] : hashes)))
-    return key.secrets.some(({ hash }) => taken.has(hash)) ? 'key_secret' : null
+    if (key.secrets.some(({ hash }) => taken.has(hash))) return 'key_secret'
+    return hasRoomForKey(directory, key, at) ? null : 'too_large'
   }
 }
 
 export async function readHomes(database: Database, steps: readonly Step[]): Promise<Homes> {
   const idsOf = (kind: HomeName['kind']) => steps.flatMap(({ home }) => (home.kind === kind ? [home.id] : []))
   const [decisionIds, agentIds] = [idsOf('decision'), idsOf('agent')]
+  const keyChanges = steps.flatMap(({ record: { change } }) => (change.kind === 'key.write' ? [change] : []))
   const [decisions, agents, policies, keys] = await Promise.all([
     decisionIds.length === 0
       ? []
@@ -143,23 +151,53 @@ export async function readHomes(database: Database, steps: readonly Step[]): Pro
   )
   const versions = await Promise.all(gone.map(async (id) => [id, await lastVersion(database, id)] as const))
   const byId = <T extends Home>(homes: readonly T[]) => new Map(homes.map((home) => [home._id, home]))
-  return new Homes(byId(decisions), byId(agents), policies, keys, new Map(versions))
+  // After the directory: what leaves that is here by then.
+  const retired = await readRetiredKeys(database, keyChanges)
+  return new Homes(byId(decisions), byId(agents), policies, keys, new Map(versions), retired)
 }
 
-/** Writes the homes of records. Answers those that stand, each with what its decision's accounts have to follow. */
-export async function writeHomes(
+interface WrittenHomes {
+  /** The records that stand, each with what its decision's accounts have to follow. */
+  readonly standing: ReadonlyMap<Step, Settling | null>
+  /** Those that can never be written. */
+  readonly tooLarge: ReadonlySet<Step>
+}
+
+/** Writes the homes of records. */
+export async function writeHomes(deps: CommitDeps, steps: readonly Step[], homes: Homes): Promise<WrittenHomes> {
+  try {
+    return { standing: await writeTogether(deps, steps, homes), tooLarge: new Set() }
+  } catch (error) {
+    if (!isTooLarge(error)) throw error
+  }
+  // Each by itself, so that the others do not fail with the one.
+  const standing = new Map<Step, Settling | null>()
+  const tooLarge = new Set<Step>()
+  for (const step of steps)
+    try {
+      for (const [one, settling] of await writeTogether(deps, [step], homes)) standing.set(one, settling)
+    } catch (error) {
+      if (!isTooLarge(error)) throw error
+      tooLarge.add(step)
+    }
+  return { standing, tooLarge }
+}
+
+async function writeTogether(
   deps: CommitDeps,
   steps: readonly Step[],
   homes: Homes,
 ): Promise<ReadonlyMap<Step, Settling | null>> {
   const standing = new Map<Step, Settling | null>()
-  await Promise.all([
+  const written = await Promise.allSettled([
     writeNewDecisions(deps, steps, standing),
     moveDecisions(deps, steps, homes, standing),
     ...steps.map(async (step) => {
       if (await writeOther(deps.database, step, homes)) standing.set(step, null)
     }),
   ])
+  // Nothing of this group is on its way any more when the commit fails.
+  for (const outcome of written) if (outcome.status === 'rejected') throw outcome.reason
   return standing
 }
 
@@ -317,10 +355,15 @@ async function writeKey(
   database: Database,
   step: Step,
   { key }: ChangeOf<'key.write'>,
-  { _id, rev }: KeyDirectory,
+  directory: KeyDirectory,
 ): Promise<boolean> {
-  const entry = { version: key.version, hashes: key.secrets.map(({ hash }) => hash), document: JSON.stringify(key) }
-  const update = { $set: { rev: rev + 1, last: lastOf(step), [`keys.${key.id}`]: entry } }
+  const { _id, rev } = directory
+  const over = keysOver(directory, key.id, (step.record.entry as AuditEntry).at)
+  await retireKeys(database, over)
+  const update = {
+    $set: { rev: rev + 1, last: lastOf(step), [`keys.${key.id}`]: keyEntryOf(key) },
+    ...(over.length > 0 && { $unset: Object.fromEntries(over.map(([id]) => [`keys.${id}`, 1 as const])) }),
+  }
   const { matchedCount } = await database.call(() => database.keyDirectory.updateOne({ _id, rev }, update))
   return matchedCount === 1 || (await areOurs(database, [step])).has(step)
 }

@@ -21,6 +21,7 @@ export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
     { key: { marked_ms: 1 } },
   ],
   agents: [{ key: { is_listed: 1, at_ms: -1, _id: -1 } }, { key: { is_held: 1, _id: 1 } }],
+  retired_keys: [{ key: { hashes: 1 } }],
   policies: [{ key: { policy_id: 1, version: -1 } }, { key: { until_set: 1, from_set: 1 } }],
   audit: [
     { key: { at_ms: -1, id: -1 } },

@@ -2,6 +2,7 @@ import type { StoredPolicy } from '../../ports/documents.js'
 import type { Page, PageRequest } from '../../ports/store.js'
 import { copyToLog } from './audit.js'
 import type { Database } from './database.js'
+import { hasRoom } from './directory-room.js'
 import type { PolicyDirectory, PolicyRevision } from './stored.js'
 
 /** The one document of the directory. */
@@ -47,6 +48,16 @@ export async function keepPolicyRevision(
 /** Finishes what the last record of the directory began: its revision and its entry. */
 export async function finishPolicyRecord(database: Database, directory: PolicyDirectory): Promise<void> {
   await Promise.all([keepPolicyRevision(database, directory), copyToLog(database, [directory.last])])
+}
+
+/** A policy can always be deleted, or changed under its name. */
+export function hasRoomForPolicy(
+  live: PolicyDirectory['live'],
+  { id, version, document: { name } }: StoredPolicy,
+): boolean {
+  const present = live[id]
+  if (present?.name === name) return true
+  return hasRoom({ ...live, [id]: { version, name } }, present === undefined ? 'new' : 'more')
 }
 
 /** A deletion raised the version by one, though it is no revision. 0 for a policy that never was. */

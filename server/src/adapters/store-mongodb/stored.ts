@@ -141,11 +141,25 @@ export interface PolicyRevision {
   readonly document: string
 }
 
-/** All keys with the hashes of their secrets, so that one condition on one document keeps secrets unique. */
+export interface KeyEntry {
+  readonly version: number
+  readonly hashes: readonly string[]
+  /** When it was revoked, else when it expires; null for neither. */
+  readonly over_at: string | null
+  readonly document: string
+}
+
+/**
+ * All keys that live, with the hashes of their secrets, so that one condition on one document keeps secrets unique. Those
+ * that are over leave it with the next write of a key.
+ */
 export interface KeyDirectory extends Home {
-  readonly keys: Readonly<
-    Record<string, { readonly version: number; readonly hashes: readonly string[]; readonly document: string }>
-  >
+  readonly keys: Readonly<Record<string, KeyEntry>>
+}
+
+/** A key that is over, as it was when it left the directory. While it is in both, what the directory says counts. */
+export interface RetiredKey extends KeyEntry {
+  _id: string
 }
 
 export interface KeyUse {

@@ -47,7 +47,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:write'] },
       body: policyBody,
       answer: { status: 201, description: 'The policy.', schema: PolicySchema, headers: ETAG },
-      problems: ['policy_name_taken', 'store_unavailable'],
+      problems: ['policy_name_taken', 'limit_reached', 'store_unavailable'],
       replay: {
         present: async (_call, id) => withETag(await latestRevision(deps.store, id)),
       },
@@ -97,7 +97,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:write'] },
       body: policyBody,
       answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
-      problems: ['not_found', 'policy_name_taken', 'revision_mismatch', 'store_unavailable'],
+      problems: ['not_found', 'policy_name_taken', 'revision_mismatch', 'limit_reached', 'store_unavailable'],
       handle: async ({ caller, params, body, ifMatch }) => ({
         status: 200,
         ...withETag(await replacePolicy(deps, caller, params.id as string, body, revisionsOf(ifMatch))),
