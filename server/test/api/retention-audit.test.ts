@@ -1,0 +1,97 @@
+/** RETENTION_DAYS and the proof: what is gone is vouched for by logs that are whole, and by the permits that name them. */
+import { leafHash } from '@countersign/audit-log'
+import type { AuditEntry } from '@countersign/contract'
+import { walk } from '@countersign/testkit/store-suite'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { mongoUrl } from '../mongodb/open-mongo-store.js'
+import { databaseOf, ON_MONGODB } from '../open-test-store.js'
+import { until } from '../process/until.js'
+import { type Answer, type RunningServer, runServer } from '../running-server.js'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAYS = 40
+const settings = { retentionDays: DAYS, issuer: 'https://decide.example.com' }
+
+const running = new Set<RunningServer>()
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+})
+afterEach(async () => {
+  for (const server of [...running].reverse()) await server.stop()
+  running.clear()
+  vi.useRealTimers()
+})
+
+/** Another process that writes to the store: beside the first one where several share a store, else after it. */
+async function another(first: RunningServer): Promise<RunningServer> {
+  const second = ON_MONGODB
+    ? await runServer({
+        settings: { ...settings, mongodbUrl: mongoUrl(databaseOf(first.dataDir)) },
+        clock: first.clock,
+      })
+    : await first.restart()
+  if (!ON_MONGODB) running.delete(first)
+  running.add(second)
+  return second
+}
+
+async function post(server: RunningServer, path: string, body: object): Promise<Answer['body']> {
+  const answer = await server.call('POST', path, { body })
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+  return answer.body
+}
+
+/** A decision that was allowed and given up, and one that was denied. */
+async function decide(server: RunningServer): Promise<readonly Answer['body'][]> {
+  const ask = (action: string) => post(server, '/v1/decisions', { agent_id: 'agent:a', action, context: { amount: 1 } })
+  const [allowed, denied] = [await ask('pay.create'), await ask('none.asked')]
+  await post(server, `/v1/decisions/${allowed.id}/reject`, {})
+  return [allowed, denied]
+}
+
+/** The place in the log that a permit names. */
+function placeOf({ permit_token }: Answer['body']): Pick<AuditEntry, 'log' | 'index' | 'leaf'> {
+  return JSON.parse(Buffer.from(permit_token.split('.')[1], 'base64url').toString()).audit
+}
+
+function entriesOf(server: RunningServer): Promise<readonly AuditEntry[]> {
+  return walk(50, async ({ limit, after }) => {
+    const cursor = after === null ? '' : `&cursor=${encodeURIComponent(after)}`
+    const { data, next_cursor } = (await server.call('GET', `/v1/audit?limit=${limit}${cursor}`)).body
+    return { items: data, next: next_cursor }
+  })
+}
+
+it('every log is whole and has what permits name of decisions that were removed', async () => {
+  let server = await runServer({ settings })
+  running.add(server)
+  const rules = [{ action: 'pay.create', effect: 'allow' }]
+  await post(server, '/v1/policies', { name: 'p', rules, budget: { limit: 9, unit: 'EUR', period: 'monthly' } })
+  const decisions = [...(await decide(server))]
+  server = await another(server)
+  decisions.push(...(await decide(server)))
+  const before = await entriesOf(server)
+
+  server.clock.advance(DAYS * DAY_MS + 1)
+  for (const { id } of decisions)
+    await until(`the removal of ${id}`, async () => {
+      vi.advanceTimersByTime(HOUR_MS)
+      return (await server.call('GET', `/v1/decisions/${id}`)).status === 404 ? true : undefined
+    })
+
+  const entries = await entriesOf(server)
+  for (const entry of entries) expect(leafHash(entry)).toBe(entry.leaf)
+  const logs = new Set(entries.map(({ log }) => log))
+  expect(logs.size).toBe(ON_MONGODB ? 2 : 1)
+  for (const log of logs) {
+    const indexes = entries.filter((entry) => entry.log === log).map(({ index }) => index)
+    expect(indexes.sort((one, other) => one - other)).toEqual([...indexes.keys()])
+  }
+  expect(entries).toEqual(expect.arrayContaining([...before]))
+  for (const decision of decisions.filter(({ effect }) => effect === 'allow')) {
+    const place = placeOf(decision)
+    const named = entries.find(({ log, index }) => log === place.log && index === place.index)
+    expect(named).toMatchObject({ subject: decision.id, type: 'decision.created', leaf: place.leaf })
+  }
+})
