@@ -28,7 +28,6 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
     if ($set.group !== undefined) return $set.group.length > 0 ? 'announced' : 'finished'
     return $set.underway === undefined ? 'renewed' : 'settled'
   },
-  'update leases': ({ q }) => (q.holder === undefined ? 'taken' : 'held'),
   'update review_places': ({ u }) => (u.$unset === undefined ? 'taken' : 'released'),
   'delete replicas': ({ limit }) => (limit === 1 ? 'leaves' : 'long gone'),
 }

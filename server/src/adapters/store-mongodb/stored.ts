@@ -268,6 +268,4 @@ export interface LeaseDocument {
   _id: string
   readonly holder: string
   readonly until_ms: number
-  /** Raised whenever another process takes it. */
-  readonly token: number
 }
