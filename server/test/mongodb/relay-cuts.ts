@@ -8,20 +8,23 @@ interface Tally {
   cut: number
   /** The connection was closed before it came through. */
   lost: number
+  /** The connection was closed, and then it came through. */
+  late: number
   delayed: number
 }
 
-const WRITES = { cut: 0.02, lost: 0.01, delayed: 0.1 }
-const READS = { cut: 0.001, lost: 0.001, delayed: 0.05 }
+const NOTHING: Tally = { sent: 0, cut: 0, lost: 0, late: 0, delayed: 0 }
+const WRITES = { cut: 0.02, lost: 0.01, late: 0.01, delayed: 0.1 }
+const READS = { cut: 0.001, lost: 0.001, late: 0, delayed: 0.05 }
 
 /**
- * What becomes of each command that passes a relay, by seed. The first write of each kind is cut and the second one is
- * lost, so that no kind gets away because it is rare.
+ * What becomes of each command that passes a relay, by seed. The first write of each kind is cut, the second one is lost
+ * and the third one is late, so that no kind gets away because it is rare.
  */
 export class Cuts {
   /** By kind of write. */
   readonly writes = new Map<string, Tally>()
-  readonly reads: Tally = { sent: 0, cut: 0, lost: 0, delayed: 0 }
+  readonly reads: Tally = { ...NOTHING }
   /** Commands that do not ask for a majority, as they were sent. */
   readonly weak = new Set<string>()
   isFaulty = true
@@ -42,6 +45,7 @@ export class Cuts {
     for (const tally of tallies) {
       if (fate === 'answer cut') tally.cut += 1
       if (fate === 'lost') tally.lost += 1
+      if (fate === 'late') tally.late += 1
       if (fate === 'delayed') tally.delayed += 1
     }
     return fate
@@ -61,16 +65,18 @@ export class Cuts {
     if (!tallies.includes(this.reads)) {
       if (tallies.some(({ cut }) => cut === 0)) return 'answer cut'
       if (mayBeLost && tallies.some(({ lost }) => lost === 0)) return 'lost'
+      if (mayBeLost && tallies.some(({ late }) => late === 0)) return 'late'
     }
-    const { cut, lost, delayed } = tallies.includes(this.reads) ? READS : WRITES
+    const { cut, lost, late, delayed } = tallies.includes(this.reads) ? READS : WRITES
     const draw = this.#random()
     if (draw < cut) return 'answer cut'
     if (draw < cut + lost) return 'lost'
-    return draw < cut + lost + delayed ? 'delayed' : 'passes'
+    if (draw < cut + lost + late) return 'late'
+    return draw < cut + lost + late + delayed ? 'delayed' : 'passes'
   }
 
   #tallyOf(name: string): Tally {
-    const tally = this.writes.get(name) ?? { sent: 0, cut: 0, lost: 0, delayed: 0 }
+    const tally = this.writes.get(name) ?? { ...NOTHING }
     this.writes.set(name, tally)
     return tally
   }
@@ -87,6 +93,6 @@ export class Cuts {
   }
 }
 
-function rowOf(name: string, { sent, cut, lost, delayed }: Tally): string {
-  return `  ${name}: ${sent} sent, ${cut} answers cut, ${lost} lost, ${delayed} delayed`
+function rowOf(name: string, { sent, cut, lost, late, delayed }: Tally): string {
+  return `  ${name}: ${sent} sent, ${cut} answers cut, ${lost} lost, ${late} late, ${delayed} delayed`
 }

@@ -2,8 +2,11 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { BSON, type Document } from 'mongodb'
 
-/** What becomes of one command: its answer may be cut, it may itself be lost, or it takes its time. */
-export type Fate = 'passes' | 'answer cut' | 'lost' | 'delayed'
+/**
+ * What becomes of one command: its answer may be cut, it may itself be lost, its answer takes its time, or it is late: its
+ * connection is closed and it is sent again by whoever wants it done, and then it comes through all the same.
+ */
+export type Fate = 'passes' | 'answer cut' | 'lost' | 'delayed' | 'late'
 
 /** A command on a collection. */
 export interface Command {
@@ -33,6 +36,8 @@ export interface Relay {
 }
 
 const DELAY_MS = 15
+/** In turn: while the same is tried again, and long after that. */
+const LATE_MS = [20, 60, 200]
 
 /** A TCP relay in front of a MongoDB server that breaks connections between a command and its answer. */
 export async function openRelay(serverUrl: string, fateOf: (command: Command) => Fate): Promise<Relay> {
@@ -41,13 +46,24 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
   const sockets = new Set<Socket>()
   let isDead = false
   let held: (() => void)[] | null = null
+  let lates = 0
   const pass = (step: () => void) => void (held === null ? step() : held.push(step))
   const server: Server = createServer((client) => {
     if (isDead) return void client.destroy()
     const upstream = connect(Number(target.port), target.hostname)
+    let isLate = false
     const end = () => {
       client.destroy()
-      upstream.destroySoon()
+      if (!isLate) upstream.destroySoon()
+    }
+    const endBefore = (message: Buffer) => {
+      isLate = true
+      const send = () => {
+        if (!upstream.destroyed) upstream.write(message)
+        upstream.destroySoon()
+      }
+      setTimeout(send, LATE_MS[lates++ % LATE_MS.length])
+      end()
     }
     for (const socket of [client, upstream]) {
       sockets.add(socket)
@@ -65,6 +81,7 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
       const what = `${fate} ${command?.name} ${command?.collection}`
       if (fate !== 'passes') counts.set(what, (counts.get(what) ?? 0) + 1)
       if (fate === 'lost') return end()
+      if (fate === 'late') return endBefore(message)
       fates.push(fate)
       upstream.write(message)
     }
