@@ -11,6 +11,7 @@ import { openMongoStore } from './adapters/store-mongodb/open.js'
 import { openSqliteStore } from './adapters/store-sqlite/open.js'
 import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
+import { every } from './every.js'
 import { Api } from './http/api.js'
 import { Cursors } from './http/cursor.js'
 import { expressApp } from './http/express-app.js'
@@ -102,7 +103,7 @@ export interface Composed {
 export async function compose(config: Config, parts: Parts): Promise<Composed> {
   const { clock, log } = parts
   const ids = parts.ids ?? typeidIds(clock)
-  const { store, lease } = await openStore(config, parts.openStore)
+  const { store, lease } = await openStore(config, parts)
   try {
     return await composeOn(store, lease, config, { ...parts, clock, log, ids })
   } catch (error) {
@@ -114,12 +115,15 @@ export async function compose(config: Config, parts: Parts): Promise<Composed> {
 /** The store that the settings name, and the lease of those who share it. */
 async function openStore(
   { dataDir, mongodbUrl }: Config,
-  open: Parts['openStore'],
+  { openStore: open, log }: Parts,
 ): Promise<{ readonly store: Store; readonly lease: Lease }> {
   if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
   if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const store = await openMongoStore({ url: mongodbUrl })
+  const store = await openMongoStore({
+    url: mongodbUrl,
+    onError: (err) => log.error({ err }, 'what servers left half done could not be finished; it is tried again'),
+  })
   return { store, lease: store.lease }
 }
 
@@ -327,25 +331,5 @@ function measured(store: Store, metrics: Metrics): Pick<Store, 'openLog' | 'comm
         metrics.committed(performance.now() - started)
       }
     },
-  }
-}
-
-/**
- * Runs a task again and again until it is stopped, one run at a time; a run that fails is told, and the next one tries
- * anew. Stopping waits for the run under way.
- */
-function every(intervalMs: number, task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
-  let running: Promise<void> | null = null
-  const timer = setInterval(() => {
-    running ??= task()
-      .catch(onError)
-      .finally(() => {
-        running = null
-      })
-  }, intervalMs)
-  timer.unref()
-  return async () => {
-    clearInterval(timer)
-    await running
   }
 }

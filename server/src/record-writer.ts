@@ -193,6 +193,8 @@ export class RecordWriter {
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
       const conflict = result.refused?.get(i)
       if (conflict !== undefined) one.waiting.reject(refusal(conflict))
+      else if (result.unsettled?.has(i))
+        one.waiting.reject(new StoreUnavailableError('The budget is too busy to follow.'))
       else void answer(one, besides[i], storeMs)
       one.waiting.settle()
     }

@@ -2,8 +2,9 @@
  * The ledger: what every budget account has spent and reserved. Amounts are whole numbers of 1e-6 units.
  *
  * What every adapter promises:
- * - Once `Store.commit` has resolved, a balance is the sum of what the decisions count for there (their `postings`) and of
- *   what open reservations hold; until then it is never less. An account that nobody has used has zeros.
+ * - Once `Store.commit` has resolved, a balance is the sum of what the decisions count for there (their `postings`), those
+ *   apart that it names as unsettled, and of what open reservations hold; until then it is never less. An account that
+ *   nobody has used has zeros.
  * - `reserve` takes every amount or none, against all other reservations, in whatever process.
  * - `Store.commit` of a record that names the reservation makes it stand: from then on the decision's own postings count
  *   instead of it. Every later record of the decision moves the balances by the difference of its postings: so it commits,

@@ -92,12 +92,14 @@ export type Conflict =
  * The first `written` records have their places in the log; the next one met `conflict` and it and all behind it left no
  * trace. The written ones are durable but for those in `refused` (absent when there is none), by number in the group: they
  * met a conflict with another process when others of the group were written already, and an entry of type `void` has
- * their place.
+ * their place. Nobody may be told of those in `unsettled` (absent when there is none): they are durable, but an account of
+ * theirs has so much to do that it follows only later.
  */
 export interface CommitResult {
   readonly written: number
   readonly conflict: Conflict | null
   readonly refused?: ReadonlyMap<number, Conflict>
+  readonly unsettled?: ReadonlySet<number>
 }
 
 /**

@@ -22,7 +22,7 @@ it('a claim that came into the place of one without a record is not taken for it
   const [slow, fast] = databases as [Database, Database]
   const never = decisionOf(1)
   const place = { log: 'gone', index: 0, entry_id: idOf('aud', 1) }
-  const abandoned = claimOf(idempotencyOf(never.id), place.entry_id, place, { kind: 'decision', id: never.id })
+  const abandoned = claimOf(idempotencyOf(never.id), place, { kind: 'decision', id: never.id })
   await slow.claims.insertOne(abandoned)
 
   const pens = [await LogPen.of(new MongoStore(slow, Date.now)), await LogPen.of(new MongoStore(fast, Date.now))]

@@ -24,7 +24,7 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
   'update key_directory': ({ u }) => fenceOr('written', u),
   'update logs': ({ u: { $set } }) => {
     if ($set.epoch !== undefined) return 'taken over'
-    if ($set.holder === null) return 'given up'
+    if ($set.until_ms === 0) return 'given up'
     if ($set.group !== undefined) return $set.group.length > 0 ? 'announced' : 'finished'
     return $set.underway === undefined ? 'renewed' : 'settled'
   },

@@ -1,6 +1,7 @@
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAgent } from '../../ports/documents.js'
 import type { AgentWithSightings, Page, PageRequest } from '../../ports/store.js'
+import { allDone } from './all-done.js'
 import type { Database } from './database.js'
 import { pageOf } from './pages.js'
 import type { AgentHome, Sighting } from './stored.js'
@@ -100,7 +101,7 @@ export class Sightings {
     if (times.size === 0) return
     const { sightings } = this.#database
     const fresh = [...times].filter(([id]) => !this.#known.has(id))
-    await Promise.all([
+    await allDone([
       this.#database.call(() =>
         sightings.bulkWrite(
           [...times].map(([id, { first, last }]) => ({

@@ -1,6 +1,6 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import type { AuditFilter, Page, PageRequest } from '../../ports/store.js'
+import { type AuditFilter, type Page, type PageRequest, StoreUnavailableError } from '../../ports/store.js'
 import type { Database } from './database.js'
 import { equality, pageOf } from './pages.js'
 import type { AuditDocument, Intent, LastRecord, Place } from './stored.js'
@@ -9,9 +9,9 @@ export function auditId({ log, index }: { readonly log: string; readonly index: 
   return `${log}/${index}`
 }
 
-/** Whether the last record of a home is the one of that place. */
-export function isPlace(last: LastRecord | null, { log, index, entry_id }: Place): boolean {
-  return last !== null && last.log === log && last.index === index && last.entry_id === entry_id
+/** Whether a record, such as the last one of a home, is the one of that place. */
+export function isPlace(found: Place | null, { log, index, entry_id }: Place): boolean {
+  return found !== null && found.log === log && found.index === index && found.entry_id === entry_id
 }
 
 export function auditDocumentOf(entry: AuditEntry): AuditDocument {
@@ -49,6 +49,28 @@ export function voidEntry({ log, index, entry_id, at }: Pick<Intent, keyof Place
 export async function copyToLog(database: Database, records: readonly (LastRecord | null)[]): Promise<void> {
   const entries = records.flatMap((record) => (record === null ? [] : [JSON.parse(record.entry) as AuditEntry]))
   await database.insertNew(database.audit, entries.map(auditDocumentOf))
+}
+
+/**
+ * Puts entries into their places in the log, where others may have put them already.
+ *
+ * @throws StoreUnavailableError when another entry has one of the places: nothing may be answered then
+ */
+export async function writeEntries(database: Database, entries: readonly AuditEntry[]): Promise<void> {
+  const there = await database.insertNew(database.audit, entries.map(auditDocumentOf))
+  if (there.size === 0) return
+  const byId = new Map([...there].map((i) => [auditId(entries[i] as AuditEntry), entries[i] as AuditEntry]))
+  const found = await database.call(() =>
+    database.audit
+      .find({ _id: { $in: [...byId.keys()] } })
+      .project<Pick<AuditDocument, '_id' | 'id' | 'type'>>({ id: 1, type: 1 })
+      .toArray(),
+  )
+  for (const { _id, id, type } of found) {
+    const own = byId.get(_id)
+    if (own?.id !== id || own.type !== type)
+      throw new StoreUnavailableError(`Another entry has the place ${_id} in the audit log.`)
+  }
 }
 
 export async function listAuditEntries(

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { IdempotencyRecord } from '../../ports/documents.js'
 import { textId } from './account-id.js'
+import { allDone } from './all-done.js'
 import { auditId, isPlace } from './audit.js'
 import type { Database } from './database.js'
 import { openAmong } from './decisions.js'
@@ -11,11 +13,12 @@ function claimId({ key_id, operation, key }: Name): string {
   return textId(JSON.stringify([key_id, operation, key]))
 }
 
-export function claimOf(record: IdempotencyRecord, claim: string, place: Place | null, home: HomeName | null): Claim {
+/** One try to take the name of a call. */
+export function claimOf(record: IdempotencyRecord, place: Place | null, home: HomeName | null): Claim {
   const { key_id, operation, key, fingerprint, status, subject, created_at, expires_at } = record
   return {
     _id: claimId(record),
-    claim,
+    claim: randomUUID(),
     key_id,
     operation,
     key,
@@ -43,12 +46,29 @@ export async function isTaken(database: Database, claims: readonly Claim[]): Pro
   return new Set([...others].flatMap(([id, { counts }]) => (counts ? [id] : [])))
 }
 
+/** The same once more, for the next try: what of the last one is still on its way has nothing to do with it. */
+export function claimAnew(claim: Claim): Claim {
+  return { ...claim, claim: randomUUID() }
+}
+
+/** Gives back what one try has taken. */
+export async function releaseNames(database: Database, claims: readonly Claim[]): Promise<void> {
+  const deletions = claims.map(({ _id, claim }) => ({ deleteOne: { filter: { _id, claim } } }))
+  if (deletions.length > 0) await database.call(() => database.claims.bulkWrite(deletions, { ordered: false }))
+}
+
+/** Gives back what any try of a record has taken that will never come. */
+export async function releaseName(database: Database, _id: string, { log, index, entry_id }: Place): Promise<void> {
+  const ofThat = { 'place.log': log, 'place.index': index, 'place.entry_id': entry_id }
+  await database.call(() => database.claims.deleteOne({ _id, ...ofThat }))
+}
+
 /** Takes names of calls that are free. False when one is not: then some of the others may be taken. */
 export async function takeNames(database: Database, claims: readonly Claim[]): Promise<boolean> {
   const there = await database.insertNew(database.claims, claims)
   const clashing = [...there].map((i) => claims[i] as Claim)
   const others = await otherClaims(database, clashing)
-  const replaced = await Promise.all(
+  const replaced = await allDone(
     clashing.map(async ({ _id, ...claim }) => {
       const other = others.get(_id)
       if (other?.counts) return false
@@ -69,7 +89,7 @@ interface OtherClaim {
 
 /**
  * What others have claimed of these names, and whether it counts when the new calls are made. A claim whose record never
- * came does not: but as long as its record is announced, it may come.
+ * came does not: but as long as its record is announced, it may come. Nor does one of an earlier try of the same record.
  */
 async function otherClaims(database: Database, claims: readonly Claim[]): Promise<ReadonlyMap<string, OtherClaim>> {
   if (claims.length === 0) return new Map()
@@ -79,7 +99,8 @@ async function otherClaims(database: Database, claims: readonly Claim[]): Promis
   return new Map(
     await Promise.all(
       others.map(async (there): Promise<[string, OtherClaim]> => {
-        const { created_ms } = byId.get(there._id) as Claim
+        const { created_ms, place } = byId.get(there._id) as Claim
+        if (place !== null && isPlace(there.place, place)) return [there._id, { claim: there.claim, counts: false }]
         const isLive =
           there.expires_ms > created_ms || (await openAmong(database, [there.subject], created_ms)).size > 0
         const counts = isLive && ((await isAnnounced(database, there)) || (await isStanding(database, there)))

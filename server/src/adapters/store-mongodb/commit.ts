@@ -3,15 +3,14 @@
  * the agent, the directory of policies or of keys. It carries the entry, and names its place in the log. Everything else is
  * done before, so that it comes to nothing without that step, or after, so that anybody can do it (finish-group.ts).
  */
-import { randomUUID } from 'node:crypto'
 import type { AuditEntry } from '@countersign/contract'
 import { type Moment, thisMoment } from '../../moment.js'
 import type { StoredPolicy } from '../../ports/documents.js'
-import { BudgetBusyError } from '../../ports/ledger.js'
 import { type CommitResult, type Conflict, type StoreRecord, StoreUnavailableError } from '../../ports/store.js'
 import { keepRevisions } from './agents.js'
-import { auditDocumentOf, copyToLog, voidEntry } from './audit.js'
-import { claimOf, isTaken, takeNames } from './claims.js'
+import { allDone } from './all-done.js'
+import { copyToLog, voidEntry, writeEntries } from './audit.js'
+import { claimAnew, claimOf, isTaken, releaseNames, takeNames } from './claims.js'
 import type { Database } from './database.js'
 import type { Followers } from './finish-group.js'
 import { type Homes, homeNameOf, readHomes, writeHomes } from './homes.js'
@@ -25,6 +24,7 @@ export interface CommitDeps extends Followers {
   readonly database: Database
   readonly log: Log
   readonly ledger: MongoLedger
+  readonly nowMs: () => number
 }
 
 /** A record on its way. */
@@ -42,14 +42,17 @@ const LARGEST_SEGMENT = 256
 
 export async function commitRecords(deps: CommitDeps, records: readonly StoreRecord[]): Promise<CommitResult> {
   const refused = new Map<number, Conflict>()
+  const unsettled = new Set<number>()
   let written = 0
-  while (written < records.length) {
+  let conflict: Conflict | null = null
+  while (written < records.length && conflict === null) {
     const segment = await new Segment(deps, takeSegment(deps.ledger, records, written)).write()
-    for (const [i, conflict] of segment.refused) refused.set(written + i, conflict)
+    for (const [i, reason] of segment.refused) refused.set(written + i, reason)
+    for (const i of segment.unsettled) unsettled.add(written + i)
     written += segment.written
-    if (segment.conflict !== null) return { written, conflict: segment.conflict, ...(refused.size > 0 && { refused }) }
+    conflict = segment.conflict
   }
-  return { written, conflict: null, ...(refused.size > 0 && { refused }) }
+  return { written, conflict, ...(refused.size > 0 && { refused }), ...(unsettled.size > 0 && { unsettled }) }
 }
 
 /** Records that follow one another of which none builds on another: they can be written at once. */
@@ -75,15 +78,24 @@ function stepOf(ledger: MongoLedger, record: StoreRecord): Step {
   const { change, entry, idempotency } = record
   const home = homeNameOf(change, entry)
   const place = entry === null ? null : { log: entry.log, index: entry.index, entry_id: entry.id }
-  const claim = idempotency === null ? null : claimOf(idempotency, entry?.id ?? randomUUID(), place, place && home)
+  const claim = idempotency === null ? null : claimOf(idempotency, place, place && home)
   const reservation = 'reservation' in change ? ledger.find(change.reservation) : null
   return { record, home, begun: reservation?.begun ?? thisMoment(), place, claim }
+}
+
+interface Written {
+  readonly written: number
+  readonly conflict: Conflict | null
+  readonly refused: ReadonlyMap<number, Conflict>
+  readonly unsettled: readonly number[]
 }
 
 class Segment {
   readonly #deps: CommitDeps
   #steps: readonly Step[]
   readonly #refused = new Map<Step, Conflict>()
+  /** Of those that stand, the ones whose accounts are too busy to follow. */
+  readonly #unsettled = new Set<Step>()
   /** With what the accounts of a decision have to follow. */
   readonly #standing = new Map<Step, Settling | null>()
   #conflict: Conflict | null = null
@@ -93,11 +105,7 @@ class Segment {
     this.#steps = steps
   }
 
-  async write(): Promise<{
-    readonly written: number
-    readonly conflict: Conflict | null
-    readonly refused: ReadonlyMap<number, Conflict>
-  }> {
+  async write(): Promise<Written> {
     const first = this.#deps.log.nextIndex
     let homes = await this.#prepare(first)
     let open = this.#steps
@@ -121,6 +129,7 @@ class Segment {
       written: this.#steps.length,
       conflict: this.#conflict,
       refused: new Map([...this.#refused].map(([step, conflict]) => [this.#steps.indexOf(step), conflict])),
+      unsettled: [...this.#unsettled].map((step) => this.#steps.indexOf(step)),
     }
   }
 
@@ -145,7 +154,7 @@ class Segment {
     const homes = await readHomes(database, steps)
     // What these documents were last written for has to be in the log before they are written again.
     const last = homes.all().map((home) => home.last)
-    await Promise.all([
+    await allDone([
       copyToLog(
         database,
         last.filter((record) => record !== null && !log.isCopied(record)),
@@ -193,19 +202,12 @@ class Segment {
   /** Takes the names of the calls. False when another process was faster with one. */
   async #claim(): Promise<boolean> {
     const { database } = this.#deps
-    const claims = this.#steps.flatMap(({ claim, place }) => (claim === null || place === null ? [] : [claim]))
+    const claims = claimsOf(this.#steps)
     if (claims.length === 0) return true
     if (await takeNames(database, claims)) return true
-    await this.#unclaim(this.#steps)
+    await releaseNames(database, claims)
+    this.#steps = this.#steps.map((step) => ({ ...step, claim: step.claim && claimAnew(step.claim) }))
     return false
-  }
-
-  async #unclaim(steps: readonly Step[]): Promise<void> {
-    const { database } = this.#deps
-    const deletions = steps.flatMap(({ claim, place }) =>
-      claim === null || place === null ? [] : [{ deleteOne: { filter: { _id: claim._id, claim: claim.claim } } }],
-    )
-    if (deletions.length > 0) await database.call(() => database.claims.bulkWrite(deletions, { ordered: false }))
   }
 
   /** Those of the records that did not stand whose conditions still hold. */
@@ -233,15 +235,14 @@ class Segment {
   async #follow(): Promise<void> {
     const { database, sightings } = this.#deps
     const standing = [...this.#standing.keys()]
-    const refused = [...this.#refused.keys()]
     const entries = this.#steps.flatMap((step) => {
       const { record, place } = step
       if (place === null || record.entry === null) return []
       return [this.#refused.has(step) ? voidEntry({ ...place, at: record.entry.at }) : record.entry]
     })
-    await Promise.all([
-      database.insertNew(database.audit, entries.map(auditDocumentOf)),
-      refused.length > 0 ? this.#unclaim(refused) : null,
+    await allDone([
+      writeEntries(database, entries),
+      releaseNames(database, claimsOf([...this.#refused.keys()])),
       sightings.mark(
         standing.flatMap(({ record: { change } }) =>
           change.kind === 'decision.create'
@@ -259,7 +260,7 @@ class Segment {
         change.kind === 'policy.write' ? keepPolicyRevision(database, { written: textOf(change.policy) }) : null,
       ),
       this.#settle(),
-      this.#deps.log.settle(this.#intents()),
+      this.#deps.log.settle(),
     ])
   }
 
@@ -267,13 +268,15 @@ class Segment {
     const { ledger, settlements } = this.#deps
     const written = [...this.#standing.values()].filter((settling) => settling !== null)
     for (const { attempt } of written) if (attempt !== null) ledger.forget(attempt)
-    try {
-      await settlements.settle(written)
-    } catch (error) {
-      // The records stand; an account that is too busy now is brought to them by recovery.
-      if (!(error instanceof BudgetBusyError)) throw error
-    }
+    const busy = await settlements.settle(written)
+    for (const [step, settling] of this.#standing)
+      if (settling !== null && busy.has(settling)) this.#unsettled.add(step)
   }
+}
+
+/** Of records that are more than their claims. */
+function claimsOf(steps: readonly Step[]): readonly Claim[] {
+  return steps.flatMap(({ claim, place }) => (claim === null || place === null ? [] : [claim]))
 }
 
 function textOf(policy: StoredPolicy): string {

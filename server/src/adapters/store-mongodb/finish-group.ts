@@ -1,6 +1,8 @@
 import type { StoredDecision } from '../../ports/documents.js'
 import { keepRevisions, type Sightings, unwrittenAgent } from './agents.js'
+import { allDone } from './all-done.js'
 import { auditDocumentOf, auditId, copyToLog, isPlace, voidEntry } from './audit.js'
+import { releaseName } from './claims.js'
 import type { Database } from './database.js'
 import { fence, fenceDecision, insertVoid } from './fences.js'
 import { keepPolicyRevision } from './policies.js'
@@ -16,19 +18,16 @@ export interface Followers {
 /**
  * Settles what the last announced group of a log came to: a record that stands gets its entry, the place of any other is
  * filled with a void entry, once nothing can make it stand any more. Answers the next index. Only whoever has raised the
- * log's epoch may do it, and it may be done again.
+ * log's epoch may do it; it may be done again, and by several at once.
  */
 export async function finishGroup(
   database: Database,
-  { sightings, settlements }: Followers,
-  log: LogDocument,
+  followers: Followers,
+  { start, group }: LogDocument,
 ): Promise<number> {
-  for (const intent of log.group) await finish(database, { sightings, settlements }, intent)
-  const next = log.start + log.group.length
-  await database.call(() =>
-    database.logs.updateOne({ _id: log._id, epoch: log.epoch }, { $set: { start: next, group: [], underway: [] } }),
-  )
-  return next
+  // No two of a group have the same home.
+  await allDone(group.map((intent) => finish(database, followers, intent)))
+  return start + group.length
 }
 
 async function finish(database: Database, followers: Followers, intent: Intent): Promise<void> {
@@ -43,10 +42,7 @@ async function finish(database: Database, followers: Followers, intent: Intent):
     const entry = await database.call(() => database.audit.findOne({ _id: auditId(intent) }, { projection: { id: 1 } }))
     if (entry !== null) return
     if (!(await fenceHome(database, intent, home))) continue
-    if (intent.claim !== null) {
-      const { claim } = intent
-      await database.call(() => database.claims.deleteOne({ _id: claim, claim: intent.entry_id }))
-    }
+    if (intent.claim !== null) await releaseName(database, intent.claim, intent)
     await database.insertNew(database.audit, [auditDocumentOf(voidEntry(intent))])
     return
   }

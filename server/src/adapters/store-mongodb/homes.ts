@@ -2,6 +2,7 @@ import type { AuditEntry } from '@countersign/contract'
 import { msSince } from '../../moment.js'
 import type { Change, Conflict } from '../../ports/store.js'
 import { unwrittenAgent } from './agents.js'
+import { allDone } from './all-done.js'
 import { auditDocumentOf, auditId, isPlace } from './audit.js'
 import { takeNames } from './claims.js'
 import type { CommitDeps, Step } from './commit.js'
@@ -104,7 +105,8 @@ export class Homes {
     if (found === undefined || found.is_void || found.version !== expected_version) return 'version'
     const held = ledger.find(reservation)
     // Its marks count only as long as nobody has raised the number that they were made upon.
-    return held !== null && canStand(found.ledger, held) && held.rev !== found.rev ? 'version' : null
+    const isStale = held !== null && (held.rev !== found.rev || !canStand(found.ledger, held))
+    return isStale ? 'version' : null
   }
 
   #policyConflict({ policy, expected_version }: ChangeOf<'policy.write'>): Conflict | null {
@@ -189,15 +191,14 @@ async function writeTogether(
   homes: Homes,
 ): Promise<ReadonlyMap<Step, Settling | null>> {
   const standing = new Map<Step, Settling | null>()
-  const written = await Promise.allSettled([
+  // Nothing of this group is on its way any more when the commit fails.
+  await allDone([
     writeNewDecisions(deps, steps, standing),
     moveDecisions(deps, steps, homes, standing),
     ...steps.map(async (step) => {
       if (await writeOther(deps.database, step, homes)) standing.set(step, null)
     }),
   ])
-  // Nothing of this group is on its way any more when the commit fails.
-  for (const outcome of written) if (outcome.status === 'rejected') throw outcome.reason
   return standing
 }
 
@@ -208,14 +209,14 @@ async function writeTogether(
 const LEAVES_WITHIN_MS = 60_000
 
 async function writeNewDecisions(
-  { database, ledger }: CommitDeps,
+  { database, ledger, nowMs }: CommitDeps,
   steps: readonly Step[],
   standing: Map<Step, Settling | null>,
 ): Promise<void> {
   const creates = steps.flatMap((step) => {
     const { change } = step.record
     return change.kind === 'decision.create'
-      ? [{ step, home: newDecision(step, change, ledger.find(change.reservation)) }]
+      ? [{ step, home: newDecision(step, change, ledger.find(change.reservation), nowMs()) }]
       : []
   })
   const there = await database.insertNew(
@@ -232,6 +233,7 @@ function newDecision(
   step: Step,
   { decision, request }: ChangeOf<'decision.create'>,
   held: Reservation | null,
+  nowMs: number,
 ): DecisionHome {
   const ledger = nextLines({}, decision.postings, held)
   return {
@@ -254,12 +256,12 @@ function newDecision(
     salt: request.salt,
     attempt: held?.attempt ?? null,
     ledger,
-    ...(hasUnsettled(ledger) && { unsettled: Date.now() }),
+    ...(hasUnsettled(ledger) && { unsettled: nowMs }),
   }
 }
 
 async function moveDecisions(
-  { database, ledger }: CommitDeps,
+  { database, ledger, nowMs }: CommitDeps,
   steps: readonly Step[],
   homes: Homes,
   standing: Map<Step, Settling | null>,
@@ -268,8 +270,7 @@ async function moveDecisions(
     const { change } = step.record
     if (change.kind !== 'decision.update') return []
     const before = homes.decisions.get(change.decision.id) as DecisionHome
-    const reservation = ledger.find(change.reservation)
-    const held = reservation !== null && canStand(before.ledger, reservation) ? reservation : null
+    const held = ledger.find(change.reservation)
     const lines = nextLines(before.ledger, change.decision.postings, held)
     const after: Settling = {
       _id: before._id,
@@ -277,7 +278,7 @@ async function moveDecisions(
       attempt: held?.attempt ?? before.attempt,
       ledger: lines,
     }
-    return [{ step, after, update: moveOf(step, change, before, after) }]
+    return [{ step, after, update: moveOf(step, change, before, after, nowMs()) }]
   })
   if (moves.length === 0) return
   const { matchedCount } = await database.call(() =>
@@ -297,7 +298,13 @@ async function moveDecisions(
 }
 
 /** Sets single members: what is booked may have moved since the decision was read. */
-function moveOf(step: Step, { decision }: ChangeOf<'decision.update'>, before: DecisionHome, after: Settling) {
+function moveOf(
+  step: Step,
+  { decision }: ChangeOf<'decision.update'>,
+  before: DecisionHome,
+  after: Settling,
+  nowMs: number,
+) {
   const lines = Object.entries(after.ledger).map(([id, line]): [string, LedgerLine | LedgerLine['due']] =>
     before.ledger[id] === undefined ? [`ledger.${id}`, line] : [`ledger.${id}.due`, line.due],
   )
@@ -311,7 +318,7 @@ function moveOf(step: Step, { decision }: ChangeOf<'decision.update'>, before: D
       document: JSON.stringify(decision),
       attempt: after.attempt,
       ...Object.fromEntries(lines),
-      ...(hasUnsettled(after.ledger) && { unsettled: Date.now() }),
+      ...(hasUnsettled(after.ledger) && { unsettled: nowMs }),
     },
   }
 }

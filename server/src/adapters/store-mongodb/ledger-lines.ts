@@ -31,7 +31,7 @@ export function nextLines(before: Lines, postings: readonly Posting[], reservati
   return lines
 }
 
-/** A reservation stands with a record only when none of its accounts has a line of the decision yet. */
+/** A reservation can stand with a record only when none of its accounts has a line of the decision yet. */
 export function canStand(before: Lines, { holds }: Reservation): boolean {
   return holds.every(({ id }) => before[id] === undefined)
 }

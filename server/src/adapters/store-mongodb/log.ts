@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { StoreUnavailableError } from '../../ports/store.js'
 import type { Database } from './database.js'
 import { type Followers, finishGroup } from './finish-group.js'
-import type { FollowedKind, Intent, LogDocument } from './stored.js'
+import { announcement, completion, heldUntil, newLog, settlement, takeLog, writeLog } from './log-document.js'
+import type { Intent, LogDocument } from './stored.js'
 
-/** A process that does not say for so long that it lives may lose its log to another. */
-const HELD_FOR_MS = 30_000
-
-const FOLLOWED: readonly FollowedKind[] = ['policies', 'agent', 'keys']
-
-interface Held {
-  readonly log: string
-  readonly epoch: number
-}
+/** `log` is the document as it was last written. */
+type State =
+  /** None, or one that another process has taken. */
+  | { readonly kind: 'closed' }
+  /** `next`: of the next entry. */
+  | { readonly kind: 'open'; readonly log: LogDocument; readonly next: number }
+  /** What became of the announced group, or of the document's last write, is not known. */
+  | { readonly kind: 'doubtful'; readonly log: LogDocument }
 
 /**
  * The audit log that this process writes. Before a group of records leaves, the log says which: so whoever takes the log
@@ -24,9 +24,7 @@ export class Log {
   readonly #followers: Followers
   readonly #nowMs: () => number
   readonly #process = randomBytes(9).toString('base64url')
-  #held: Held | null = null
-  #next: number | null = null
-  #start = 0
+  #state: State = { kind: 'closed' }
 
   constructor(database: Database, followers: Followers, nowMs: () => number) {
     this.#database = database
@@ -35,124 +33,103 @@ export class Log {
   }
 
   async open(): Promise<{ readonly log: string; readonly next_index: number }> {
-    this.#next = null
-    const mine = await this.#hold()
-    this.#held = { log: mine._id, epoch: mine.epoch }
+    const mine = await this.#take()
+    this.#state = { kind: 'doubtful', log: mine }
     const next = await finishGroup(this.#database, this.#followers, mine)
-    this.#next = next
-    this.#start = next
-    return { log: mine._id, next_index: next }
+    const log = await writeLog(this.#database, mine, completion(mine, next))
+    if (log === null) throw new StoreUnavailableError('Another process took the audit log.')
+    this.#state = { kind: 'open', log, next }
+    return { log: log._id, next_index: next }
   }
 
   /** The index of the next entry. @throws StoreUnavailableError unless the log is open */
   get nextIndex(): number {
-    if (this.#next === null) throw new StoreUnavailableError('The audit log has to be opened first.')
-    return this.#next
+    return this.#opened().next
   }
 
   get name(): string | null {
-    return this.#held?.log ?? null
+    return this.#state.kind === 'closed' ? null : this.#state.log._id
   }
 
   /** Whether an entry is known to be in the log, since a later group of ours has left. */
   isCopied({ log, index }: { readonly log: string; readonly index: number }): boolean {
-    return log === this.#held?.log && index < this.#start
+    return this.#state.kind === 'open' && log === this.#state.log._id && index < this.#state.log.start
   }
 
   /** Says what is about to be written. False when another process has taken the log. */
   async announce(group: readonly Intent[]): Promise<boolean> {
-    const start = this.nextIndex
-    const { log, epoch } = this.#held as Held
-    const underway = followedKinds(group)
-    const announced = Object.fromEntries(underway.map((kind) => [`announced.${kind}`, 1]))
-    const { matchedCount } = await this.#database.call(() =>
-      this.#database.logs.updateOne(
-        { _id: log, epoch },
-        {
-          $set: { start, group: [...group], underway, until_ms: this.#nowMs() + HELD_FOR_MS },
-          ...(underway.length > 0 && { $inc: announced }),
-        },
-      ),
-    )
-    if (matchedCount === 0) this.#lose()
-    else this.#start = start
-    return matchedCount === 1
+    const { log, next } = this.#opened()
+    const announced = { ...announcement(log, next, group), until_ms: heldUntil(this.#nowMs()) }
+    const written = await writeLog(this.#database, log, announced)
+    this.#state = written === null ? { kind: 'closed' } : { kind: 'open', log: written, next }
+    return written !== null
   }
 
   /** Every record of the announced group stands, or never will: who follows the changes has seen them from now on. */
-  async settle(group: readonly Intent[]): Promise<void> {
-    if (followedKinds(group).length === 0) return
-    const { log, epoch } = this.#held as Held
-    await this.#database.call(() => this.#database.logs.updateOne({ _id: log, epoch }, { $set: { underway: [] } }))
+  async settle(): Promise<void> {
+    if (this.#state.kind !== 'open' || this.#state.log.underway.length === 0) return
+    const { log, next } = this.#state
+    const written = await writeLog(this.#database, log, settlement(log))
+    // Else another process has taken the log, which does it once it has looked at the records.
+    if (written !== null) this.#state = { kind: 'open', log: written, next }
   }
 
   /** The announced group is whole, in the log. */
   advance(entries: number): void {
     // Without an announced group the log may be another process's by now.
-    if (entries > 0) this.#next = this.nextIndex + entries
+    if (entries === 0) return
+    const { log, next } = this.#opened()
+    this.#state = { kind: 'open', log, next: next + entries }
   }
 
   /** What became of the announced group is not known: the log has to be opened again. */
   doubt(): void {
-    this.#next = null
+    if (this.#state.kind === 'open') this.#state = { kind: 'doubtful', log: this.#state.log }
   }
 
-  /** Says that this process lives. */
+  /** Says that this process lives. Nobody is to wait for a log that may not be opened again. */
   async renew(): Promise<void> {
-    const held = this.#held
-    if (held === null) return
-    await this.#database.call(() =>
-      this.#database.logs.updateOne(
-        { _id: held.log, epoch: held.epoch },
-        { $set: { until_ms: this.#nowMs() + HELD_FOR_MS } },
-      ),
-    )
+    if (this.#state.kind !== 'open') return
+    const { _id, epoch } = this.#state.log
+    const $set = { until_ms: heldUntil(this.#nowMs()) }
+    await this.#database.call(() => this.#database.logs.updateOne({ _id, epoch }, { $set }))
   }
 
-  /** Leaves the log to the next process. */
+  /** Leaves the log to the next process, or what is not known of it to be finished by another. */
   async giveUp(): Promise<void> {
-    const held = this.#held
-    if (held === null) return
-    await this.#database.call(() =>
-      this.#database.logs.updateOne({ _id: held.log, epoch: held.epoch }, { $set: { holder: null } }),
-    )
+    const state = this.#state
+    this.#state = { kind: 'closed' }
+    if (state.kind === 'closed') return
+    const { _id, epoch } = state.log
+    const $set = { holder: null, until_ms: 0 }
+    if (state.kind === 'open')
+      await writeLog(this.#database, state.log, { ...completion(state.log, state.next), ...$set })
+    else await this.#database.call(() => this.#database.logs.updateOne({ _id, epoch }, { $set }))
   }
 
-  #lose(): void {
-    this.#held = null
-    this.#next = null
+  #opened(): Extract<State, { readonly kind: 'open' }> {
+    if (this.#state.kind !== 'open') throw new StoreUnavailableError('The audit log has to be opened first.')
+    return this.#state
   }
 
-  /** The log of this process, else one that nobody holds, else a new one. */
-  async #hold(): Promise<LogDocument> {
+  /** The log of this process, else one that nobody holds, else a new one. Whatever is on its way to it comes to nothing. */
+  async #take(): Promise<LogDocument> {
     const { logs } = this.#database
     const holder = this.#process
     for (;;) {
+      const nowMs = this.#nowMs()
       const found = await this.#database.call(
         async () =>
           (await logs.findOne({ holder })) ??
-          (await logs.findOne({ $or: [{ holder: null }, { until_ms: { $lt: this.#nowMs() } }] }, { sort: { _id: 1 } })),
+          (await logs.findOne({ $or: [{ holder: null }, { until_ms: { $lt: nowMs } }] }, { sort: { _id: 1 } })),
       )
-      const until_ms = this.#nowMs() + HELD_FOR_MS
+      const until_ms = heldUntil(nowMs)
       if (found === null) {
-        const fresh = newLog(randomBytes(6).toString('base64url'), holder, until_ms)
-        await this.#database.insertNew(logs, [fresh])
+        await this.#database.insertNew(logs, [newLog(holder, until_ms)])
         continue
       }
-      if (found.holder === holder) return found
-      const taken = { holder, until_ms, epoch: found.epoch + 1 }
-      await this.#database.call(() => logs.updateOne({ _id: found._id, epoch: found.epoch }, { $set: taken }))
+      const taken = await takeLog(this.#database, found, { holder, until_ms })
+      if (taken !== null) return taken
     }
   }
-}
-
-function newLog(_id: string, holder: string, until_ms: number): LogDocument {
-  const announced = { policies: 0, agent: 0, keys: 0 }
-  return { _id, epoch: 1, holder, until_ms, start: 0, group: [], announced, underway: [] }
-}
-
-/** Which of the things that every process keeps in memory a group changes. */
-function followedKinds(group: readonly Intent[]): FollowedKind[] {
-  const kinds = new Set(group.map(({ home }) => home.kind))
-  return FOLLOWED.filter((kind) => kinds.has(kind))
 }

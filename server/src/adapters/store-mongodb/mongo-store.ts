@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
+import { every } from '../../every.js'
 import type { IdempotencyRecord, StoredDecision } from '../../ports/documents.js'
 import type { Lease } from '../../ports/lease.js'
 import {
@@ -39,7 +41,10 @@ import { listClosed, removeDecisions, removeTombstones } from './removal.js'
 import { MongoReplicas } from './replicas.js'
 import { Settlements } from './settlements.js'
 
+const RENEW_EVERY_MS = 10_000
 const RECOVER_EVERY_MS = 10_000
+/** How long a store that closes tries to leave everything in order. */
+const ORDER_WITHIN_MS = 3000
 
 /** A store that several processes share. docs/storage.md tells how each step of the port is carried out. */
 export class MongoStore implements Store {
@@ -50,15 +55,20 @@ export class MongoStore implements Store {
   readonly #nowMs: () => number
   readonly #followers: Followers
   readonly #log: Log
-  readonly #timer: NodeJS.Timeout
+  readonly #onError: (error: unknown) => void
+  readonly #closing = new AbortController()
+  readonly #stops: readonly (() => Promise<void>)[]
   #working: Promise<unknown> = Promise.resolve()
-  #recovering: Promise<void> | null = null
   #closed: Promise<void> | null = null
 
-  /** @param nowMs the time that the ages of marks and leases are measured by */
-  constructor(database: Database, nowMs: () => number) {
+  /**
+   * @param nowMs the time that the ages of marks and leases are measured by
+   * @param onError told of what the store does by itself and could not: it tries again
+   */
+  constructor(database: Database, nowMs: () => number, onError: (error: unknown) => void = () => {}) {
     this.#database = database
     this.#nowMs = nowMs
+    this.#onError = onError
     const settlements = new Settlements(database, nowMs)
     this.#followers = { settlements, sightings: new Sightings(database) }
     this.ledger = new MongoLedger(database, settlements, nowMs)
@@ -66,20 +76,19 @@ export class MongoStore implements Store {
     const process = randomBytes(9).toString('base64url')
     this.replicas = new MongoReplicas(database, process, nowMs)
     this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: process, forMs, nowMs: nowMs() }) }
-    this.#timer = setInterval(() => {
-      this.#recovering ??= this.#tend().finally(() => {
-        this.#recovering = null
-      })
-    }, RECOVER_EVERY_MS)
-    this.#timer.unref()
+    this.#stops = [
+      // By itself, so that no recovery keeps this process from saying that it lives.
+      every(RENEW_EVERY_MS, () => this.renew(), onError),
+      every(RECOVER_EVERY_MS, () => this.#recoverInTurn(), onError),
+    ]
   }
 
   commit(records: readonly StoreRecord[]): Promise<CommitResult> {
     return this.#work(async () => {
       if (records.length > 0) this.#log.nextIndex
       try {
-        const { database, log, ledger } = { database: this.#database, log: this.#log, ledger: this.ledger }
-        return await commitRecords({ database, log, ledger, ...this.#followers }, records)
+        const [database, log, nowMs] = [this.#database, this.#log, this.#nowMs]
+        return await commitRecords({ database, log, ledger: this.ledger, nowMs, ...this.#followers }, records)
       } catch (error) {
         this.#log.doubt()
         throw unavailable(error)
@@ -188,11 +197,22 @@ export class MongoStore implements Store {
     )
   }
 
+  /** Says that this process lives: it does so every few seconds, too. */
+  renew(): Promise<void> {
+    return this.#log.renew()
+  }
+
   /** Finishes what processes left half done that died: this one does it every few seconds, too. */
   async recover(olderThanMs = LEFT_BEHIND_MS): Promise<void> {
-    const nowMs = this.#nowMs()
-    await recover(this.#database, this.#followers, nowMs, olderThanMs)
-    await removeTombstones(this.#database, nowMs)
+    const errors: unknown[] = []
+    await this.#recover(olderThanMs, (error) => errors.push(error))
+    if (errors.length > 0) throw errors[0]
+  }
+
+  async #recover(olderThanMs: number, onError: (error: unknown) => void): Promise<void> {
+    const [nowMs, { signal }] = [this.#nowMs(), this.#closing]
+    await recover(this.#database, this.#followers, { nowMs, olderThanMs, signal, onError })
+    await removeTombstones(this.#database, nowMs).catch(onError)
   }
 
   close(): Promise<void> {
@@ -201,26 +221,25 @@ export class MongoStore implements Store {
   }
 
   async #end(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#recovering
+    this.#closing.abort()
+    await Promise.all(this.#stops.map((stop) => stop()))
     await this.#working
-    try {
-      // Whatever cannot be left in order now is put in order by the processes that go on.
-      await this.ledger.releaseAll()
-      await this.#followers.settlements.finish()
-      await this.#log.giveUp()
-      await this.replicas.leave()
-    } catch {}
+    // Whatever cannot be left in order now is put in order by the processes that go on.
+    const order = [this.#releaseAll(), this.#log.giveUp(), this.replicas.leave()]
+    await Promise.race([
+      Promise.all(order.map((part) => part.catch(this.#onError))),
+      pause(ORDER_WITHIN_MS, undefined, { ref: false }),
+    ])
     await this.#database.close()
   }
 
-  async #tend(): Promise<void> {
-    try {
-      await this.#log.renew()
-      if (await this.lease.hold('recovery', RECOVER_EVERY_MS)) await this.recover()
-    } catch {
-      // The store is away; what is left to do is still there when it is back.
-    }
+  async #releaseAll(): Promise<void> {
+    await this.ledger.releaseAll()
+    await this.#followers.settlements.finish()
+  }
+
+  async #recoverInTurn(): Promise<void> {
+    if (await this.lease.hold('recovery', RECOVER_EVERY_MS)) await this.#recover(LEFT_BEHIND_MS, this.#onError)
   }
 
   /** Commits and openings of the log, one after the other; closing waits for them. */

@@ -6,6 +6,8 @@ export interface MongoStoreOptions {
   /** `mongodb://…`; the database is named in it, else it is `countersign`. */
   readonly url: string
   readonly nowMs?: () => number
+  /** Told of what the store does by itself and could not. */
+  readonly onError?: (error: unknown) => void
 }
 
 /**
@@ -13,7 +15,7 @@ export interface MongoStoreOptions {
  *
  * @throws NewerSchemaError, StoreUnavailableError
  */
-export async function openMongoStore({ url, nowMs = Date.now }: MongoStoreOptions): Promise<MongoStore> {
+export async function openMongoStore({ url, nowMs = Date.now, onError }: MongoStoreOptions): Promise<MongoStore> {
   await setUp(url)
-  return new MongoStore(await Database.open(url), nowMs)
+  return new MongoStore(await Database.open(url), nowMs, onError)
 }

@@ -1,5 +1,6 @@
 import type { StoredPolicy } from '../../ports/documents.js'
 import type { Page, PageRequest } from '../../ports/store.js'
+import { allDone } from './all-done.js'
 import { copyToLog } from './audit.js'
 import type { Database } from './database.js'
 import { hasRoom } from './directory-room.js'
@@ -47,7 +48,7 @@ export async function keepPolicyRevision(
 
 /** Finishes what the last record of the directory began: its revision and its entry. */
 export async function finishPolicyRecord(database: Database, directory: PolicyDirectory): Promise<void> {
-  await Promise.all([keepPolicyRevision(database, directory), copyToLog(database, [directory.last])])
+  await allDone([keepPolicyRevision(database, directory), copyToLog(database, [directory.last])])
 }
 
 /** A policy can always be deleted, or changed under its name. */

@@ -170,7 +170,7 @@ export interface KeyUse {
 /** The name of a call, taken by a record that stands or may come to. */
 export interface Claim {
   _id: string
-  /** One try to take the name. */
+  /** One try to take the name: also the same record's next try is another. */
   readonly claim: string
   readonly key_id: string
   readonly operation: string
@@ -213,12 +213,14 @@ export interface Intent extends Place {
 export interface LogDocument {
   _id: string
   readonly epoch: number
+  /** Raised by each write, signs of life apart. */
+  readonly rev: number
   /** The process that writes it; null when it was given up. */
   readonly holder: string | null
   readonly until_ms: number
   readonly start: number
   readonly group: readonly Intent[]
-  /** How often records were announced that change what every process keeps in memory. */
+  /** Raised when records are announced that change what every process keeps in memory, and again when they are settled. */
   readonly announced: Readonly<Record<FollowedKind, number>>
   /** Of which kinds some may still be on their way. */
   readonly underway: readonly FollowedKind[]

@@ -1,4 +1,5 @@
 import type { AccountKey } from '@countersign/contract'
+import { BudgetBusyError } from '../../ports/ledger.js'
 import { accountId } from './account-id.js'
 import { ownMark } from './account-steps.js'
 import type { Database } from './database.js'
@@ -6,11 +7,15 @@ import { fenceDecision, insertVoids } from './fences.js'
 import type { Settlements } from './settlements.js'
 import type { DecisionHome, Mark } from './stored.js'
 
+/** An account that others write all the time is left to them after so long. */
+const DEADLINE_MS = 10_000
+
 /**
  * Brings an account to what decisions are due, and takes out every mark of theirs: also those of reservations whose
  * decision never came, which it makes sure that it never will. The account is written by way of this process's queue, so
  * that many marks cost few writes, and so that its turn comes beside the requests of a hot account.
  *
+ * @param signal once it is aborted, the rest is left as it is
  * @throws BudgetBusyError, StoreUnavailableError
  */
 export async function syncAccount(
@@ -18,9 +23,13 @@ export async function syncAccount(
   settlements: Settlements,
   account: AccountKey,
   decisions: readonly string[],
+  signal?: AbortSignal,
 ): Promise<void> {
-  for (let left = decisions; left.length > 0; )
+  const started = performance.now()
+  for (let left = decisions; left.length > 0 && signal?.aborted !== true; ) {
+    if (performance.now() - started > DEADLINE_MS) throw new BudgetBusyError('Its decisions move without end.')
     left = await new AccountSync(database, settlements, account).stepFor(left)
+  }
 }
 
 class AccountSync {
