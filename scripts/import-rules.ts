@@ -13,6 +13,8 @@ export interface ImportRule {
 }
 
 const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domain-error', 'server/src/lock']
+/** What passes of time, and what is done again and again. */
+const TIME = ['server/src/every', 'server/src/moment']
 
 /** Who may import whom: docs/architecture.md says it in words. Tests may import what they like. */
 export const IMPORT_RULES: readonly ImportRule[] = [
@@ -58,6 +60,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/ports',
       'server/src/record-writer',
       ...WORDS,
+      ...TIME,
       '@countersign/contract',
       '@countersign/engine',
       'node:crypto',
@@ -97,6 +100,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'server/src/ports',
       'server/src/adapters/files',
+      ...TIME,
       '@countersign/contract',
       '@countersign/permit',
       '@countersign/audit-log',
@@ -119,6 +123,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'node:zlib',
     ],
   })),
+  ...TIME.map((area) => ({ area, mayImport: [] })),
   {
     area: 'server/src/config',
     mayImport: ['server/src/adapters/store-mongodb/url', ...WORDS, '@countersign/contract', 'node:*', 'zod'],
@@ -134,6 +139,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/state',
       'server/src/use-cases',
       ...WORDS,
+      ...TIME,
       '@countersign/contract',
       '@countersign/engine',
       '@countersign/permit',
@@ -153,6 +159,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/state',
       'server/src/use-cases',
       ...WORDS,
+      ...TIME,
       '@countersign/contract',
       '@countersign/permit',
       'node:*',
