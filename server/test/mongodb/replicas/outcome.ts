@@ -21,10 +21,12 @@ const TYPES = { decisions: 'decision.created', confirm: 'decision.confirmed', re
 export async function expectWholeOutcome(url: string, server: ShippedServer, load: ReplicaLoad): Promise<string> {
   await settledAccounts(url)
   const unanswered = load.unknown.length
-  await until('an answer to all that had none', async () => {
+  const isAnswered = async () => {
     await load.askAgain()
     return load.unknown.length === 0 ? true : undefined
-  })
+  }
+  // A process that was taken for dead needs a moment until it goes on.
+  await until('an answer to all that had none', isAnswered, 120_000)
   const { stored, recomputed } = await settledAccounts(url)
   expect(stored).toEqual(recomputed)
 

@@ -97,3 +97,13 @@ export class ReplicaLoad {
     return `name-${this.names++}`
   }
 }
+
+/** How often which answer came. */
+export function tally(seen: readonly Seen[]): string {
+  const counts: Record<string, number> = {}
+  for (const { answer } of seen) {
+    const what = answer === null ? 'none' : (answer.body.code ?? answer.status)
+    counts[what] = (counts[what] ?? 0) + 1
+  }
+  return JSON.stringify(counts)
+}

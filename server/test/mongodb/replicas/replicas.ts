@@ -58,7 +58,11 @@ export async function writeSharedPolicy(
   [first, ...others]: readonly [ShippedServer, ...ShippedServer[]],
   policy: object,
 ): Promise<string> {
-  const { id } = await done(first.call('POST', '/v1/policies', { body: policy }))
+  const headers = { 'Idempotency-Key': 'shared-policy' }
+  const { id } = await until('the policy', async () => {
+    const { status, body } = await first.call('POST', '/v1/policies', { body: policy, headers })
+    return status === 503 ? undefined : done(Promise.resolve({ status, body }))
+  })
   for (const server of others)
     await until('all to know the policy', async () =>
       (await server.call('GET', `/v1/policies/${id}`)).status === 200 ? true : undefined,
@@ -67,7 +71,7 @@ export async function writeSharedPolicy(
 }
 
 /** A call that has to succeed. */
-export async function done(calling: Promise<Answer>): Promise<Answer['body']> {
+export async function done(calling: Promise<Pick<Answer, 'status' | 'body'>>): Promise<Answer['body']> {
   const { status, body } = await calling
   if (status >= 300) throw new Error(`It answered ${status}: ${JSON.stringify(body)}`)
   return body

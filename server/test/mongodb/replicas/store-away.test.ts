@@ -7,7 +7,7 @@ import type { ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
 import { openRelay, type Relay } from '../relay.js'
 import { expectWholeOutcome } from './outcome.js'
-import { ReplicaLoad } from './replica-load.js'
+import { ReplicaLoad, tally } from './replica-load.js'
 import { newDatabase, POLICY, removeReplicas, startReplica, writeSharedPolicy } from './replicas.js'
 
 let relay: Relay
@@ -75,13 +75,4 @@ async function serviceOf(server: ShippedServer, backAt: number): Promise<string>
     (await server.call('POST', '/v1/decisions', { body: ASK })).status === 200 ? true : undefined,
   )
   return (performance.now() - backAt).toFixed(0)
-}
-
-function tally(seen: ReplicaLoad['seen']): string {
-  const counts: Record<string, number> = {}
-  for (const { answer } of seen) {
-    const what = answer === null ? 'none' : (answer.body.code ?? answer.status)
-    counts[what] = (counts[what] ?? 0) + 1
-  }
-  return JSON.stringify(counts)
 }
