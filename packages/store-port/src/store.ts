@@ -105,11 +105,13 @@ export interface CommitResult {
 /**
  * Newest first: by time and then by id, policies by id, revisions by number. `after` is the `next` of the page before,
  * null for the first page. What is written between two pages moves nothing: no item comes twice, none is left out that
- * was there from the first page on.
+ * was there from the first page on. A page that has a next one is full, unless the store had to look for long.
  */
 export interface PageRequest {
   readonly limit: number
   readonly after: string | null
+  /** False once nobody waits for the page any more: then it need not be full. */
+  readonly isWanted?: () => boolean
 }
 export interface Page<T> {
   readonly items: readonly T[]

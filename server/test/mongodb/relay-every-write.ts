@@ -101,6 +101,9 @@ export const EVERY_WRITE: readonly string[] = [
   'update touches',
 ]
 
+/** What a process books that finishes a group is not left to recovery. */
+const BY_RECOVERY = ['update decisions: settled, by recovery', 'update decisions: booked, by recovery']
+
 /** A process that is so far ahead takes all others for dead. */
 const FAR_AHEAD_MS = 120_000
 const ACCOUNT = accountOf()
@@ -127,7 +130,7 @@ export async function makeEveryWrite(cuts: Cuts, url: string): Promise<void> {
     await recover(relay.hurriedUrl)
     // What a process settles that finishes a group may be booked before it is recovered.
     let number = 13
-    for (; !cuts.writes.has('update decisions: settled, by recovery'); number += 1) {
+    for (; !BY_RECOVERY.every((name) => cuts.writes.has(name)); number += 1) {
       await dieBehind(cuts, url, number)
       await recover(relay.hurriedUrl)
     }

@@ -1,12 +1,12 @@
 /** How the server starts on a MongoDB: what it refuses, what it tells then, and how long it waits. */
 import { randomBytes } from 'node:crypto'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { NewerSchemaError } from '#server/ports/store'
 import { endChildren } from '../process/child.js'
 import { countersign, newDirectory, removeDirectories, ShippedServer } from '../process/shipped-server.js'
+import { relayTo } from './holding-relay.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 let name: string
@@ -82,39 +82,3 @@ it('an index may take longer to be built than any other answer is waited for', a
   relay.close()
   expect(await collections()).toContain('decisions')
 })
-
-interface Relay {
-  readonly url: string
-  close(): void
-}
-
-/** A relay that holds what is sent first of a command, until something was done. */
-async function relayTo(
-  to: string,
-  hold: { readonly before: string; readonly run: () => Promise<void> },
-): Promise<Relay> {
-  const target = new URL(to.replace(/^mongodb/, 'http'))
-  const [port, hostname] = [Number(target.port), target.hostname]
-  let held: Promise<void> | null = null
-  const server: Server = createServer((socket) => {
-    const upstream = connect(port, hostname)
-    const end = () => {
-      socket.destroy()
-      upstream.destroy()
-    }
-    for (const one of [socket, upstream]) one.on('error', end).on('close', end)
-    upstream.pipe(socket)
-    socket.on('data', async (chunk) => {
-      if (chunk.includes(hold.before)) {
-        held ??= hold.run()
-        await held
-      }
-      upstream.write(chunk)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  target.port = String((server.address() as AddressInfo).port)
-  target.searchParams.delete('replicaSet')
-  target.searchParams.set('directConnection', 'true')
-  return { url: target.href.replace(/^http/, 'mongodb'), close: () => server.close() }
-}

@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../../ports/store.js'
-import { type Database, isDuplicate } from './database.js'
+import { type Database, isDuplicate, mayPass } from './database.js'
 import type { AccountDocument } from './stored.js'
 
 /** Writes an account as it was read and changed. False when somebody else was faster, or when that is not known: read it again. */
@@ -16,8 +16,7 @@ export async function replaceAccount(
     else return (await accounts.updateOne({ _id, v: before.v }, { $set: members })).matchedCount === 1
     return true
   } catch (error) {
-    if (isDuplicate(error)) return false
-    if (error instanceof StoreUnavailableError) throw error
-    return false
+    if (isDuplicate(error) || mayPass(error)) return false
+    throw new StoreUnavailableError('The account could not be written.', { cause: error })
   }
 }

@@ -46,6 +46,7 @@ export async function listAgents(
       conditions: [{ is_listed: true }],
       by: ['at_ms', '_id'],
       keep: test === null ? undefined : ({ _id }) => test(_id),
+      looksAt: ['_id'],
     },
     page,
   )

@@ -35,6 +35,7 @@ import type {
   Sighting,
   SigningKeyDocument,
 } from './stored.js'
+import { Turnstile } from './turnstile.js'
 import { readMongoUrl } from './url.js'
 
 /** How long one answer is waited for. */
@@ -43,8 +44,13 @@ const ANSWER_LIMIT_MS = 3000
 const DEADLINE_MS = 4000
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 200
-/** How long the server may work on a read, so that a filter that hardly anything passes cannot bind it. */
-export const READ_LIMIT_MS = 4000
+/** How long the server may work on a read, so that a filter that hardly anything passes cannot bind it: it ends before we leave. */
+export const READ_LIMIT_MS = 2000
+/** How long a connection, or a place to read a list, is waited for. */
+const PLACE_WAIT_MS = 2000
+const CONNECTIONS = 20
+/** The others are for commits, and for what they wait for. */
+const CONNECTIONS_FOR_LISTS = 6
 
 const DUPLICATE_KEY = 11000
 
@@ -80,6 +86,8 @@ export class Database {
   readonly replicas: Collection<ReplicaDocument>
   readonly reviewPlaces: Collection<ReviewPlacesDocument>
   readonly signingKeys: Collection<SigningKeyDocument>
+  /** Reads of lists go through it. */
+  readonly lists = new Turnstile(CONNECTIONS_FOR_LISTS, PLACE_WAIT_MS)
   readonly #client: MongoClient
   readonly #db: Db
   #isClosed = false
@@ -123,7 +131,8 @@ export class Database {
       serverSelectionTimeoutMS: 2000,
       connectTimeoutMS: 2000,
       socketTimeoutMS: answerLimitMs,
-      maxPoolSize: 20,
+      maxPoolSize: CONNECTIONS,
+      waitQueueTimeoutMS: PLACE_WAIT_MS,
       // An absent member stays absent.
       ignoreUndefined: false,
     })
@@ -215,7 +224,7 @@ async function repeat<T>(make: () => Promise<T>, isClosed: () => boolean): Promi
 }
 
 /** Whether an error may be gone when the call is made again: no answer, or one of a server that is about to step down. */
-function mayPass(error: unknown): boolean {
+export function mayPass(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return !isTooLarge(error)
   // A bulk wraps what befell its connection.
   const within: unknown = error.errorResponse

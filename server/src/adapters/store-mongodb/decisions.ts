@@ -55,6 +55,7 @@ export async function listDecisions(
       from: filter.from,
       to: filter.to,
       keep: test === null ? undefined : ({ agent_id }) => test(agent_id),
+      looksAt: ['agent_id'],
     },
     page,
   )
@@ -66,13 +67,19 @@ export async function listOpenReviews(database: Database, now: string): Promise<
     database.decisions
       .find({ status: 'awaiting_review', expires_ms: { $gt: Date.parse(now) } })
       .sort({ expires_ms: 1 })
-      .project<{ document: string }>({ document: 1 })
+      .project<Pick<DecisionHome, '_id' | 'agent_id' | 'key_id' | 'expires_ms'>>({
+        agent_id: 1,
+        key_id: 1,
+        expires_ms: 1,
+      })
       .toArray(),
   )
-  return found.map(({ document }) => {
-    const { id, agent_id, key_id, expires_at } = JSON.parse(document) as StoredDecision
-    return { id, agent_id, key_id, expires_at }
-  })
+  return found.map(({ _id, agent_id, key_id, expires_ms }) => ({
+    id: _id,
+    agent_id,
+    key_id,
+    expires_at: new Date(expires_ms).toISOString(),
+  }))
 }
 
 export async function listOverdue(

@@ -27,6 +27,7 @@ function voidDecision(id: string): DecisionHome {
     effect: '',
     policy_id: '',
     request_hash: '',
+    key_id: '',
     document: '',
     context: null,
     salt: '',

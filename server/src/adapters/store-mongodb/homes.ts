@@ -251,6 +251,7 @@ function newDecision(
     effect: decision.effect,
     policy_id: decision.policy_id,
     request_hash: decision.request_hash,
+    key_id: decision.key_id,
     document: JSON.stringify(decision),
     context: request.context === null ? null : JSON.stringify(request.context),
     salt: request.salt,

@@ -14,17 +14,25 @@ export interface Walk<T extends Document> {
   readonly to?: string | undefined
   /** A test that is made here. */
   readonly keep?: ((document: T) => boolean | Promise<boolean>) | undefined
+  /** What a test looks at; whole documents when absent. */
+  readonly looksAt?: readonly string[]
 }
 
 const FIRST_CHUNK = 256
 const LARGEST_CHUNK = 2048
+/** After so long the page is what was found by then. */
+const WALK_MS = 2000
 
-/** One page of a walk. */
+/**
+ * One page of a walk. It comes short, or empty, and names a next one, where the test lets hardly anything pass: the work for
+ * a page is bounded, and ends when nobody waits for it any more.
+ */
 export async function pageOf<T extends Document>(
   database: Database,
   walk: Walk<T>,
-  { limit, after }: PageRequest,
+  { limit, after, isWanted = () => true }: PageRequest,
 ): Promise<Page<T>> {
+  const started = performance.now()
   const found: T[] = []
   let place = after
   for (let size = FIRST_CHUNK; ; size = Math.min(2 * size, LARGEST_CHUNK)) {
@@ -36,11 +44,27 @@ export async function pageOf<T extends Document>(
     }
     if (found.length > limit) {
       const items = found.slice(0, limit)
-      return { items, next: placeOf(walk, items.at(-1) as T) }
+      return { items: await wholeOf(database, walk, items), next: placeOf(walk, items.at(-1) as T) }
     }
-    if (documents.length < wanted) return { items: found, next: null }
-    place = placeOf(walk, documents.at(-1) as T)
+    const isDone = documents.length < wanted
+    if (!isDone) place = placeOf(walk, documents.at(-1) as T)
+    if (isDone || performance.now() - started > WALK_MS || !isWanted())
+      return { items: await wholeOf(database, walk, found), next: isDone ? null : place }
   }
+}
+
+/** Whether only that is read which the test looks at. */
+function isPartial<T extends Document>(walk: Walk<T>): walk is Walk<T> & { readonly looksAt: readonly string[] } {
+  return walk.keep !== undefined && walk.looksAt !== undefined
+}
+
+/** What was found, as whole documents: without those that were removed since. */
+async function wholeOf<T extends Document>(database: Database, walk: Walk<T>, found: readonly T[]): Promise<T[]> {
+  if (!isPartial(walk) || found.length === 0) return [...found]
+  const ids = found.map(({ _id }) => _id)
+  const whole = await database.call(() => walk.collection.find({ _id: { $in: ids } } as Filter<T>).toArray())
+  const byId = new Map(whole.map((document) => [document._id, document as T]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
 function readFrom<T extends Document>(
@@ -51,8 +75,13 @@ function readFrom<T extends Document>(
 ): Promise<T[]> {
   const filter = { $and: [...walk.conditions, ...rangeOf(walk, after)] } as Filter<T>
   const sort = Object.fromEntries(walk.by.map((member) => [member, -1 as const]))
-  return database.call(
-    async () => (await walk.collection.find(filter).sort(sort).limit(limit).maxTimeMS(READ_LIMIT_MS).toArray()) as T[],
+  return database.lists.pass(() =>
+    database.call(async () => {
+      const cursor = walk.collection.find(filter).sort(sort).limit(limit).maxTimeMS(READ_LIMIT_MS)
+      if (!isPartial(walk)) return (await cursor.toArray()) as T[]
+      const members = [...walk.by, ...walk.looksAt].map((member) => [member, 1 as const])
+      return await cursor.project<T>(Object.fromEntries(members)).toArray()
+    }),
   )
 }
 

@@ -55,6 +55,7 @@ export interface DecisionHome extends Home {
   readonly effect: string
   readonly policy_id: string
   readonly request_hash: string
+  readonly key_id: string
   readonly document: string
   readonly context: string | null
   readonly salt: string
