@@ -177,6 +177,7 @@ async function composeOn(
       await Promise.all([reload.policies(), reload.agents(), reload.keys()])
     },
     ...(followed && { catchUp: () => followed.catchUp() }),
+    assertLives: (keyId) => keys.assertLive(keyId, clock.now().toISOString()),
     onReload: (err) => log.warn({ err }, 'a change met another one or has an unknown outcome; memory is read anew'),
   })
   await followed?.catchUp()

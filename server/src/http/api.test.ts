@@ -101,6 +101,11 @@ test.each([
   expect((await ask(during(happens))).status).toBe(status)
 })
 
+test('a change waits for its turn as long as it takes: it rests on what the store held then', async () => {
+  const change: Route = { ...during(() => freeze(60_000, true)), isChange: true }
+  expect((await ask(change)).status).toBe(200)
+})
+
 test('a refusal by what is no longer so is none', async () => {
   expect((await ask(during(() => {}, refuse))).status).toBe(409)
   expect((await ask(during(() => freeze(2001, true), refuse))).body).toMatchObject({ code: 'replica_stale' })

@@ -53,7 +53,7 @@ export interface ApiDeps {
 interface Seen {
   readonly requestId: string
   keyId: string | undefined
-  /** What the answer rests on; null before the caller was identified. */
+  /** What the answer rests on of what this process knew; null for nothing. */
   known: Knowledge | null
 }
 
@@ -83,6 +83,7 @@ export class Api {
         if (waitMs > 0) await route.patience?.wait(call, waitMs)
         const present = { ...call, caller: this.identify(request.headers, seen) }
         assertScopes(route.scopes, present.caller)
+        if (route.isChange === true) seen.known = null
         return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
       }
       return withAuthTiming(await this.inTime(carryOut(), waitMs), authMs)

@@ -74,6 +74,11 @@ export interface Route {
   /** The problems that this route adds to those of every route. */
   readonly problems: readonly ErrorCode[]
   readonly patience?: RoutePatience
+  /**
+   * Whether it changes what processes keep in memory: then it catches up with the store when its turn comes, and its answer
+   * rests on nothing older.
+   */
+  readonly isChange?: boolean
   readonly handle: (call: Call) => Promise<Reply>
 }
 

@@ -20,7 +20,7 @@ const KeyOnceWithSecretSchema = z.union([KeyWithSecretSchema, KeySchema])
 export function keyRoutes(deps: KeyRouteDeps): Route[] {
   const present = async (_call: Call, id: string) => {
     // Another process may have made it a moment ago.
-    if (deps.keys.find(id) === undefined) await deps.changes.run(async () => {})
+    if (deps.keys.find(id) === undefined) await deps.changes.run(null, async () => {})
     return { body: getKey(deps, id) }
   }
   return [
@@ -28,6 +28,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/keys',
       name: 'keys.create',
+      isChange: true,
       summary: 'Make an API key. Its text is shown in this answer only.',
       scopes: { all: ['keys:write'] },
       body: { schema: KeyCreateSchema, ...size },
@@ -79,6 +80,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/keys/{id}/rotate',
       name: 'keys.rotate',
+      isChange: true,
       summary: 'Give a key a new text. The old one lives on for the grace.',
       scopes: { all: ['keys:write'] },
       body: { schema: KeyRotateSchema, ...size, mayBeEmpty: true },
@@ -100,6 +102,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       method: 'DELETE',
       path: '/v1/keys/{id}',
       name: 'keys.revoke',
+      isChange: true,
       summary: 'Revoke a key for good.',
       scopes: { all: ['keys:write'] },
       answer: { status: 204, description: 'Revoked.' },

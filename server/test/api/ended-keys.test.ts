@@ -1,8 +1,9 @@
-/** A key may end while the body of its request is still on its way: nothing is done by it then. */
+/** A key may end while its request is on its way or waits for its turn: nothing is done by it then. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { RawConnection } from '../process/raw-connection.js'
 import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
+import { FaultyStore } from './faulty-store.js'
 import { everyItem, makeKey, succeed } from './refunds.js'
 
 let server: RunningServer
@@ -67,4 +68,40 @@ it('does nothing for a key that has expired before the body is there', async () 
   const connection = await begin(key)
   server.clock.advance(60_000)
   expect(await end(connection)).toBe('HTTP/1.1 401')
+})
+
+it('changes nothing for a key that is revoked by a change which was before', async () => {
+  const faulty = new FaultyStore()
+  const other = await runServer({ parts: { openStore: faulty.open } })
+  try {
+    const { id, key } = await makeKey(other, ['*'])
+    let go = (): void => {}
+    let isHeld = false
+    const held = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    faulty.commit = async (records, commit) => {
+      isHeld = true
+      await held
+      return commit(records)
+    }
+    const revocation = other.call('DELETE', `/v1/keys/${id}`)
+    await until('the revocation to be written', () => isHeld || undefined)
+    const policy = { name: 'planted', rules: [{ action: 'a', effect: 'allow' }] }
+    const making = [
+      other.call('POST', '/v1/keys', { key, body: JSON.parse(BODY) }),
+      other.call('POST', '/v1/policies', { key, body: policy }),
+      other.call('POST', '/v1/agents/agent:a/suspend', { key }),
+      other.call('DELETE', `/v1/keys/${id}`, { key }),
+    ]
+    expect((await other.call('GET', '/v1/keys/self', { key })).status).toBe(200)
+    go()
+    expect((await revocation).status).toBe(204)
+    expect((await Promise.all(making)).map(({ status }) => status)).toEqual([401, 401, 401, 401])
+    expect((await everyItem(other, '/v1/keys')).map(({ name }) => name)).not.toContain('planted')
+    expect(await everyItem(other, '/v1/policies')).toEqual([])
+    expect((await other.call('GET', '/v1/agents/agent:a')).status).toBe(404)
+  } finally {
+    await other.stop()
+  }
 })
