@@ -63,7 +63,7 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'takes the name of a call without an answer for taken',
     broken: (database) => change(database, 'claims', (own) => ({ insertMany: trusting(own.insertMany.bind(own)) })),
-    caughtBy: /was answered .*, and again|one call made both/,
+    caughtBy: /was answered (409|.*, and again)|one call made both/,
   },
   {
     what: 'moves the totals of an account once more when there was no answer',

@@ -55,6 +55,7 @@ const SABOTAGES: readonly Sabotage[] = [
     what: 'does not see who has the name of a call',
     broken: (database) =>
       change(database, 'claims', (own) => ({
+        insertMany: (documents: never[], options: never) => own.insertMany(documents, options).catch(() => DONE),
         find: (filter: never, options: never) => own.find({ $and: [filter, { _id: 'none' as never }] }, options),
       })),
     caughtBy: 'refuses the second of two records with one name in a group',

@@ -39,6 +39,8 @@ export interface Step {
 }
 
 const LARGEST_SEGMENT = 256
+/** So often others may be faster with the names of calls of a group. */
+const MOST_TRIES = 20
 
 export async function commitRecords(deps: CommitDeps, records: readonly StoreRecord[]): Promise<CommitResult> {
   const refused = new Map<number, Conflict>()
@@ -135,7 +137,7 @@ class Segment {
 
   /** Looks whether the records may be written, as far as the first that may not, and takes what they need. */
   async #prepare(first: number): Promise<Homes> {
-    for (;;) {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const homes = await this.#look(this.#steps)
       await this.#cut(first, homes)
       if (this.#steps.length === 0) return homes
@@ -146,6 +148,7 @@ class Segment {
       }
       if (await this.#claim()) return homes
     }
+    throw new StoreUnavailableError('The names of calls change hands without end.')
   }
 
   /** Homes are read before the group is announced: a fence that is set after that is not overlooked. */
