@@ -11,6 +11,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cpuOf } from './parts/cpu.mjs'
 import { inTurns, median } from './parts/figures.mjs'
 import { benchDatabase } from './parts/mongodb.mjs'
 import { KEY, startServer } from './parts/server.mjs'
@@ -35,19 +36,17 @@ async function measureAll() {
     const callers = fork(SELF, ['callers'])
     children.push(callers)
     for (const delayMs of DELAYS_MS) {
-      const relay = fork(SELF, ['relay', database.url, `${delayMs}`])
-      children.push(relay)
-      const [{ url }] = await once(relay, 'message')
-      const ports = []
+      const url = delayMs === 0 ? database.url : await delayed(database.url, delayMs, children)
+      const servers = []
       for (let i = 0; i < Math.max(...SERVERS); i += 1) {
         const own = join(directory, `${delayMs}-${i}`)
         mkdirSync(own)
-        const { port, child } = await startServer(own, { MONGODB_URL: url, ISSUER })
-        children.push(child)
-        ports.push(port)
+        const server = await startServer(own, { MONGODB_URL: url, ISSUER })
+        children.push(server.child)
+        servers.push(server)
       }
-      if (delayMs === DELAYS_MS[0]) await writePolicies(ports)
-      report(delayMs, await measure(callers, ports))
+      if (delayMs === DELAYS_MS[0]) await writePolicies(servers.map(({ port }) => port))
+      report(delayMs, await measure(callers, servers))
       for (const child of children.splice(1).reverse()) await end(child)
     }
   } finally {
@@ -55,6 +54,13 @@ async function measureAll() {
     await database.drop()
     rmSync(directory, { recursive: true })
   }
+}
+
+/** The URL of a relay to MongoDB. */
+async function delayed(url, delayMs, children) {
+  const relay = fork(SELF, ['relay', url, `${delayMs}`])
+  children.push(relay)
+  return (await messageOf(relay)).url
 }
 
 async function end(child) {
@@ -89,16 +95,29 @@ async function writePolicies(ports) {
   }
 }
 
-async function measure(callers, ports) {
+async function measure(callers, servers) {
   const cases = {}
-  for (const servers of SERVERS)
-    for (const accounts of ACCOUNTS)
-      cases[`${servers} ${accounts}`] = async () => {
-        callers.send({ ports: ports.slice(0, servers), accounts })
-        const [counts] = await once(callers, 'message')
-        return counts
+  for (const count of SERVERS)
+    for (const accounts of ACCOUNTS) {
+      const asked = servers.slice(0, count)
+      const cpuUs = () => asked.reduce((sum, { pid }) => sum + cpuOf(pid).all / 1000, 0)
+      cases[`${count} ${accounts}`] = async () => {
+        const before = cpuUs()
+        callers.send({ ports: asked.map(({ port }) => port), accounts })
+        const counts = await messageOf(callers)
+        return { ...counts, cpuUs: (cpuUs() - before) / counts.allowed }
       }
+    }
   return inTurns(ROUNDS, cases)
+}
+
+async function messageOf(child) {
+  const heard = new AbortController()
+  const { signal } = heard
+  const [message] = await Promise.race([once(child, 'message', { signal }), once(child, 'exit', { signal })])
+  heard.abort()
+  if (typeof message !== 'object' || message === null) throw new Error('A process of the bench has ended.')
+  return message
 }
 
 function report(delayMs, rounds) {
@@ -111,7 +130,8 @@ function report(delayMs, rounds) {
     console.log(
       `  ${servers} ${servers === '1' ? 'server ' : 'servers'} ${accounts.padStart(3)} ${accounts === '1' ? 'account ' : 'accounts'}` +
         `${of('perSecond').toFixed(0).padStart(6)} decisions/s  p50 ${of('p50').toFixed(0).padStart(4)} ms  ` +
-        `p99 ${of('p99').toFixed(0).padStart(4)} ms  busy ${(100 * of('busy')).toFixed(1)} %  ratio ${ratio.toFixed(2)}`,
+        `p99 ${of('p99').toFixed(0).padStart(4)} ms  503 ${(100 * of('refused')).toFixed(1)} %  ` +
+        `server CPU ${of('cpuUs').toFixed(0)} us  ratio ${ratio.toFixed(2)}`,
     )
   }
 }
@@ -121,7 +141,7 @@ function runCallers() {
   let next = 0
   process.on('message', async ({ ports, accounts }) => {
     const waits = []
-    let busy = 0
+    let refused = 0
     const started = performance.now()
     const callOn = async (port) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1')
@@ -136,7 +156,7 @@ function runCallers() {
         text += chunk
         const bodyAt = text.indexOf('\r\n\r\n') + 4
         if (bodyAt < 4 || text.length < bodyAt + Number(/\r\ncontent-length: (\d+)/i.exec(text)[1])) return
-        if (text.includes('"budget_busy"')) busy += 1
+        if (text.startsWith('HTTP/1.1 503')) refused += 1
         else if (!text.includes('"permit_token"')) throw new Error(text)
         else waits.push(performance.now() - left)
         text = ''
@@ -147,10 +167,11 @@ function runCallers() {
       await once(socket, 'close')
     }
     await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => callOn(ports[i % ports.length])))
-    const perSecond = (waits.length * 1000) / (performance.now() - started)
+    const allowed = waits.length
+    const perSecond = (allowed * 1000) / (performance.now() - started)
     waits.sort((one, other) => one - other)
     const at = (share) => waits[Math.floor(waits.length * share)] ?? Number.NaN
-    process.send({ perSecond, busy: busy / (busy + waits.length), p50: at(0.5), p99: at(0.99) })
+    process.send({ allowed, perSecond, refused: refused / (refused + allowed), p50: at(0.5), p99: at(0.99) })
   })
 }
 
@@ -173,7 +194,7 @@ function runRelay() {
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ port: Number(target.port), host: target.hostname, noDelay: true })
     client.on('data', (data) => upstream.write(data))
-    upstream.on('data', (data) => (delayMs === 0 ? client.write(data) : setTimeout(() => client.write(data), delayMs)))
+    upstream.on('data', (data) => setTimeout(() => client.write(data), delayMs))
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],

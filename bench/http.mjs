@@ -7,13 +7,14 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import express from 'express'
+import { cpuOf } from './parts/cpu.mjs'
 import { KEY, startServer } from './parts/server.mjs'
 
 const SELF = fileURLToPath(import.meta.url)
@@ -93,13 +94,6 @@ async function measure(callers, { port, pid }, { connections }) {
     mainUs: (after.main - before.main) / 1000 / answers,
     latencies,
   }
-}
-
-/** Nanoseconds on a CPU so far, of all threads and of the first one; null where there is no /proc. */
-function cpuOf(pid) {
-  if (!existsSync('/proc/self/schedstat')) return { all: Number.NaN, main: Number.NaN }
-  const of = (thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
-  return { all: readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + of(thread), 0), main: of(pid) }
 }
 
 function report(rounds) {
