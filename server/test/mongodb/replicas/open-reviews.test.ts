@@ -1,6 +1,7 @@
 /** How many decisions of an agent and of a key may wait for a person: as many as are set, at however many servers they ask. */
 import { stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
+import type { Answer } from '../../process/call.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
@@ -36,8 +37,24 @@ async function allAnswer(servers: readonly ShippedServer[], path: string, key?: 
     )
 }
 
+/** Until it is answered: a machine that is far too busy says 503 now and then. */
+function answered(call: () => Promise<Answer>): Promise<Answer['body']> {
+  return until('an answer', async () => {
+    const answer = await call()
+    return answer.status === 503 ? undefined : done(Promise.resolve(answer))
+  })
+}
+
+let calls = 0
+
+/** The same call, however often it is made. */
+function post(server: ShippedServer, path: string, key: string, body: object): Promise<Answer['body']> {
+  const headers = { 'Idempotency-Key': `call-${calls++}` }
+  return answered(() => server.call('POST', path, { key, headers, body }))
+}
+
 const ask = (server: ShippedServer, agent_id: string, key: string): Promise<Asked> =>
-  done(server.call('POST', '/v1/decisions', { key, body: { agent_id, action: 'a' } }))
+  post(server, '/v1/decisions', key, { agent_id, action: 'a' })
 
 /** Asks so often at each server, all at once. */
 async function race(
@@ -46,12 +63,12 @@ async function race(
   key: string,
   agentOf: (i: number) => string,
 ): Promise<{ readonly reviews: readonly Asked[]; readonly denied: number }> {
-  const asked = await Promise.all(
+  const answers = await Promise.all(
     servers.flatMap((server, i) => [...Array(times).keys()].map((j) => ask(server, agentOf(i * times + j), key))),
   )
-  const reviews = asked.filter(({ effect }) => effect === 'review')
-  const denied = asked.filter(({ reason_code }) => reason_code === 'too_many_reviews').length
-  expect(reviews.length + denied).toBe(asked.length)
+  const reviews = answers.filter(({ effect }) => effect === 'review')
+  const denied = answers.filter(({ reason_code }) => reason_code === 'too_many_reviews').length
+  expect(reviews.length + denied).toBe(answers.length)
   return { reviews, denied }
 }
 
@@ -59,19 +76,23 @@ it('three servers race for the last places of an agent and of a key', async () =
   const servers = await startServers()
   const [first, second] = servers as readonly [ShippedServer, ShippedServer]
   for (let round = 0; round < stress.replica_rounds; round++) {
-    const { key } = await done(first.call('POST', '/v1/keys', { body: { name: 'k', scopes: ['decisions:write'] } }))
+    const { key } = await answered(() =>
+      first.call('POST', '/v1/keys', { body: { name: 'k', scopes: ['decisions:write'] } }),
+    )
     await allAnswer(servers, '/v1/keys/self', key)
     const agent = `agent:${round}`
     const { reviews } = await race(servers, ASKED_AT_ONCE, key, () => agent)
     expect(reviews).toHaveLength(PER_AGENT)
     for (const server of servers) {
-      const waiting = await done(server.call('GET', `/v1/decisions?status=awaiting_review&agent_id=${agent}&limit=200`))
+      const waiting = await answered(() =>
+        server.call('GET', `/v1/decisions?status=awaiting_review&agent_id=${agent}&limit=200`),
+      )
       expect(waiting.data).toHaveLength(PER_AGENT)
     }
 
     // What is decided at one server is free at all.
     for (const { id } of reviews.slice(0, 4))
-      await done(second.call('POST', `/v1/decisions/${id}/${round % 2 === 0 ? 'decline' : 'approve'}`, { body: {} }))
+      await post(second, `/v1/decisions/${id}/${round % 2 === 0 ? 'decline' : 'approve'}`, second.key, {})
     expect((await race(servers, 4, key, () => agent)).reviews).toHaveLength(4)
 
     const others = await race(servers, ASKED_AT_ONCE, key, (i) => `${agent}:${i}`)
@@ -93,7 +114,7 @@ it('a server that dies while it opens reviews lets nobody open more', async () =
   })
   const acknowledged = (await Promise.all(asking)).flat()
   const [survivor] = servers as readonly [ShippedServer]
-  const waiting = await done(survivor.call('GET', '/v1/decisions?status=awaiting_review&limit=200'))
+  const waiting = await answered(() => survivor.call('GET', '/v1/decisions?status=awaiting_review&limit=200'))
   expect(waiting.data.length).toBeLessThanOrEqual(PER_AGENT)
   expect(waiting.data.map(({ id }: Asked) => id)).toEqual(expect.arrayContaining(acknowledged))
 })
