@@ -62,8 +62,10 @@ const ANSWER_DEADLINE_MS = 8000
 const KEY_USES_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
-/** More than one of its intervals, so that one process does it again and again. */
-const RETENTION_LEASE_MS = 2 * RETENTION_EVERY_MS
+/** Soon, so that servers that are started again and again do it, too. */
+const RETENTION_FIRST_MS = 60_000
+/** A little more than its interval, so that one process does it again and again, and another soon after that has died. */
+const RETENTION_LEASE_MS = RETENTION_EVERY_MS + 300_000
 const EXPIRE_EVERY_MS = 1000
 /** What others changed counts here so soon. */
 const LOOK_EVERY_MS = 500
@@ -275,7 +277,8 @@ async function composeOn(
       async () => {
         const now = clock.now().toISOString()
         await openReviews.forgetExpired(now)
-        while ((await store.purgeIdempotency(now)) > 0);
+        // What is left when the server stops is left to the next one.
+        while (isServing && (await store.purgeIdempotency(now)) > 0);
       },
       failed('what is over could not be removed'),
     ),
@@ -288,6 +291,7 @@ async function composeOn(
         if (removed > 0) log.info({ removed, days }, 'old decisions were removed')
       },
       failed('old decisions could not be removed'),
+      RETENTION_FIRST_MS,
     ),
   ]
   return {

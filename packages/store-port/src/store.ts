@@ -16,6 +16,7 @@ import type {
   AgentSightings,
   HeldRequest,
   IdempotencyRecord,
+  Posting,
   StoredAccount,
   StoredAgent,
   StoredDecision,
@@ -181,6 +182,14 @@ export interface ClosedFilter {
   readonly ended_before: string
 }
 
+/** What tells whether a closed decision may go. */
+export interface ClosedDecision {
+  readonly id: string
+  readonly version: number
+  /** In any order. */
+  readonly postings: readonly Pick<Posting, 'account' | 'spent' | 'reserved'>[]
+}
+
 export interface OpenReview {
   readonly id: string
   readonly agent_id: string
@@ -216,7 +225,7 @@ export interface Store {
   firstApprovalEnd(): Promise<string | null>
 
   /** Unlike other lists, the oldest first. */
-  listClosed(filter: ClosedFilter, page: PageRequest): Promise<Page<StoredDecision>>
+  listClosed(filter: ClosedFilter, page: PageRequest): Promise<Page<ClosedDecision>>
   /**
    * Removes decisions with their requests, and says how many. One stays that is not at this version, or that an idempotency
    * record names whose `expires_at` is after `now`. Accounts stay as they are, and so do audit entries and agents.

@@ -135,6 +135,12 @@ describe('retention', () => {
     await sweptAway(waiting.id)
   })
 
+  it('goes on behind a server that has stopped', async () => {
+    await sweep()
+    server = await server.restart()
+    await sweep()
+  })
+
   it('removes nothing without the setting', async () => {
     server = await server.restart({ settings: { retentionDays: null } })
     const denied = await decide('none.asked')

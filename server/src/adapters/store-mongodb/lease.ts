@@ -19,3 +19,9 @@ export async function holdLease(database: Database, { name, holder, forMs, nowMs
   )
   return matchedCount === 1
 }
+
+/** Leaves what a process holds to the next that asks. */
+export async function releaseLeases(database: Database, holder: string): Promise<void> {
+  const { leases } = database
+  await database.call(() => leases.updateMany({ holder }, { $set: { until_ms: 0 } }))
+}

@@ -32,7 +32,7 @@ import {
 } from './decisions.js'
 import type { Followers } from './finish-group.js'
 import { loadKeys, loadKeyUses, saveKeyUses } from './keys.js'
-import { holdLease } from './lease.js'
+import { holdLease, releaseLeases } from './lease.js'
 import { MongoLedger } from './ledger.js'
 import { Log } from './log.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './policies.js'
@@ -52,6 +52,7 @@ export class MongoStore implements Store {
   readonly lease: Lease
   readonly replicas: MongoReplicas
   readonly #database: Database
+  readonly #process = randomBytes(9).toString('base64url')
   readonly #nowMs: () => number
   readonly #followers: Followers
   readonly #log: Log
@@ -73,9 +74,8 @@ export class MongoStore implements Store {
     this.#followers = { settlements, sightings: new Sightings(database) }
     this.ledger = new MongoLedger(database, settlements, nowMs)
     this.#log = new Log(database, this.#followers, nowMs)
-    const process = randomBytes(9).toString('base64url')
-    this.replicas = new MongoReplicas(database, process, nowMs)
-    this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: process, forMs, nowMs: nowMs() }) }
+    this.replicas = new MongoReplicas(database, this.#process, nowMs)
+    this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: this.#process, forMs, nowMs: nowMs() }) }
     this.#stops = [
       // By itself, so that no recovery keeps this process from saying that it lives.
       every(RENEW_EVERY_MS, () => this.renew(), onError),
@@ -225,7 +225,12 @@ export class MongoStore implements Store {
     await Promise.all(this.#stops.map((stop) => stop()))
     await this.#working
     // Whatever cannot be left in order now is put in order by the processes that go on.
-    const order = [this.#releaseAll(), this.#log.giveUp(), this.replicas.leave()]
+    const order = [
+      this.#releaseAll(),
+      this.#log.giveUp(),
+      this.replicas.leave(),
+      releaseLeases(this.#database, this.#process),
+    ]
     await Promise.race([
       Promise.all(order.map((part) => part.catch(this.#onError))),
       pause(ORDER_WITHIN_MS, undefined, { ref: false }),

@@ -1,5 +1,6 @@
 import type { StoredDecision } from '../../ports/documents.js'
-import type { ClosedFilter, Page, PageRequest } from '../../ports/store.js'
+import type { ClosedDecision, ClosedFilter, Page, PageRequest } from '../../ports/store.js'
+import { accountKeyOf } from './account-id.js'
 import { copyToLog } from './audit.js'
 import { type Database, READ_LIMIT_MS } from './database.js'
 import { OPEN_STATUSES } from './decisions.js'
@@ -15,7 +16,7 @@ export async function listClosed(
   database: Database,
   { evaluated_before, ended_before }: ClosedFilter,
   { limit, after }: PageRequest,
-): Promise<Page<StoredDecision>> {
+): Promise<Page<ClosedDecision>> {
   const [, ms = '-1', id = ''] = CURSOR.exec(after ?? '') ?? []
   const found = await database.call(() =>
     database.decisions
@@ -30,12 +31,18 @@ export async function listClosed(
       .sort({ at_ms: 1, _id: 1 })
       .limit(limit + 1)
       .maxTimeMS(READ_LIMIT_MS)
+      .project<Pick<DecisionHome, '_id' | 'at_ms' | 'version' | 'ledger'>>({ at_ms: 1, version: 1, ledger: 1 })
       .toArray(),
   )
   const items = found.slice(0, limit)
   const last = items.at(-1)
   return {
-    items: items.map(({ document }) => JSON.parse(document) as StoredDecision),
+    items: items.map(({ _id, version, ledger }) => {
+      const postings = Object.values(ledger).map(({ key, due: { spent, reserved } }) => {
+        return { account: accountKeyOf(key), spent, reserved }
+      })
+      return { id: _id, version, postings }
+    }),
     next: found.length > limit ? `${last?.at_ms}/${last?._id}` : null,
   }
 }

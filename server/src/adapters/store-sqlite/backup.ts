@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { replaceFileWith } from '../files/replace-file.js'
+import { fillNewFile } from '../files/new-file.js'
 import { Connection } from './driver.js'
 import { assertKnown, isStore } from './schema.js'
 
@@ -15,16 +15,23 @@ class BackupRefusedError extends Error {
  * @throws BackupRefusedError, ForeignDatabaseError, NewerSchemaError, or the driver's error when the store is damaged
  */
 export async function backUpStore(databasePath: string, file: string): Promise<void> {
-  if (existsSync(file)) throw new BackupRefusedError(`${file} exists. A backup replaces no file: choose another name.`)
+  if (existsSync(file)) throw fileExists(file)
   const db = Connection.openReadOnly(databasePath)
   try {
     db.execute('PRAGMA busy_timeout = 10000; PRAGMA cell_size_check = ON')
     assertKnown(db, databasePath)
     if (!isStore(db)) throw new BackupRefusedError(`${databasePath} is empty. Start the server first.`)
-    await replaceFileWith(file, (temporary) => {
+    await fillNewFile(file, (temporary) => {
       db.run('VACUUM INTO ?', temporary)
     })
+  } catch (error) {
+    // It came meanwhile.
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? fileExists(file, { cause: error }) : error
   } finally {
     db.close()
   }
+}
+
+function fileExists(file: string, options?: ErrorOptions): BackupRefusedError {
+  return new BackupRefusedError(`${file} exists. A backup replaces no file: choose another name.`, options)
 }
