@@ -14,12 +14,14 @@ interface Tally {
 }
 
 const NOTHING: Tally = { sent: 0, cut: 0, lost: 0, late: 0, delayed: 0 }
+/** Behind what a start writes, which has enough to try again. */
+const LATE_AT = 5
 const WRITES = { cut: 0.02, lost: 0.01, late: 0.01, delayed: 0.1 }
 const READS = { cut: 0.001, lost: 0.001, late: 0, delayed: 0.05 }
 
 /**
  * What becomes of each command that passes a relay, by seed. The first write of each kind is cut, the second one is lost
- * and the third one is late, so that no kind gets away because it is rare.
+ * and the fifth one is late, so that no kind gets away because it is rare.
  */
 export class Cuts {
   /** By kind of write. */
@@ -65,7 +67,7 @@ export class Cuts {
     if (!tallies.includes(this.reads)) {
       if (tallies.some(({ cut }) => cut === 0)) return 'answer cut'
       if (mayBeLost && tallies.some(({ lost }) => lost === 0)) return 'lost'
-      if (mayBeLost && tallies.some(({ late }) => late === 0)) return 'late'
+      if (mayBeLost && tallies.some(({ late, sent }) => late === 0 && sent >= LATE_AT)) return 'late'
     }
     const { cut, lost, late, delayed } = tallies.includes(this.reads) ? READS : WRITES
     const draw = this.#random()
