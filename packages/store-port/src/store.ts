@@ -32,6 +32,11 @@ export interface StoreRecord {
   /** Null with `call.only`, where nothing changes. */
   readonly entry: AuditEntry | null
   readonly idempotency: IdempotencyRecord | null
+  /**
+   * Whether what the record rests on (policies, agents, keys) still counts; absent: it does. A store that several processes
+   * share asks in the moment before it writes, for a process may have been frozen since, and refuses as `outdated`.
+   */
+  readonly holds?: (() => boolean) | undefined
 }
 
 /**
@@ -84,6 +89,8 @@ export type Conflict =
   | 'too_large'
   /** The idempotency record's name is taken by a call that still counts at the new record's `created_at`. */
   | 'idempotency_key'
+  /** What the record rests on does not count any more. */
+  | 'outdated'
   /** The log holds an entry at this index: another process writes to it. */
   | 'log_index'
   /** Another process has taken the record for lost, so that it must not come any more. */

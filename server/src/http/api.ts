@@ -132,10 +132,11 @@ export class Api {
 
   /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */
   private identify(headers: IncomingHttpHeaders, seen: Seen): Caller {
-    seen.known = this.deps.freshness.use()
-    const caller = authenticate(this.deps, headers)
-    seen.keyId = caller.key.id
-    return caller
+    const known = this.deps.freshness.use()
+    seen.known = known
+    const key = authenticate(this.deps, headers)
+    seen.keyId = key.id
+    return { key, holds: () => this.deps.freshness.holds(known) }
   }
 
   /** @throws DomainError rate_limited, insufficient_scope */

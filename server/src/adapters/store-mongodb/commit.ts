@@ -113,6 +113,8 @@ class Segment {
     let open = this.#steps
     this.#mayStand(open, true)
     while (open.length > 0) {
+      open = this.#dropOutdated(open)
+      if (open.length === 0) break
       const { standing, tooLarge } = await writeHomes(this.#deps, open, homes)
       for (const [step, settling] of standing) this.#standing.set(step, settling)
       for (const step of tooLarge) this.#refused.set(step, 'too_large')
@@ -211,6 +213,15 @@ class Segment {
     await releaseNames(database, claims)
     this.#steps = this.#steps.map((step) => ({ ...step, claim: step.claim && claimAnew(step.claim) }))
     return false
+  }
+
+  /** Those of the records that may still be written: this process may have been frozen since they were made. */
+  #dropOutdated(open: readonly Step[]): readonly Step[] {
+    return open.filter((step) => {
+      const holds = step.record.holds?.() ?? true
+      if (!holds) this.#refused.set(step, 'outdated')
+      return holds
+    })
   }
 
   /** Those of the records that did not stand whose conditions still hold. */

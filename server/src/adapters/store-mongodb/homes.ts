@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@countersign/contract'
 import { msSince } from '../../moment.js'
-import type { Change, Conflict } from '../../ports/store.js'
+import { type Change, type Conflict, StoreUnavailableError } from '../../ports/store.js'
 import { unwrittenAgent } from './agents.js'
 import { allDone } from './all-done.js'
 import { auditDocumentOf, auditId, isPlace } from './audit.js'
@@ -222,11 +222,23 @@ async function writeNewDecisions(
   const there = await database.insertNew(
     database.decisions,
     creates.map(({ home }) => home),
-    () => LEAVES_WITHIN_MS - Math.max(...creates.map(({ step }) => msSince(step.begun))),
+    () => {
+      assertCurrent(creates)
+      return LEAVES_WITHIN_MS - Math.max(...creates.map(({ step }) => msSince(step.begun)))
+    },
   )
   const doubtful = creates.filter((_, i) => there.has(i)).map(({ step }) => step)
   const own = await areOurs(database, doubtful)
   for (const { step, home } of creates) if (!doubtful.includes(step) || own.has(step)) standing.set(step, home)
+}
+
+/**
+ * Asked whenever the records leave, also for another time: what became of the first time is not known by then, so that the
+ * group is in doubt.
+ */
+function assertCurrent(written: readonly { readonly step: Step }[]): void {
+  if (written.some(({ step }) => step.record.holds?.() === false))
+    throw new StoreUnavailableError('What the records rest on does not count any more.')
 }
 
 function newDecision(
@@ -282,12 +294,13 @@ async function moveDecisions(
     return [{ step, after, update: moveOf(step, change, before, after, nowMs()) }]
   })
   if (moves.length === 0) return
-  const { matchedCount } = await database.call(() =>
-    database.decisions.bulkWrite(
+  const { matchedCount } = await database.call(async () => {
+    assertCurrent(moves)
+    return database.decisions.bulkWrite(
       moves.map(({ after: { _id, rev }, update }) => ({ updateOne: { filter: { _id, rev: rev - 1 }, update } })),
       { ordered: false },
-    ),
-  )
+    )
+  })
   const own =
     matchedCount === moves.length
       ? null

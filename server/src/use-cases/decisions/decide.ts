@@ -134,6 +134,7 @@ async function record(
     change: (audit: AuditPosition) =>
       ({ kind: 'decision.create', decision: { ...decision, audit }, request, reservation }) as const,
     idempotency: idempotency?.(decision.id, 200, now) ?? null,
+    holds: caller.holds,
   }
   let signMs = 0
   const written = await deps.writer.write(draft, async (audit) => {

@@ -69,7 +69,7 @@ export async function moveDecision(
           await writeMove(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
           continue
         }
-        const by = { actor: caller.key.id, now, idempotency: record }
+        const by = { actor: caller.key.id, now, idempotency: record, holds: caller.holds }
         return { decision: await writeMove(deps, found.decision, move, by), record: null }
       } catch (error) {
         if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
@@ -95,6 +95,7 @@ export async function writeMove(
     readonly actor: string | null
     readonly now: string
     readonly idempotency: Parameters<RecordWriter['writeCall']>[0] | null
+    readonly holds?: () => boolean
   },
 ): Promise<StoredDecision> {
   const after = { ...before, ...changes, version: before.version + 1 }
@@ -113,7 +114,12 @@ export async function writeMove(
     reservation: reservation ?? null,
   } as const
   try {
-    await deps.writer.write({ entry, change: (_: AuditPosition) => change, idempotency: by.idempotency })
+    await deps.writer.write({
+      entry,
+      change: (_: AuditPosition) => change,
+      idempotency: by.idempotency,
+      holds: by.holds,
+    })
   } catch (error) {
     if (reservation !== undefined) await releaseReservation(deps.store.ledger, reservation, error)
     throw error
