@@ -1,5 +1,5 @@
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
-import { failureOf } from '../adapters/store-mongodb/failure.js'
+import { mongoFailure } from '../adapters/store-mongodb/failure.js'
 import { addressOf } from '../adapters/store-mongodb/url.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
@@ -110,8 +110,8 @@ function refuse(error: unknown, config: Config): number {
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return fail(new Error(`HOST ${host} is no address of this machine.`), EXIT.failure)
   if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
-    const message = `MongoDB at ${storeOf(config).path}: ${failureOf(error)}. Is it running, and is MONGODB_URL right?`
-    return fail(new Error(message, { cause: error }), EXIT.failure)
+    const told = mongoFailure(config.mongodbUrl, error)
+    return fail(new Error(`${told} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
   }
   if (syscall === 'mkdir')
     return fail(new Error(`DATA_DIR ${dataDir} cannot be made a directory (${code}).`), EXIT.config)

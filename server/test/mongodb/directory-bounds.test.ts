@@ -22,6 +22,7 @@ import { keyEntryOf } from '#server/adapters/store-mongodb/keys'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { KeySecret, StoredKey } from '#server/ports/documents'
 import type { Store } from '#server/ports/store'
+import { type Answer, runServer } from '../running-server.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 const MIB = 2 ** 20
@@ -60,7 +61,7 @@ async function fill(
   make: (number: number, padding: string) => readonly [string, Document],
 ): Promise<void> {
   const sizeOf = (entries: Document) => BSON.calculateObjectSize(entries)
-  const each = sizeOf(Object.fromEntries([make(FIRST, '')])) - sizeOf({})
+  const each = sizeOf(Object.fromEntries([make(FIRST + 1, '')])) - sizeOf({})
   const count = Math.floor((bytes - sizeOf({})) / each)
   const numbers = Array.from({ length: count }, (_, i) => FIRST + i)
   const entries = Object.fromEntries(numbers.map((number) => make(number, '')))
@@ -142,6 +143,33 @@ describe('the directory of keys', () => {
       conflict: 'version',
     })
     expect((await store.loadKeys()).find(({ id }) => id === both.id)).toEqual(both)
+  })
+})
+
+describe('the API at the bound of keys', () => {
+  it('says limit_reached and goes on deciding, and a key that is revoked makes room', async () => {
+    await store.close()
+    const server = await runServer({ settings: { mongodbUrl: mongoUrl(name) }, parts: {} })
+    store = await openMongoStore({ url: mongoUrl(name) })
+    const call = (method: string, path: string, body?: object) => server.call(method, path, { body })
+    try {
+      const { body: mine } = await call('GET', '/v1/keys/self')
+      const [own] = (await store.loadKeys()).filter(({ id }) => id === mine.id)
+      await fill('keys', NEW - 1000, (number, padding) =>
+        number === FIRST ? [mine.id, { ...keyEntryOf(own as StoredKey) }] : entryOf(number, padding),
+      )
+      const create = () => call('POST', '/v1/keys', { name: 'one more', scopes: ['audit:read'], agents: null })
+      const answers: Answer[] = []
+      while (answers.at(-1)?.status !== 409) answers.push(await create())
+      expect(answers.at(-1)?.body.code).toBe('limit_reached')
+      expect(answers.length).toBeGreaterThan(1)
+      const decided = await call('POST', '/v1/decisions', { agent_id: 'agent:a', action: 'pay.create' })
+      expect(decided.status).toBe(200)
+      expect((await call('DELETE', `/v1/keys/${answers[0]?.body.id}`)).status).toBe(204)
+      expect((await create()).status).toBe(201)
+    } finally {
+      await server.stop()
+    }
   })
 })
 

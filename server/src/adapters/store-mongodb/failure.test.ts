@@ -1,7 +1,7 @@
 import { MongoNetworkError, MongoServerError } from 'mongodb'
 import { describe, expect, test } from 'vitest'
 import { StoreUnavailableError } from '../../ports/store.js'
-import { failureOf } from './failure.js'
+import { mongoFailure } from './failure.js'
 
 const refusal = (code: number, codeName: string) =>
   new MongoServerError({ code, codeName, errmsg: `${codeName} it is` })
@@ -16,7 +16,7 @@ describe('why a MongoDB cannot be used', () => {
     [new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed'), 'it cannot be used (MongoNetworkError)'],
     [new URIError('mongodb://user:password@host'), 'it cannot be used (URIError)'],
   ])('%s is told, also where it is the cause of another', (error, told) => {
-    expect(failureOf(error)).toBe(told)
-    expect(failureOf(wrapped(error))).toBe(told)
+    for (const one of [error, wrapped(error)])
+      expect(mongoFailure('mongodb://user:password@host/name', one)).toBe(`MongoDB at host/name: ${told}.`)
   })
 })

@@ -1,4 +1,10 @@
 import { MongoServerError, MongoServerSelectionError } from 'mongodb'
+import { addressOf } from './url.js'
+
+/** A sentence for people: which MongoDB it is, and why it cannot be used. */
+export function mongoFailure(url: string, error: unknown): string {
+  return `MongoDB at ${addressOf(url)}: ${failureOf(error)}.`
+}
 
 /** By the codes of MongoDB. */
 const KNOWN: Readonly<Record<number, string>> = {
@@ -9,8 +15,8 @@ const KNOWN: Readonly<Record<number, string>> = {
 /** An index of the same name or members is there, with other options. */
 const INDEX_CONFLICTS: readonly unknown[] = [85, 86]
 
-/** Why a MongoDB cannot be used, for people: by the innermost cause that tells it. Holds nothing of the URL but its hosts. */
-export function failureOf(error: unknown): string {
+/** By the innermost cause that tells it. Holds nothing of the URL but its hosts. */
+function failureOf(error: unknown): string {
   const causes: Error[] = []
   for (let cause = error; cause instanceof Error; cause = cause.cause) causes.unshift(cause)
   for (const cause of causes) {

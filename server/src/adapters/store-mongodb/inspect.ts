@@ -1,6 +1,6 @@
 import { type Document, MongoClient } from 'mongodb'
 import { NewerSchemaError } from '../../ports/store.js'
-import { failureOf } from './failure.js'
+import { mongoFailure } from './failure.js'
 import { assertKnownSchema, KNOWN_SCHEMA, SCHEMA } from './set-up.js'
 import type { SchemaDocument } from './stored.js'
 import { addressOf, readMongoUrl } from './url.js'
@@ -43,7 +43,7 @@ export async function inspectMongoStore(url: string): Promise<MongoInspection> {
     return { address, ...(await inspect(client, url)) }
   } catch (error) {
     if (error instanceof NewerSchemaError) throw error
-    throw new UnusableMongoError(`MongoDB at ${address}: ${failureOf(error)}.`)
+    throw new UnusableMongoError(mongoFailure(url, error))
   } finally {
     await client?.close()
   }
