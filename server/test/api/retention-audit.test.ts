@@ -2,10 +2,10 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
 import { walk } from '@countersign/testkit/store-suite'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
+import { removeOldDecisions } from '#server/use-cases/decisions/retention'
 import { mongoUrl } from '../mongodb/open-mongo-store.js'
-import { databaseOf, ON_MONGODB } from '../open-test-store.js'
-import { until } from '../process/until.js'
+import { databaseOf, ON_MONGODB, openTestStore } from '../open-test-store.js'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 
 const DAY_MS = 86_400_000
@@ -64,21 +64,19 @@ function entriesOf(server: RunningServer): Promise<readonly AuditEntry[]> {
 }
 
 it('every log is whole and has what permits name of decisions that were removed', async () => {
-  let server = await runServer({ settings })
-  running.add(server)
+  const first = await runServer({ settings })
+  running = [first]
   const rules = [{ action: 'pay.create', effect: 'allow' }]
-  await post(server, '/v1/policies', { name: 'p', rules, budget: { limit: 9, unit: 'EUR', period: 'monthly' } })
-  const decisions = [...(await decide(server))]
-  server = await another(server)
-  decisions.push(...(await decide(server)))
-  const before = await entriesOf(server)
+  await post(first, '/v1/policies', { name: 'p', rules, budget: { limit: 9, unit: 'EUR', period: 'monthly' } })
+  const decisions = [...(await decide(first))]
+  const second = await another(first)
+  decisions.push(...(await decide(second)))
+  const before = await entriesOf(second)
 
-  server.clock.advance(DAYS * DAY_MS + 1)
-  for (const { id } of decisions)
-    await until(`the removal of ${id}`, async () => {
-      vi.advanceTimersByTime(HOUR_MS)
-      return (await server.call('GET', `/v1/decisions/${id}`)).status === 404 ? true : undefined
-    })
+  second.clock.advance(DAYS * DAY_MS + 1)
+  const server = await second.restart({ meanwhile: () => removeOld(first.dataDir, second) })
+  running = [...running.slice(0, -1), server]
+  for (const { id } of decisions) expect((await server.call('GET', `/v1/decisions/${id}`)).status).toBe(404)
 
   const entries = await entriesOf(server)
   for (const entry of entries) expect(leafHash(entry)).toBe(entry.leaf)

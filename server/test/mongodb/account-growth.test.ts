@@ -130,7 +130,7 @@ it(`with ${MOST_MARKS} on their way the account is busy, until they are recovere
       server.call('POST', '/v1/decisions', {
         body: { agent_id: 'agent:a', action: 'pay.create', context: { amount: 1 } },
       })
-    expect((await decide()).body.effect).toBe('allow')
+    expect((await decide()).body).toMatchObject({ effect: 'allow', reason_code: 'rule_matched' })
     const accounts = accountsOf(databaseOf(server.dataDir))
     const of = { policy_id: id }
     await until('the mark of the first to go', async () =>
@@ -165,7 +165,7 @@ it(`with ${MOST_MARKS} on their way the account is busy, until they are recovere
     const other = await openMongoStore({ url: mongoUrl(databaseOf(server.dataDir)) })
     await other.recover()
     await other.close()
-    expect((await decide()).body.effect).toBe('allow')
+    expect((await decide()).body).toMatchObject({ effect: 'allow', reason_code: 'rule_matched' })
     expect(await accounts.findOne(of)).toMatchObject({ spent: '0', reserved: '2000000' })
     expect((await server.call('GET', `/v1/policies/${id}/budget`)).body.data).toMatchObject([{ reserved: 2 }])
   } finally {

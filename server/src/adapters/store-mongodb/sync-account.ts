@@ -49,11 +49,15 @@ class AccountSync {
     const found = await this.database.call(() => this.database.accounts.findOne({ _id: this.#id }))
     const marks = found?.marks ?? {}
     const decisions = await this.#read(ids)
-    const marked = new Set(Object.values(marks).map(({ decision }) => decision))
-    const missing = ids.filter((id) => !decisions.has(id) && marked.has(id))
+    const byDecision = new Map<string, Mark[]>()
+    for (const mark of Object.values(marks))
+      byDecision.set(mark.decision, [...(byDecision.get(mark.decision) ?? []), mark])
+    const missing = ids.filter((id) => !decisions.has(id) && byDecision.has(id))
     // Nothing may come any more that would make their marks stand.
     await insertVoids(this.database, missing)
-    const hasMore = await Promise.all([...decisions.values()].map((decision) => this.#step(decision, marks)))
+    const hasMore = await Promise.all(
+      [...decisions.values()].map((decision) => this.#step(decision, marks, byDecision.get(decision._id) ?? [])),
+    )
     return [...missing, ...[...decisions.keys()].filter((_, i) => hasMore[i])]
   }
 
@@ -68,16 +72,17 @@ class AccountSync {
   }
 
   /** False when nothing is left to do. */
-  async #step(decision: DecisionHome, marks: Readonly<Record<string, Mark>>): Promise<boolean> {
+  async #step(decision: DecisionHome, marks: Readonly<Record<string, Mark>>, own: readonly Mark[]): Promise<boolean> {
     const { _id, rev, attempt, ledger } = decision
-    const foreign = Object.values(marks).filter(
-      (mark) => mark.decision === _id && mark.attempt !== null && mark.attempt !== attempt,
-    )
+    const foreign = own.filter((mark) => mark.attempt !== null && mark.attempt !== attempt)
     if (foreign.length > 0) {
       // While the decision is as an attempt found it, the attempt may still stand.
-      if (foreign.some((mark) => mark.rev === rev)) await fenceDecision(this.database, decision)
-      else await Promise.all(foreign.map((mark) => this.#ask({ kind: 'remove', attempt: mark.attempt as string })))
-      return true
+      if (foreign.some((mark) => mark.rev === rev)) {
+        await fenceDecision(this.database, decision)
+        return true
+      }
+      await Promise.all(foreign.map((mark) => this.#ask({ kind: 'remove', attempt: mark.attempt as string })))
+      return ledger[this.#id] !== undefined
     }
     const line = ledger[this.#id]
     if (line === undefined) return false
