@@ -16,7 +16,7 @@ interface Tally {
 const NOTHING: Tally = { sent: 0, cut: 0, lost: 0, late: 0, delayed: 0 }
 /** Behind what a start writes, which has enough to try again. */
 const LATE_AT = 5
-const WRITES = { cut: 0.02, lost: 0.01, late: 0.01, delayed: 0.1 }
+const WRITES = { cut: 0.02, lost: 0.005, late: 0.005, delayed: 0.1 }
 const READS = { cut: 0.001, lost: 0.001, late: 0, delayed: 0.05 }
 
 /**
