@@ -9,31 +9,35 @@ import { databaseOf, ON_MONGODB, openTestStore } from '../open-test-store.js'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 
 const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
 const DAYS = 40
-const settings = { retentionDays: DAYS, issuer: 'https://decide.example.com' }
+const settings = { issuer: 'https://decide.example.com' }
 
-const running = new Set<RunningServer>()
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-})
+let running: RunningServer[] = []
 afterEach(async () => {
-  for (const server of [...running].reverse()) await server.stop()
-  running.clear()
-  vi.useRealTimers()
+  for (const server of running.reverse()) await server.stop()
+  running = []
 })
 
 /** Another process that writes to the store: beside the first one where several share a store, else after it. */
 async function another(first: RunningServer): Promise<RunningServer> {
-  const second = ON_MONGODB
-    ? await runServer({
-        settings: { ...settings, mongodbUrl: mongoUrl(databaseOf(first.dataDir)) },
-        clock: first.clock,
-      })
-    : await first.restart()
-  if (!ON_MONGODB) running.delete(first)
-  running.add(second)
+  const mongodbUrl = mongoUrlOf(first)
+  const second =
+    mongodbUrl === null
+      ? await first.restart()
+      : await runServer({ settings: { ...settings, mongodbUrl }, clock: first.clock })
+  running = mongodbUrl === null ? [second] : [first, second]
   return second
+}
+
+function mongoUrlOf({ dataDir }: RunningServer): string | null {
+  return ON_MONGODB ? mongoUrl(databaseOf(dataDir)) : null
+}
+
+/** As a server does it once an hour. */
+async function removeOld(dataDir: string, { clock }: RunningServer): Promise<void> {
+  const store = await openTestStore(dataDir)
+  expect(await removeOldDecisions({ clock, store, isServing: () => true }, DAYS)).toBe(4)
+  await store.close()
 }
 
 async function post(server: RunningServer, path: string, body: object): Promise<Answer['body']> {

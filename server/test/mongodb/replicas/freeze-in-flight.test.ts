@@ -31,7 +31,10 @@ it('whatever was reached when it stopped', async () => {
         body: { agent_id: 'agent:a', action },
         headers: { 'Idempotency-Key': `${action}-${call}` },
       })
-    await until('the policy to count', async () => ((await ask(frozen, -1)).body.effect === 'allow' ? true : undefined))
+    let looks = 0
+    await until('the policy to count', async () =>
+      (await ask(frozen, CALLS + ++looks)).body.effect === 'allow' ? true : undefined,
+    )
     const calls = [...Array(CALLS).keys()]
     const first = calls.map((call) => ask(frozen, call))
     await sleep(random() * 30)
