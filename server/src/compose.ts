@@ -146,11 +146,10 @@ async function composeOn(
 
   const issuer = config.issuer ?? parts.address
   const permits = { issuer, audience: config.permitAudience ?? issuer }
-  const others = (await store.replicas?.join(issuer)) ?? []
+  const others = (await sharedKeys?.join(issuer)) ?? []
   for (const other of others)
     if (other !== issuer)
       log.warn({ issuer, other_issuer: other }, 'another replica has another issuer: set ISSUER to the same on all')
-  await sharedKeys?.join(others.length > 0)
   await recordSigningKeys({ signer: keyring, store, writer })
 
   const policies = new Policies(await store.loadPolicies())
@@ -239,6 +238,7 @@ async function composeOn(
     openPages: openPages({
       ...deps,
       metricsToken: config.metricsToken,
+      jwks: async () => sharedKeys?.jwksForVerifiers() ?? keyring.jwks(),
       isSignerKnown: () => sharedKeys?.isKnown ?? true,
       openApi: () => openApiDocument(routes),
     }),

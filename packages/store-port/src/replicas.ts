@@ -74,6 +74,10 @@ export interface Replicas {
   /** Cheap: it is called all the time. */
   revision(): Promise<Revision>
   publishSigningKeys(keys: readonly SharedSigningKey[]): Promise<void>
+  /** Says that a verifier reads the key set, and may keep it for a while. */
+  sayKeySetIsRead(): Promise<void>
+  /** Whether any process ever said so. */
+  wasKeySetRead(): Promise<boolean>
   /** Those that are published still, and those that were revoked. */
   loadSigningKeys(now: string): Promise<readonly SharedSigningKey[]>
 }

@@ -13,7 +13,8 @@ import type { Reply } from './reply.js'
 
 export interface OpenPagesDeps {
   readonly log: Log
-  readonly signer: Pick<Signer, 'jwks'>
+  /** The key set for a verifier. @throws StoreUnavailableError */
+  readonly jwks: () => Promise<ReturnType<Signer['jwks']>>
   readonly store: Pick<Store, 'ping'>
   readonly metrics: Pick<Metrics, 'exposition'>
   /** What a reader of the metrics has to show; null for nothing. */
@@ -49,10 +50,10 @@ export function openPages(deps: OpenPagesDeps): OpenPage[] {
     { path: '/readyz', answer: () => readiness(deps, lookAtStore) },
     {
       path: '/.well-known/jwks.json',
-      answer: () => ({
+      answer: async () => ({
         status: 200,
         headers: { 'Cache-Control': 'public, max-age=60' },
-        body: deps.signer.jwks(),
+        body: await deps.jwks(),
       }),
     },
     { path: '/metrics', answer: (headers) => metrics(deps, headers) },

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openKeyring } from '../adapters/keyring/keyring.js'
+import { type Keyring, openKeyring } from '../adapters/keyring/keyring.js'
 import type { SharedSigningKey } from '../ports/replicas.js'
 import type { Signer } from '../ports/signer.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
@@ -13,12 +13,14 @@ let published: Map<string, SharedSigningKey>
 /** What reads of the store wait for. */
 let reading: Promise<unknown>
 let reads: number
+let isKeySetRead: boolean
 let directories: string[]
 beforeEach(() => {
   nowMs = Date.parse('2026-11-21T10:00:00.000Z')
   published = new Map()
   reading = Promise.resolve()
   reads = 0
+  isKeySetRead = false
   directories = []
 })
 afterEach(() => Promise.all(directories.map((directory) => rm(directory, { recursive: true }))))
@@ -34,13 +36,26 @@ const store = {
     await reading
     return found
   },
+  async join() {
+    return ['https://decisions.example']
+  },
+  async sayKeySetIsRead() {
+    isKeySetRead = true
+  },
+  async wasKeySetRead() {
+    return isKeySetRead
+  },
 }
 
-/** A server; with the keys of a former one, if so. */
-async function open(directory?: string): Promise<{ readonly keys: SharedSigningKeys; readonly directory: string }> {
-  const dataDir = directory ?? (await mkdtemp(join(tmpdir(), 'countersign-keys-')))
-  if (directory === undefined) directories.push(dataDir)
-  return { keys: new SharedSigningKeys(await openKeyring({ dataDir, clock }), store, clock), directory: dataDir }
+async function newKeyring(): Promise<Keyring> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'countersign-keys-'))
+  directories.push(dataDir)
+  return openKeyring({ dataDir, clock })
+}
+
+/** A server. */
+async function open(): Promise<{ readonly keys: SharedSigningKeys }> {
+  return { keys: new SharedSigningKeys(await newKeyring(), store, clock) }
 }
 
 const SETTINGS = { issuer: 'https://decisions.example', audience: 'https://decisions.example' }
@@ -103,3 +118,57 @@ test('a read that is late does not bring back a key that was revoked meanwhile',
   await Promise.all([late, soon])
   expect(verifies.jwks().keys.map(({ kid }) => kid)).not.toContain(revoked?.kid)
 })
+
+test('whoever joins waits for verifiers whose key set lacks its key, in whatever order both come', async () => {
+  const keyrings = [await newKeyring(), await newKeyring()] as const
+  for (const order of orders('read', 2, 'join', 4)) {
+    ;[published, isKeySetRead] = [new Map(), false]
+    const [reads, joins] = [stepByStep(), stepByStep()]
+    const serves = new SharedSigningKeys(keyrings[0], reads.store, clock)
+    const joined = new SharedSigningKeys(keyrings[1], joins.store, clock)
+    const kid = joined.list().find(({ state }) => state === 'active')?.kid
+    const done = Promise.all([serves.jwksForVerifiers(), joined.join('https://decisions.example')])
+    for (const next of order) await (next === 'read' ? reads : joins).step()
+    const [{ keys }] = await done
+    const isInSet = keys.some((key) => key.kid === kid)
+    expect(isInSet || !joined.isKnown, order.join()).toBe(true)
+    // Nobody waits without a reason.
+    if (order.lastIndexOf('join') < order.indexOf('read')) expect(joined.isKnown).toBe(true)
+  }
+})
+
+/** All the orders in which calls of two can come. */
+function orders(one: string, ones: number, other: string, others: number): string[][] {
+  if (ones + others === 0) return [[]]
+  const first = ones === 0 ? [] : orders(one, ones - 1, other, others).map((rest) => [one, ...rest])
+  const second = others === 0 ? [] : orders(one, ones, other, others - 1).map((rest) => [other, ...rest])
+  return [...first, ...second]
+}
+
+/** The store, each of whose calls waits until it is let go. */
+function stepByStep(): { readonly store: typeof store; step(): Promise<void> } {
+  const waiting: (() => void)[] = []
+  let called = 0
+  let answered = 0
+  const inTurn = async <Result>(call: () => Promise<Result>): Promise<Result> => {
+    called += 1
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    return call().finally(() => {
+      answered += 1
+    })
+  }
+  return {
+    store: {
+      publishSigningKeys: (keys) => inTurn(() => store.publishSigningKeys(keys)),
+      loadSigningKeys: () => inTurn(store.loadSigningKeys),
+      join: () => inTurn(store.join),
+      sayKeySetIsRead: () => inTurn(store.sayKeySetIsRead),
+      wasKeySetRead: () => inTurn(store.wasKeySetRead),
+    },
+    async step() {
+      while (waiting.length === 0) await new Promise(setImmediate)
+      waiting.shift()?.()
+      while (answered < called && waiting.length === 0) await new Promise(setImmediate)
+    },
+  }
+}

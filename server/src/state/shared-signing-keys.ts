@@ -4,7 +4,10 @@ import type { Replicas, SharedSigningKey } from '../ports/replicas.js'
 import { KNOWN_AFTER_MS, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../ports/signer.js'
 import { Turns } from './turns.js'
 
-type SharedStore = Pick<Replicas, 'publishSigningKeys' | 'loadSigningKeys'>
+type SharedStore = Pick<
+  Replicas,
+  'join' | 'publishSigningKeys' | 'loadSigningKeys' | 'sayKeySetIsRead' | 'wasKeySetRead'
+>
 type KeySet = ReturnType<Signer['jwks']>
 type PublicJwk = KeySet['keys'][number]
 
@@ -28,6 +31,7 @@ export class SharedSigningKeys implements Signer {
   private nextLook: Promise<void> | null = null
   private askedAt = Number.NEGATIVE_INFINITY
   private knownFromMs = 0
+  private firstReading: Promise<void> | null = null
 
   constructor(
     private readonly own: Signer,
@@ -70,18 +74,41 @@ export class SharedSigningKeys implements Signer {
   }
 
   /**
-   * Publishes the keys for the first time in this process.
+   * Joins the processes that share the store, and answers the issuers of the others. A verifier that read the key set from
+   * one of them may lack a key that is new. The keys are published first: who says only behind that look that its key set
+   * is read has them in it.
    *
-   * @param hasOthers whether other processes serve already: verifiers that read the key set from them lack a key that is new
    * @throws StoreUnavailableError
    */
-  async join(hasOthers: boolean): Promise<void> {
+  async join(issuer: string): Promise<readonly string[]> {
     const before = await this.store.loadSigningKeys(this.clock.now().toISOString())
     await this.publish()
     const active = this.active()
     const isNew = !before.some(({ kid }) => kid === active.kid)
     const publishedMs = isNew ? this.clock.now().getTime() : Date.parse(active.created_at)
-    if (hasOthers) this.knownFromMs = publishedMs + KNOWN_AFTER_MS
+    const others = await this.store.join(issuer)
+    if (others.length > 0 && (await this.store.wasKeySetRead())) this.knownFromMs = publishedMs + KNOWN_AFTER_MS
+    return others
+  }
+
+  /**
+   * The key set for a verifier, which may keep it for a while. The first time this is said before the keys of others are
+   * read: whoever joins either sees that, or is in it.
+   *
+   * @throws StoreUnavailableError
+   */
+  async jwksForVerifiers(): Promise<KeySet> {
+    this.firstReading ??= this.beginReading().catch((error) => {
+      this.firstReading = null
+      throw error
+    })
+    await this.firstReading
+    return this.jwks()
+  }
+
+  private async beginReading(): Promise<void> {
+    await this.store.sayKeySetIsRead()
+    await this.load()
   }
 
   /** False while there may be verifiers that do not know the key that signs here. */

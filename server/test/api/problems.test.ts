@@ -153,6 +153,8 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
       join: async () => [],
       publishSigningKeys: async () => {},
       loadSigningKeys: async () => [],
+      sayKeySetIsRead: async () => {},
+      wasKeySetRead: async () => false,
     }
     const replica = await runServer({
       parts: { openStore: (dataDir) => openStoreWith(dataDir, () => ({ replicas })) },

@@ -98,7 +98,8 @@ export const EVERY_WRITE: readonly string[] = [
   'update review_places: taken',
   'update sightings',
   'update signing_keys',
-  'update touches',
+  'update touches: key set read',
+  'update touches: ping',
 ]
 
 /** What a process books that finishes a group is not left to recovery. */
@@ -156,6 +157,7 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   const pen = await LogPen.of(store)
   await store.replicas.join('https://decisions.example')
   await store.replicas.publishSigningKeys([KEY])
+  await store.replicas.sayKeySetIsRead()
   await store.replicas.revision()
   const place = { owner: 'key 1', id: idOf('dec', 1), limit: 1, at: instant(0), expires_at: instant(DAY) }
   expect(await store.replicas.reviewPlaces.take([place])).toEqual([true])

@@ -29,6 +29,7 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
     return $set.underway === undefined ? 'renewed' : 'settled'
   },
   'update review_places': ({ u }) => (u.$unset === undefined ? 'taken' : 'released'),
+  'update touches': ({ q }) => (q._id === 'touched' ? 'ping' : 'key set read'),
   'delete replicas': ({ limit }) => (limit === 1 ? 'leaves' : 'long gone'),
 }
 

@@ -123,6 +123,14 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
     },
   },
   {
+    title: 'tells that the key set was read, whichever process said so',
+    async run({ stores: [first, second] }) {
+      for (const store of [first, second]) expect(await replicasOf(store).wasKeySetRead()).toBe(false)
+      for (let round = 0; round < 2; round += 1) await replicasOf(first).sayKeySetIsRead()
+      for (const store of [first, second]) expect(await replicasOf(store).wasKeySetRead()).toBe(true)
+    },
+  },
+  {
     title: 'shows signing keys to the other process as long as they are published',
     async run({ stores: [first, second] }) {
       const before = await replicasOf(second).revision()

@@ -194,6 +194,11 @@ export class Database {
     })
   }
 
+  /** Writes something that says no more than that it was written. */
+  async touch(name: string): Promise<void> {
+    await this.call(() => this.touches.updateOne({ _id: name }, { $inc: { count: 1 } }, { upsert: true }))
+  }
+
   assertOpen(): void {
     if (this.#isClosed) throw new StoreUnavailableError('The store is closed.')
   }

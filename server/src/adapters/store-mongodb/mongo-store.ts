@@ -192,9 +192,7 @@ export class MongoStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#database.call(() =>
-      this.#database.touches.updateOne({ _id: 'touched' }, { $inc: { count: 1 } }, { upsert: true }),
-    )
+    await this.#database.touch('touched')
   }
 
   /** Says that this process lives: it does so every few seconds, too. */

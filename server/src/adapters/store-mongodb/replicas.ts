@@ -6,6 +6,8 @@ import type { FollowedKind, SigningKeyDocument } from './stored.js'
 /** A process that was not seen for so long is gone. */
 const SEEN_OF_LATE_MS = 15_000
 const FORGOTTEN_AFTER_MS = 86_400_000
+/** What is touched when a verifier reads the key set. */
+const KEY_SET = 'key_set'
 
 /**
  * The revision comes from the logs: each says before its group leaves which kinds it will change, and after it that they
@@ -85,6 +87,15 @@ export class MongoReplicas implements Replicas {
       published_until: new Date(until_ms).toISOString(),
       revoked_at: revoked_ms === null ? null : new Date(revoked_ms).toISOString(),
     }))
+  }
+
+  async sayKeySetIsRead(): Promise<void> {
+    await this.#database.touch(KEY_SET)
+  }
+
+  async wasKeySetRead(): Promise<boolean> {
+    const found = await this.#database.call(() => this.#database.touches.findOne({ _id: { $eq: KEY_SET } }))
+    return found !== null
   }
 
   /** Others need not take this process into account any more. */

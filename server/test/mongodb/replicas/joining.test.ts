@@ -3,8 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { until } from '../../process/until.js'
 import { type RunningServer, runServer, TestClock } from '../../running-server.js'
-import { ISSUER, newDatabase, removeReplicas } from './replicas.js'
+import { ISSUER, newDatabase, removeReplicas, startReplica } from './replicas.js'
+
+/** How soon a server that has started is ready. */
+const PROMISED_MS = 3000
 
 let url: string
 let clock: TestClock
@@ -32,6 +36,8 @@ async function run(dataDir: string): Promise<RunningServer> {
   return server
 }
 
+const keySet = async (server: RunningServer) =>
+  (await server.call('GET', '/.well-known/jwks.json', { key: null })).body as { keys: { kid: string }[] }
 const readiness = async (server: RunningServer) => (await server.call('GET', '/readyz', { key: null })).body
 
 it('is ready when all know its key, and at once when it comes back with one that they know', async () => {
@@ -43,6 +49,7 @@ it('is ready when all know its key, and at once when it comes back with one that
   const directory = await newDirectory()
   const alone = await run(directory)
   expect(await readiness(alone)).toEqual({ status: 'ready' })
+  await keySet(alone)
   const joined = await run(await newDirectory())
   expect(await readiness(joined)).toEqual({
     status: 'not ready',
@@ -55,4 +62,25 @@ it('is ready when all know its key, and at once when it comes back with one that
 
   await alone.started.stop(0)
   expect(await readiness(await run(directory))).toEqual({ status: 'ready' })
+})
+
+it('is ready at once where nobody has read a key set, and in the first one that is read', async () => {
+  const servers = [await run(await newDirectory()), await run(await newDirectory()), await run(await newDirectory())]
+  for (const server of servers) expect(await readiness(server)).toEqual({ status: 'ready' })
+  // Before the servers have looked for what others changed.
+  const sets = await Promise.all(servers.map(keySet))
+  // Each has a key that signs and the next one.
+  for (const { keys } of sets) expect(keys).toHaveLength(6)
+})
+
+it('is ready as soon as it has started, when three new ones start on an empty database at the same moment', async () => {
+  const servers = await Promise.all([1, 2, 3].map(() => startReplica({ url })))
+  const started = performance.now()
+  for (const server of servers)
+    await until(
+      'it to be ready',
+      async () => ((await server.call('GET', '/readyz')).status === 200 ? true : undefined),
+      3 * PROMISED_MS,
+    )
+  console.log(`all were ready ${(performance.now() - started).toFixed(0)} ms after the last had started`)
 })
