@@ -1,4 +1,4 @@
-import { type Balance, BudgetBusyError } from '../../ports/ledger.js'
+import { type Balance, BudgetBusyError, CallUnderWayError } from '../../ports/ledger.js'
 import { accountOf, type Draft, draftOf, forget, newAccount, remove, reserve, settle } from './account-steps.js'
 import { replaceAccount } from './account-write.js'
 import type { Database } from './database.js'
@@ -124,7 +124,9 @@ export class AccountQueue {
         if (draft.marks[task.attempt] !== undefined) break
         const amount = BigInt(task.mark.reserved)
         if (task.limit !== null && draft.spent + draft.reserved + amount > task.limit)
-          return { isDone: false, balance: balanceOf(draft) }
+          return isUnderWay(draft, task.mark.call)
+            ? new CallUnderWayError()
+            : { isDone: false, balance: balanceOf(draft) }
         if (Object.keys(draft.marks).length >= MAX_MARKS)
           return new BudgetBusyError('Too many decisions of this account are on their way.')
         reserve(draft, task.attempt, task.mark)
@@ -170,4 +172,8 @@ export class AccountQueue {
 
 function balanceOf({ spent, reserved }: Draft): Balance {
   return { spent, reserved }
+}
+
+function isUnderWay({ marks }: Draft, call: string | undefined): boolean {
+  return call !== undefined && Object.values(marks).some((mark) => mark.call === call)
 }

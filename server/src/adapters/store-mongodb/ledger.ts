@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
 import { type Moment, thisMoment } from '../../moment.js'
 import type { Balance, BudgetDemand, Ledger, ReservationAnswer, ReservationRequest } from '../../ports/ledger.js'
-import { accountId, accountText } from './account-id.js'
+import { accountId, accountText, textId } from './account-id.js'
 import type { Database } from './database.js'
 import { fenceDecision, insertVoid } from './fences.js'
 import type { Settlements } from './settlements.js'
@@ -43,7 +43,7 @@ export class MongoLedger implements Ledger {
     this.#nowMs = nowMs
   }
 
-  async reserve({ decision_id, version, demands }: ReservationRequest): Promise<ReservationAnswer> {
+  async reserve({ decision_id, version, demands, call }: ReservationRequest): Promise<ReservationAnswer> {
     this.#database.assertOpen()
     const rev = version === 0 ? null : await this.#revOf(decision_id)
     const attempt = `${this.#process}-${this.#given++}`
@@ -58,7 +58,15 @@ export class MongoLedger implements Ledger {
     // In one order for all, so that two that ask for the same accounts meet at the first of them.
     for (const { demand, text, id } of asked.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
       const { amount, limit } = demand
-      const mark = { decision: decision_id, rev, spent: '0', reserved: String(amount), n: 0, at_ms: this.#nowMs() }
+      const mark = {
+        decision: decision_id,
+        rev,
+        spent: '0',
+        reserved: String(amount),
+        n: 0,
+        at_ms: this.#nowMs(),
+        ...(call !== undefined && { call: textId(call) }),
+      }
       const { isDone, balance } = await this.#settlements
         .ask(text, { kind: 'reserve', attempt, mark, limit })
         .catch(async (error: unknown) => {

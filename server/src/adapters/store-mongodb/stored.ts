@@ -75,6 +75,8 @@ export interface Mark extends Amounts {
   /** The decision's `rev` that the attempt was made upon; null when it did not exist. */
   readonly rev: number | null
   readonly at_ms: number
+  /** Of an attempt whose call has a name: a hash of that. */
+  readonly call?: string
 }
 
 export interface AccountDocument {

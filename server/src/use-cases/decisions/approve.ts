@@ -2,7 +2,7 @@ import type { Decision, Review } from '@countersign/contract'
 import { type Evaluation, refuseByBudget } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { DecisionWithRequest } from '../../ports/store.js'
+import { ConflictError, type DecisionWithRequest } from '../../ports/store.js'
 import type { Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
@@ -60,9 +60,13 @@ export async function approveDecision(
       rule,
     }
     endsAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
-    const asker = { id, version: decision.version, exceed: exceedBudget }
+    const asker = { id, version: decision.version, call: id, exceed: exceedBudget }
     const { refusal, budgets, postings, reservation } = await reserveBudgets(deps, asked, asker)
-    if (refusal !== null) throw refused(refuseByBudget(evaluation, refusal))
+    if (refusal !== null) {
+      // What takes the room may be what somebody else's approval of this very decision has reserved.
+      if ((await deps.store.findDecision(id))?.decision.version !== decision.version) throw new ConflictError('version')
+      throw refused(refuseByBudget(evaluation, refusal))
+    }
     return {
       type: 'decision.approved',
       changes: { status: 'approved', expires_at: endsAt, review, budgets, postings },

@@ -7,7 +7,7 @@ import type { Ids } from '../../ports/ids.js'
 import type { Metrics } from '../../ports/metrics.js'
 import { type OpenReview, StoreUnavailableError } from '../../ports/store.js'
 import type { Policies } from '../../state/policies.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import { callNameOf, type IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateDeps, evaluateSafely } from './evaluate-safely.js'
 import type { ExpireDeps } from './expire.js'
 import { factsOf, toEngineRequest } from './facts.js'
@@ -52,6 +52,7 @@ export interface DecideOutput {
  * all.
  *
  * @throws DomainError agent_not_allowed
+ * @throws CallUnderWayError the same call has reserved what this one would need
  * @throws StoreUnavailableError nothing was permitted
  *
  * Source: docs/decisions.md
@@ -67,7 +68,9 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const started = performance.now()
   const evaluated = evaluateSafely(deps, input.requestId, set, request, factsOf(agent, evaluatedAt))
   const evaluatedMs = performance.now()
-  const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, exceed: false })
+  const record = input.idempotency?.(id, 200, evaluatedAt.toISOString())
+  const call = record === undefined ? id : callNameOf(record)
+  const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, call, exceed: false })
   const reserveMs = performance.now() - evaluatedMs
   const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
 

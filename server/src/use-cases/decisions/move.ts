@@ -3,11 +3,13 @@ import type { AuditType, JsonObject } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { AuditPosition, StoredDecision } from '../../ports/documents.js'
+import { CallUnderWayError } from '../../ports/ledger.js'
 import { ConflictError, type DecisionWithRequest, type Store, StoreUnavailableError } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
 import type { Turns } from '../../state/turns.js'
 import type { IdempotencyDraft } from '../idempotency.js'
+import { pauseForSameCall } from '../same-call.js'
 import { expiry, isOverdue } from './expiry.js'
 import { findVisible } from './get.js'
 
@@ -57,13 +59,13 @@ export async function moveDecision(
   idempotency: IdempotencyDraft | null,
 ): Promise<StoredDecision> {
   const { decision, record } = await deps.turns.run(id, async () => {
-    for (;;) {
+    for (let met = 0; ; ) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
       const record = idempotency?.(id, 200, now) ?? null
-      const move = await judge(found, now)
-      if (move === null) return { decision: found.decision, record }
       try {
+        const move = await judge(found, now)
+        if (move === null) return { decision: found.decision, record }
         // The log tells of every move: what the clock did comes before what comes late.
         if (isOverdue(found.decision, now)) {
           await writeMove(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
@@ -72,7 +74,8 @@ export async function moveDecision(
         const by = { actor: caller.key.id, now, idempotency: record, holds: caller.holds }
         return { decision: await writeMove(deps, found.decision, move, by), record: null }
       } catch (error) {
-        if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
+        if (error instanceof CallUnderWayError) await pauseForSameCall(++met, error)
+        else if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
       }
     }
   })
