@@ -28,6 +28,7 @@ import { decisionRoutes } from './http/routes/decisions.js'
 import { keyRoutes } from './http/routes/keys.js'
 import { permitRoutes } from './http/routes/permits.js'
 import { policyRoutes } from './http/routes/policies.js'
+import { startingApp } from './http/starting-app.js'
 import type { Clock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Lease } from './ports/lease.js'
@@ -97,14 +98,18 @@ export interface Composed {
   close(): Promise<void>
 }
 
+/** What answers until all of it is put together. */
+export function composeStarting({ clock, log, ids = typeidIds(clock) }: Omit<Parts, 'address'>): RequestListener {
+  return startingApp({ ids, log })
+}
+
 /**
  * Opens the store and the signing keys and builds the application upon them.
  *
  * @throws what the store and the keyring refuse to open with
  */
 export async function compose(config: Config, parts: Parts): Promise<Composed> {
-  const { clock, log } = parts
-  const ids = parts.ids ?? typeidIds(clock)
+  const { clock, log, ids = typeidIds(clock) } = parts
   const { store, lease } = await openStore(config, parts)
   try {
     return await composeOn(store, lease, config, { ...parts, clock, log, ids })

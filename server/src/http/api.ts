@@ -22,7 +22,7 @@ import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
 import { problemReply } from './problem.js'
 import type { RateLimit } from './rate-limit.js'
 import type { Reply } from './reply.js'
-import { requestIdOf } from './request-id.js'
+import { requestIdOf, withRequestId } from './request-id.js'
 import type { Call, Route, ScopeRule } from './route.js'
 
 export interface ApiRequest {
@@ -149,10 +149,6 @@ export class Api {
       })
     assertScopes(route.scopes, caller)
   }
-}
-
-function withRequestId(reply: Reply, requestId: string): Reply {
-  return { ...reply, headers: { 'Cache-Control': 'no-store', ...reply.headers, 'X-Request-Id': requestId } }
 }
 
 /** @throws DomainError insufficient_scope */
