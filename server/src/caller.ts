@@ -7,6 +7,11 @@ export interface Caller {
   readonly key: StoredKey
   /** Whether what this process knew of policies, agents and keys when the caller was identified still counts. */
   readonly holds: () => boolean
+  /**
+   * To be said once a record is durable that left while it counted: what it tells is so from then on, and an answer that
+   * called it undone would make the caller do it twice.
+   */
+  readonly recorded: () => void
 }
 
 export function hasScope(caller: Pick<Caller, 'key'>, scope: Scope): boolean {

@@ -127,12 +127,16 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
   }
 }
 
+const STALE_MS = 20_000
+
 /** On a machine that is too busy a server that shares its store may not know what is new: it says so, and is asked again. */
 async function askWhileStale(ask: () => ReturnType<typeof send>): ReturnType<typeof send> {
-  for (let again = 0; ; again += 1) {
+  const until = performance.now() + STALE_MS
+  for (let pauseMs = 100; ; pauseMs *= 1.5) {
     const answer = await ask()
-    if (answer.body?.code !== 'replica_stale' || again === 100) return answer
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    if (answer.body?.code !== 'replica_stale' || performance.now() > until) return answer
+    // Many who ask again at once must not be what keeps it busy.
+    await new Promise((resolve) => setTimeout(resolve, pauseMs * (1 + Math.random())))
   }
 }
 

@@ -106,6 +106,20 @@ test('a change waits for its turn as long as it takes: it rests on what the stor
   expect((await ask(change)).status).toBe(200)
 })
 
+test('what was recorded while it was so is told, however long its record took', async () => {
+  const records = route({
+    ...plain,
+    handle: async ({ caller }) => {
+      expect(caller.holds()).toBe(true)
+      freeze(60_000, true)
+      expect(caller.holds()).toBe(false)
+      caller.recorded()
+      return MADE
+    },
+  })
+  expect((await ask(records)).status).toBe(200)
+})
+
 test('a refusal by what is no longer so is none', async () => {
   expect((await ask(during(() => {}, refuse))).status).toBe(409)
   expect((await ask(during(() => freeze(2001, true), refuse))).body).toMatchObject({ code: 'replica_stale' })

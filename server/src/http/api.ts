@@ -136,7 +136,10 @@ export class Api {
     seen.known = known
     const key = authenticate(this.deps, headers)
     seen.keyId = key.id
-    return { key, holds: () => this.deps.freshness.holds(known) }
+    const recorded = () => {
+      seen.known = null
+    }
+    return { key, holds: () => this.deps.freshness.holds(known), recorded }
   }
 
   /** @throws DomainError rate_limited, insufficient_scope */

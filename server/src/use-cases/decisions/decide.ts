@@ -146,6 +146,7 @@ async function record(
     signMs = performance.now() - signing
     return token
   })
+  caller.recorded()
   const view = viewDecision({ ...decision, audit: written.position }, caller, now)
   const answer = written.beside === undefined ? view : { ...view, permit_token: written.beside }
   return { decision: answer, signMs, storeMs: written.storeMs }

@@ -72,7 +72,9 @@ export async function moveDecision(
           continue
         }
         const by = { actor: caller.key.id, now, idempotency: record, holds: caller.holds }
-        return { decision: await writeMove(deps, found.decision, move, by), record: null }
+        const decision = await writeMove(deps, found.decision, move, by)
+        caller.recorded()
+        return { decision, record: null }
       } catch (error) {
         if (error instanceof CallUnderWayError) await pauseForSameCall(++met, error)
         else if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
