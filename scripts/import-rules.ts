@@ -100,6 +100,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'server/src/ports',
       'server/src/adapters/files',
+      'server/src/adapters/system-clock',
       ...TIME,
       '@countersign/contract',
       '@countersign/permit',
