@@ -11,7 +11,7 @@ export function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /** As `replaceFile`, with what `fill` makes of an empty file; nothing is replaced when it throws. */
-export async function replaceFileWith(path: string, fill: (temporary: string) => void | Promise<void>): Promise<void> {
+async function replaceFileWith(path: string, fill: (temporary: string) => void | Promise<void>): Promise<void> {
   const folder = dirname(path)
   await removeLeftovers(folder, basename(path))
   const temporary = `${path}.${randomUUID()}.tmp`

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fillNewFile } from '../files/new-file.js'
 import { Connection } from './driver.js'
 import { assertKnown, isStore } from './schema.js'
@@ -16,6 +17,9 @@ class BackupRefusedError extends Error {
  */
 export async function backUpStore(databasePath: string, file: string): Promise<void> {
   if (existsSync(file)) throw fileExists(file)
+  const folder = dirname(file)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new BackupRefusedError(`There is no folder ${folder}. Make it first, or choose another one.`)
   const db = Connection.openReadOnly(databasePath)
   try {
     db.execute('PRAGMA busy_timeout = 10000; PRAGMA cell_size_check = ON')
@@ -25,8 +29,14 @@ export async function backUpStore(databasePath: string, file: string): Promise<v
       db.run('VACUUM INTO ?', temporary)
     })
   } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
     // It came meanwhile.
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? fileExists(file, { cause: error }) : error
+    if (code === 'EEXIST') throw fileExists(file, { cause: error })
+    if (syscall === undefined) throw error
+    throw new BackupRefusedError(
+      `${file} cannot be written (${code}). Choose a place where this user may write, with room for it.`,
+      { cause: error },
+    )
   } finally {
     db.close()
   }
