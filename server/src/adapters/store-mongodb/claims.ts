@@ -5,7 +5,8 @@ import { allDone } from './all-done.js'
 import { auditId, isPlace } from './audit.js'
 import type { Database } from './database.js'
 import { openAmong } from './decisions.js'
-import type { Claim, Home, HomeName, Place } from './stored.js'
+import { readHome } from './home.js'
+import type { Claim, HomeName, Place } from './stored.js'
 
 type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
 
@@ -122,31 +123,12 @@ async function isAnnounced(database: Database, { place }: Claim): Promise<boolea
 async function isStanding(database: Database, { place, home }: Claim): Promise<boolean> {
   if (place === null || home === null) return true
   // The home is looked at first: its last record leaves it only once it is in the log.
-  const last = await lastRecordOf(database, home)
+  const last = (await readHome(database, home, { last: 1 }))?.last ?? null
   if (isPlace(last, place)) return true
   const found = await database.call(() =>
     database.audit.findOne({ _id: auditId(place) }, { projection: { id: 1, type: 1 } }),
   )
   return found !== null && found.id === place.entry_id && found.type !== 'void'
-}
-
-async function lastRecordOf(database: Database, { kind, id }: HomeName): Promise<Home['last']> {
-  const projection = { last: 1 }
-  const found = await database.call(async (): Promise<Pick<Home, 'last'> | null> => {
-    switch (kind) {
-      case 'decision':
-        return database.decisions.findOne({ _id: { $eq: id } }, { projection })
-      case 'agent':
-        return database.agents.findOne({ _id: { $eq: id } }, { projection })
-      case 'policies':
-        return database.policyDirectory.findOne({ _id: { $eq: id } }, { projection })
-      case 'keys':
-        return database.keyDirectory.findOne({ _id: { $eq: id } }, { projection })
-      case 'none':
-        return null
-    }
-  })
-  return found?.last ?? null
 }
 
 const LARGEST_PURGE = 1000

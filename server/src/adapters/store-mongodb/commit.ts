@@ -4,38 +4,25 @@
  * done before, so that it comes to nothing without that step, or after, so that anybody can do it (finish-group.ts).
  */
 import type { AuditEntry } from '@countersign/contract'
-import { type Moment, thisMoment } from '../../moment.js'
 import type { StoredPolicy } from '../../ports/documents.js'
 import { type CommitResult, type Conflict, type StoreRecord, StoreUnavailableError } from '../../ports/store.js'
 import { keepRevisions } from './agents.js'
 import { allDone } from './all-done.js'
 import { copyToLog, voidEntry, writeEntries } from './audit.js'
-import { claimAnew, claimOf, isTaken, releaseNames, takeNames } from './claims.js'
-import type { Database } from './database.js'
+import { claimAnew, isTaken, releaseNames, takeNames } from './claims.js'
 import type { Followers } from './finish-group.js'
-import { type Homes, homeNameOf, readHomes, writeHomes } from './homes.js'
+import { type Homes, readHomes } from './homes.js'
 import type { MongoLedger } from './ledger.js'
 import type { Log } from './log.js'
 import { finishPolicyRecord, keepPolicyRevision } from './policies.js'
 import type { Settling } from './settlements.js'
-import type { Claim, HomeName, Intent, Place } from './stored.js'
+import { type Step, stepOf } from './step.js'
+import type { Claim, Intent } from './stored.js'
+import type { WriteDeps } from './write-decisions.js'
+import { writeHomes } from './write-homes.js'
 
-export interface CommitDeps extends Followers {
-  readonly database: Database
+export interface CommitDeps extends Followers, WriteDeps {
   readonly log: Log
-  readonly ledger: MongoLedger
-  readonly nowMs: () => number
-}
-
-/** A record on its way. */
-export interface Step {
-  readonly record: StoreRecord
-  readonly home: HomeName
-  /** From when on others may have seen that it is on its way, and give it up after a while. */
-  readonly begun: Moment
-  /** Null for a call that changed nothing: its claim is all of it. */
-  readonly place: Place | null
-  readonly claim: Claim | null
 }
 
 const LARGEST_SEGMENT = 256
@@ -74,15 +61,6 @@ function takeSegment(ledger: MongoLedger, records: readonly StoreRecord[], from:
     steps.push(step)
   }
   return steps.length > 0 ? steps : [stepOf(ledger, records[from] as StoreRecord)]
-}
-
-function stepOf(ledger: MongoLedger, record: StoreRecord): Step {
-  const { change, entry, idempotency } = record
-  const home = homeNameOf(change, entry)
-  const place = entry === null ? null : { log: entry.log, index: entry.index, entry_id: entry.id }
-  const claim = idempotency === null ? null : claimOf(idempotency, place, place && home)
-  const reservation = 'reservation' in change ? ledger.find(change.reservation) : null
-  return { record, home, begun: reservation?.begun ?? thisMoment(), place, claim }
 }
 
 interface Written {

@@ -5,6 +5,7 @@ import { auditDocumentOf, auditId, copyToLog, isPlace, voidEntry } from './audit
 import { releaseName } from './claims.js'
 import type { Database } from './database.js'
 import { fence, fenceDecision, insertVoid } from './fences.js'
+import { readHome } from './home.js'
 import { keepPolicyRevision } from './policies.js'
 import type { Settlements } from './settlements.js'
 import type { Home, Intent, LogDocument } from './stored.js'
@@ -33,7 +34,7 @@ export async function finishGroup(
 async function finish(database: Database, followers: Followers, intent: Intent): Promise<void> {
   for (;;) {
     // The home first: its last record leaves it only once its entry is in the log.
-    const home = await readHome(database, intent)
+    const home = await readHome(database, intent.home)
     if (home !== null && isPlace(home.last, intent)) {
       await afterwards(database, followers, intent, home)
       await copyToLog(database, [home.last])
@@ -68,23 +69,6 @@ async function afterwards(
     const directory = await database.call(() => database.policyDirectory.findOne({ _id: { $eq: id } }))
     if (directory !== null) await keepPolicyRevision(database, directory)
   }
-}
-
-function readHome(database: Database, { home: { kind, id } }: Intent): Promise<Home | null> {
-  return database.call(async () => {
-    switch (kind) {
-      case 'decision':
-        return database.decisions.findOne({ _id: { $eq: id } })
-      case 'agent':
-        return database.agents.findOne({ _id: { $eq: id } })
-      case 'policies':
-        return database.policyDirectory.findOne({ _id: { $eq: id } })
-      case 'keys':
-        return database.keyDirectory.findOne({ _id: { $eq: id } })
-      case 'none':
-        return null
-    }
-  })
 }
 
 /** Makes sure that the record cannot come any more, as its home was read. False when that has changed since. */

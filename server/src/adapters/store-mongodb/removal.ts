@@ -118,7 +118,7 @@ async function dropMarks(database: Database, settlements: Settlements, homes: re
 /**
  * A tombstone keeps out one write: the insert of a decision that others have given up, by a process that is slow or was
  * frozen, for ids are never given twice. That process looks at its clocks right before the insert leaves, and so does the
- * driver before each try: one that has had the record in hand for a minute sends it no more (LEAVES_WITHIN_MS in homes.ts).
+ * driver before each try: one that has had the record in hand for a minute sends it no more (LEAVES_WITHIN_MS in write-decisions.ts).
  * What has left arrives while TCP goes on with it, some 15 minutes, or not at all. A day is far beyond both, and beyond what
  * the clocks of two machines differ by. Whatever looks for the record later finds the entry `void` in its place.
  */

@@ -6,7 +6,7 @@ import type { ReviewPlace, ReviewPlaces, WantedPlace } from '../../ports/replica
 import { type Database, duplicatesOf } from './database.js'
 import type { ReviewPlacesDocument } from './stored.js'
 
-/** Longer than a record may be on its way, whatever becomes of its process: see LEAVES_WITHIN_MS in homes.ts. */
+/** Longer than a record may be on its way, whatever becomes of its process: see LEAVES_WITHIN_MS in write-decisions.ts. */
 const ON_ITS_WAY_MS = 120_000
 
 export class MongoReviewPlaces implements ReviewPlaces {
