@@ -66,6 +66,19 @@ describe('serve refuses to start', () => {
     expect(message).not.toContain('pa55word')
   })
 
+  it.each([
+    ['mongodb+srv://user:pa55word@no-such-host.invalid/x', /DNS does not find its hosts \(E\w+\)/],
+    [
+      'mongodb://user:pa55word@127.0.0.1:9/x?tls=true&tlsCertificateKeyFile=/nonexistent&tlsCertificateKeyFilePassword=pa55word',
+      /a file that MONGODB_URL names cannot be read \(ENOENT\)/,
+    ],
+  ])('on %s, and tells what cannot be found without the password', async (MONGODB_URL, told) => {
+    const { code, message } = await refused({ MONGODB_URL })
+    expect(code).toBe(1)
+    expect(message).toMatch(told)
+    expect(message).not.toContain('pa55word')
+  })
+
   it('on an address of the network without an issuer, which permits would name', async () => {
     const { code, message } = await refused({ HOST: '0.0.0.0' })
     expect(code).toBe(78)
