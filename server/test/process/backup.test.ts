@@ -1,6 +1,6 @@
 /** `countersign backup` beside a server under load, `countersign restore`, and what both refuse. */
 import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { leafHash } from '@countersign/audit-log'
 import { afterEach, describe, expect, it } from 'vitest'
 import { takeFileLock } from '#server/adapters/files/file-lock'
@@ -163,11 +163,19 @@ describe('what backup refuses', () => {
       code: 1,
       stderr: expect.stringContaining(`There is no folder ${missing}. Make it first`),
     })
+    const below = join(join(newDirectory(), 'file'), 'below')
+    writeFileSync(dirname(below), '')
+    expect(await run(['backup', join(below, 'backup')], dataDir)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`There is no folder ${below}. Make it first`),
+    })
     const long = join(newDirectory(), 'x'.repeat(300))
     expect(await run(['backup', long], dataDir)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`${long} cannot be written (ENAMETOOLONG). Choose a place`),
     })
+    const noServer = await run(['backup', join(newDirectory(), 'b')], below)
+    expect(noServer).toMatchObject({ code: 1, stderr: expect.stringContaining(`no data of a server in ${below}. Set`) })
     const nothing = await run(['backup', join(newDirectory(), 'b')], newDirectory())
     expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no data of a server') })
     const mongodb = await run(['backup', join(newDirectory(), 'b')], dataDir, { MONGODB_URL: 'mongodb://u:secret@h/d' })

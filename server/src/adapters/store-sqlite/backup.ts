@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fillNewFile } from '../files/new-file.js'
+import { statIfThere } from '../files/stat-if-there.js'
 import { Connection } from './driver.js'
 import { assertKnown, isStore } from './schema.js'
 
@@ -18,7 +19,7 @@ class BackupRefusedError extends Error {
 export async function backUpStore(databasePath: string, file: string): Promise<void> {
   if (existsSync(file)) throw fileExists(file)
   const folder = dirname(file)
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+  if (statIfThere(folder)?.isDirectory() !== true)
     throw new BackupRefusedError(`There is no folder ${folder}. Make it first, or choose another one.`)
   const db = Connection.openReadOnly(databasePath)
   try {

@@ -1,8 +1,9 @@
-import { copyFileSync, mkdirSync, readdirSync, realpathSync, rmdirSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, realpathSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { takeFileLock } from '../files/file-lock.js'
 import { fillNewFile } from '../files/new-file.js'
 import { isLeftover, removeLeftovers } from '../files/replace-file.js'
+import { statIfThere } from '../files/stat-if-there.js'
 import { DamagedStoreError, DataDirectoryInUseError, syncDirectory } from './data-directory.js'
 import { Connection, sqliteCode } from './driver.js'
 import { assertKnown, isStore, migrate } from './schema.js'
@@ -49,8 +50,7 @@ const MAY_BE_THERE = new Set(['lock', 'signing-keys.json', 'signing-keys.json.lo
  * @throws UnusableDirectoryError, DataDirectoryNotEmptyError, DataDirectoryInUseError, UnusableBackupError, ForeignDatabaseError, NewerSchemaError
  */
 export async function restoreStore(file: string, dataDir: string): Promise<void> {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new UnusableBackupError(file, 'there is no such file')
+  if (statIfThere(file)?.isFile() !== true) throw new UnusableBackupError(file, 'there is no such file')
   const made = makeDirectory(dataDir)
   const directory = realpathSync(dataDir)
   try {
