@@ -127,7 +127,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   ...TIME.map((area) => ({ area, mayImport: [] })),
   {
     area: 'server/src/config',
-    mayImport: ['server/src/adapters/store-mongodb/url', ...WORDS, '@countersign/contract', 'node:*', 'zod'],
+    mayImport: ['server/src/adapters/store-mongodb/connection/url', ...WORDS, '@countersign/contract', 'node:*', 'zod'],
   },
   {
     area: 'server/src/compose',

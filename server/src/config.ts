@@ -1,7 +1,7 @@
 /** The process's settings from its environment: all of them valid, or every problem at once. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { faultOfMongoUrl } from './adapters/store-mongodb/url.js'
+import { faultOfMongoUrl } from './adapters/store-mongodb/connection/url.js'
 import { isPlausibleKeyText } from './api-key-text.js'
 
 export interface Config {

@@ -1,6 +1,6 @@
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
-import { mongoFailure } from '../adapters/store-mongodb/failure.js'
-import { addressOf } from '../adapters/store-mongodb/url.js'
+import { mongoFailure } from '../adapters/store-mongodb/connection/failure.js'
+import { addressOf } from '../adapters/store-mongodb/connection/url.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
 import type { Log } from '../ports/log.js'

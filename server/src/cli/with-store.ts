@@ -1,4 +1,4 @@
-import { mongoFailure } from '../adapters/store-mongodb/failure.js'
+import { mongoFailure } from '../adapters/store-mongodb/connection/failure.js'
 import { openMongoStore } from '../adapters/store-mongodb/open.js'
 import { DataDirectoryInUseError } from '../adapters/store-sqlite/data-directory.js'
 import { openSqliteStore } from '../adapters/store-sqlite/open.js'

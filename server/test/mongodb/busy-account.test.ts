@@ -13,8 +13,8 @@ import {
   updateOf,
 } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { accountId } from '#server/adapters/store-mongodb/account-id'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { accountId } from '#server/adapters/store-mongodb/budgets/account-id'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { StoreUnavailableError } from '#server/ports/store'

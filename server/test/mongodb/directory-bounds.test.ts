@@ -18,7 +18,7 @@ import {
 } from '@countersign/testkit/store-suite'
 import { BSON, type Document, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { keyEntryOf } from '#server/adapters/store-mongodb/keys'
+import { keyEntryOf } from '#server/adapters/store-mongodb/collections/keys'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { KeySecret, StoredKey } from '#server/ports/documents'
 import type { Store } from '#server/ports/store'

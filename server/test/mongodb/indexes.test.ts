@@ -4,7 +4,7 @@ import { accountOf, idempotencyOf, idOf, instant, keyOf, LogPen, writeKeyOf } fr
 import type { Collection, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { INDEXES } from '#server/adapters/store-mongodb/indexes'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'

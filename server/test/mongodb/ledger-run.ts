@@ -20,7 +20,7 @@ import {
   updateOf,
   walk,
 } from '@countersign/testkit/store-suite'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { Posting, StoredDecision } from '#server/ports/documents'

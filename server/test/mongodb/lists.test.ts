@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { createOf, decisionOf, idOf, instant, LogPen } from '@countersign/testkit/store-suite'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { Database, READ_LIMIT_MS } from '#server/adapters/store-mongodb/database'
+import { Database, READ_LIMIT_MS } from '#server/adapters/store-mongodb/connection/database'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { type PageRequest, type Store, StoreUnavailableError } from '#server/ports/store'
 import { relayTo } from './holding-relay.js'

@@ -22,7 +22,7 @@ import {
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
 import { expect } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { type Change, StoreUnavailableError } from '#server/ports/store'

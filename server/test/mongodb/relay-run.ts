@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { micro } from '../api/ledger-model/reference-money.js'

@@ -15,7 +15,7 @@ import {
 } from '@countersign/testkit/store-suite'
 import { type Collection, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { DecisionHome } from '#server/adapters/store-mongodb/stored'

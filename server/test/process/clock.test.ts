@@ -78,7 +78,7 @@ describe('the shipped server', () => {
       // The age of a file that the operator left.
       'adapters/operator-inbox/orders.js',
       // The age of a tombstone, which keeps out what another process began a minute ago at most.
-      'adapters/store-mongodb/fences.js',
+      'adapters/store-mongodb/collections/fences.js',
       'adapters/system-clock.js',
       // The last words of a command that fails.
       'cli/exit.js',

@@ -1,9 +1,9 @@
 import { type Document, MongoClient } from 'mongodb'
 import { NewerSchemaError } from '../../ports/store.js'
-import { mongoFailure } from './failure.js'
+import { mongoFailure } from './connection/failure.js'
+import { addressOf, readMongoUrl } from './connection/url.js'
 import { assertKnownSchema, KNOWN_SCHEMA, SCHEMA } from './set-up.js'
 import type { SchemaDocument } from './stored.js'
-import { addressOf, readMongoUrl } from './url.js'
 
 export interface MongoInspection {
   readonly address: string

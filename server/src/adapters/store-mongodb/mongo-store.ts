@@ -16,12 +16,11 @@ import {
   type StoreRecord,
   StoreUnavailableError,
 } from '../../ports/store.js'
-import { listAccounts, readAccounts } from './accounts.js'
-import { findAgent, findAgentMetadata, listAgents, loadAgents, Sightings } from './agents.js'
-import { listAuditEntries } from './audit.js'
-import { findIdempotency, purgeIdempotency } from './claims.js'
-import { commitRecords } from './commit.js'
-import type { Database } from './database.js'
+import { listAccounts, readAccounts } from './budgets/accounts.js'
+import { MongoLedger } from './budgets/ledger.js'
+import { Settlements } from './budgets/settlements.js'
+import { findAgent, findAgentMetadata, listAgents, loadAgents, Sightings } from './collections/agents.js'
+import { listAuditEntries } from './collections/audit.js'
 import {
   findDecision,
   findDecisionStatus,
@@ -29,17 +28,18 @@ import {
   listDecisions,
   listOpenReviews,
   listOverdue,
-} from './decisions.js'
-import type { Followers } from './finish-group.js'
-import { loadKeys, loadKeyUses, saveKeyUses } from './keys.js'
+} from './collections/decisions.js'
+import { loadKeys, loadKeyUses, saveKeyUses } from './collections/keys.js'
+import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './collections/policies.js'
+import type { Database } from './connection/database.js'
 import { holdLease, releaseLeases } from './lease.js'
-import { MongoLedger } from './ledger.js'
-import { Log } from './log.js'
-import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './policies.js'
-import { LEFT_BEHIND_MS, recover } from './recovery.js'
+import { findIdempotency, purgeIdempotency } from './records/claims.js'
+import { commitRecords } from './records/commit.js'
+import type { Followers } from './records/finish-group.js'
+import { Log } from './records/log.js'
+import { LEFT_BEHIND_MS, recover } from './records/recovery.js'
 import { listClosed, removeDecisions, removeTombstones } from './removal.js'
 import { MongoReplicas } from './replicas.js'
-import { Settlements } from './settlements.js'
 
 const RENEW_EVERY_MS = 10_000
 const RECOVER_EVERY_MS = 10_000

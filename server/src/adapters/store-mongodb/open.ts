@@ -1,5 +1,5 @@
 import { systemClock } from '../system-clock.js'
-import { Database } from './database.js'
+import { Database } from './connection/database.js'
 import { MongoStore } from './mongo-store.js'
 import { setUp } from './set-up.js'
 

@@ -1,13 +1,13 @@
 import type { StoredDecision } from '../../ports/documents.js'
 import type { ClosedDecision, ClosedFilter, Page, PageRequest } from '../../ports/store.js'
-import { accountKeyOf } from './account-id.js'
-import { copyToLog } from './audit.js'
-import { type Database, READ_LIMIT_MS } from './database.js'
-import { OPEN_STATUSES } from './decisions.js'
-import { VOID } from './fences.js'
-import type { Settlements } from './settlements.js'
+import { accountKeyOf } from './budgets/account-id.js'
+import type { Settlements } from './budgets/settlements.js'
+import { syncAccount } from './budgets/sync-account.js'
+import { copyToLog } from './collections/audit.js'
+import { OPEN_STATUSES } from './collections/decisions.js'
+import { VOID } from './collections/fences.js'
+import { type Database, READ_LIMIT_MS } from './connection/database.js'
 import type { DecisionHome } from './stored.js'
-import { syncAccount } from './sync-account.js'
 
 const CURSOR = /^(\d+)\/(.*)$/s
 

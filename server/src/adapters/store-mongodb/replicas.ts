@@ -1,6 +1,6 @@
 import type { Replicas, Revision, SharedSigningKey } from '../../ports/replicas.js'
-import type { Database } from './database.js'
-import { MongoReviewPlaces } from './review-places.js'
+import { MongoReviewPlaces } from './collections/review-places.js'
+import type { Database } from './connection/database.js'
 import type { FollowedKind, SigningKeyDocument } from './stored.js'
 
 /** A process that was not seen for so long is gone. */

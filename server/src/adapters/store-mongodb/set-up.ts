@@ -1,10 +1,10 @@
 import { NewerSchemaError } from '../../ports/store.js'
-import { Database } from './database.js'
+import { KEYS } from './collections/keys.js'
+import { POLICIES } from './collections/policies.js'
+import { Database } from './connection/database.js'
+import { addressOf } from './connection/url.js'
 import { INDEXES } from './indexes.js'
-import { KEYS } from './keys.js'
-import { POLICIES } from './policies.js'
 import type { SchemaDocument } from './stored.js'
-import { addressOf } from './url.js'
 
 /** The one document of `meta`. */
 export const SCHEMA = 'schema'
