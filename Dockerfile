@@ -12,6 +12,6 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=8787 DATA_DIR=/data
 USER node
 VOLUME /data
 EXPOSE 8787
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "server/healthy.mjs"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=90s --retries=3 CMD ["node", "server/healthy.mjs"]
 ENTRYPOINT ["node", "server/dist/cli/main.js"]
 CMD ["serve"]

@@ -5,25 +5,23 @@
  * Callers, and each server, have a process of their own. CPU is that of all threads, and of the main thread alone.
  * Run: node bench/http.mjs
  */
-import { fork, spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import express from 'express'
+import { cpuOf } from './parts/cpu.mjs'
+import { KEY, startServer } from './parts/server.mjs'
 
 const SELF = fileURLToPath(import.meta.url)
-const SERVER = fileURLToPath(new URL('../server/dist/cli/main.js', import.meta.url))
-const KEY = 'a-key-for-the-bench-of-more-than-32-characters'
 const POLICIES = 1_000
 const REQUESTS = 2_048
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const ROUND_MS = 2_000
-const START_MS = 30_000
 const GOAL_P99_MS = 0.1
 
 const roles = { echo: runEcho, callers: runCallers }
@@ -33,7 +31,8 @@ async function measureAll() {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
   const children = []
   try {
-    const decide = await startServer(join(directory, 'data'), join(directory, 'log'), children)
+    const decide = await startServer(directory)
+    children.push(decide.child)
     await writePolicies(decide.port)
     const echo = fork(SELF, ['echo'])
     const callers = fork(SELF, ['callers'])
@@ -56,28 +55,6 @@ async function measureAll() {
     for (const child of children) child.kill()
     await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')))
     rmSync(directory, { recursive: true })
-  }
-}
-
-async function startServer(dataDir, logPath, children) {
-  const env = {
-    ...process.env,
-    LOG_LEVEL: 'info',
-    PORT: '0',
-    DATA_DIR: dataDir,
-    COUNTERSIGN_BOOTSTRAP_KEY: KEY,
-    RATE_LIMIT_PER_SECOND: '0',
-  }
-  const log = openSync(logPath, 'w')
-  const args = [...(process.env.SERVER_FLAGS ?? '').split(' ').filter(Boolean), SERVER, 'serve']
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', log, 'inherit'] })
-  children.push(child)
-  const deadline = performance.now() + START_MS
-  for (;;) {
-    const [, port] = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(readFileSync(logPath, 'utf8')) ?? []
-    if (port !== undefined) return { port: Number(port), pid: child.pid }
-    if (child.exitCode !== null || performance.now() > deadline) throw new Error('The server did not start.')
-    await pause(20)
   }
 }
 
@@ -117,13 +94,6 @@ async function measure(callers, { port, pid }, { connections }) {
     mainUs: (after.main - before.main) / 1000 / answers,
     latencies,
   }
-}
-
-/** Nanoseconds on a CPU so far, of all threads and of the first one; null where there is no /proc. */
-function cpuOf(pid) {
-  if (!existsSync('/proc/self/schedstat')) return { all: Number.NaN, main: Number.NaN }
-  const of = (thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
-  return { all: readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + of(thread), 0), main: of(pid) }
 }
 
 function report(rounds) {

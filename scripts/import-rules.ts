@@ -13,6 +13,8 @@ export interface ImportRule {
 }
 
 const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domain-error', 'server/src/lock']
+/** What passes of time, and what is done again and again. */
+const TIME = ['server/src/every', 'server/src/moment']
 
 /** Who may import whom: docs/architecture.md says it in words. Tests may import what they like. */
 export const IMPORT_RULES: readonly ImportRule[] = [
@@ -59,6 +61,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/ports',
       'server/src/record-writer',
       ...WORDS,
+      ...TIME,
       '@countersign/contract',
       '@countersign/engine',
       'node:crypto',
@@ -98,6 +101,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'server/src/ports',
       'server/src/adapters/files',
+      'server/src/adapters/system-clock',
+      ...TIME,
       '@countersign/contract',
       '@countersign/permit',
       '@countersign/audit-log',
@@ -120,7 +125,11 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'node:zlib',
     ],
   })),
-  { area: 'server/src/config', mayImport: [...WORDS, '@countersign/contract', 'node:*', 'zod'] },
+  ...TIME.map((area) => ({ area, mayImport: [] })),
+  {
+    area: 'server/src/config',
+    mayImport: ['server/src/adapters/store-mongodb/connection/url', ...WORDS, '@countersign/contract', 'node:*', 'zod'],
+  },
   {
     area: 'server/src/compose',
     mayImport: [
@@ -132,6 +141,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/state',
       'server/src/use-cases',
       ...WORDS,
+      ...TIME,
       '@countersign/contract',
       '@countersign/engine',
       '@countersign/permit',
@@ -151,6 +161,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/state',
       'server/src/use-cases',
       ...WORDS,
+      ...TIME,
       '@countersign/contract',
       '@countersign/permit',
       'node:*',

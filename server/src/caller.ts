@@ -5,14 +5,21 @@ import type { StoredKey } from './ports/documents.js'
 /** Who calls: the API key that a request was authenticated with. */
 export interface Caller {
   readonly key: StoredKey
+  /** Whether what this process knew of policies, agents and keys when the caller was identified still counts. */
+  readonly holds: () => boolean
+  /**
+   * To be said once a record is durable that left while it counted: what it tells is so from then on, and an answer that
+   * called it undone would make the caller do it twice.
+   */
+  readonly recorded: () => void
 }
 
-export function hasScope(caller: Caller, scope: Scope): boolean {
+export function hasScope(caller: Pick<Caller, 'key'>, scope: Scope): boolean {
   return caller.key.scopes.includes(scope) || caller.key.scopes.includes('*')
 }
 
 /** Whether decisions of the agent exist for the caller at all. */
-export function maySpeakFor(caller: Caller, agentId: string): boolean {
+export function maySpeakFor(caller: Pick<Caller, 'key'>, agentId: string): boolean {
   const { agents } = caller.key
   return agents === null || testOf(agents)(agentId)
 }

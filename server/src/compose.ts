@@ -11,6 +11,7 @@ import { openMongoStore } from './adapters/store-mongodb/open.js'
 import { openSqliteStore } from './adapters/store-sqlite/open.js'
 import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
+import { every } from './every.js'
 import { Api } from './http/api.js'
 import { Cursors } from './http/cursor.js'
 import { expressApp } from './http/express-app.js'
@@ -27,6 +28,7 @@ import { decisionRoutes } from './http/routes/decisions.js'
 import { keyRoutes } from './http/routes/keys.js'
 import { permitRoutes } from './http/routes/permits.js'
 import { policyRoutes } from './http/routes/policies.js'
+import { startingApp } from './http/starting-app.js'
 import type { Clock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Lease } from './ports/lease.js'
@@ -41,8 +43,9 @@ import { FollowedStore } from './state/followed-store.js'
 import { alwaysFresh, ConfirmedFreshness } from './state/freshness.js'
 import { Keys } from './state/keys.js'
 import { LongPolls } from './state/long-polls.js'
-import { OpenReviews } from './state/open-reviews.js'
+import { OwnOpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
+import { SharedOpenReviews } from './state/shared-open-reviews.js'
 import { SharedSigningKeys } from './state/shared-signing-keys.js'
 import { Turns } from './state/turns.js'
 import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
@@ -60,13 +63,13 @@ const ANSWER_DEADLINE_MS = 8000
 const KEY_USES_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
-/** More than one of its intervals, so that one process does it again and again. */
-const RETENTION_LEASE_MS = 2 * RETENTION_EVERY_MS
+/** Soon, so that servers that are started again and again do it, too. */
+const RETENTION_FIRST_MS = 60_000
+/** A little more than its interval, so that one process does it again and again, and another soon after that has died. */
+const RETENTION_LEASE_MS = RETENTION_EVERY_MS + 300_000
 const EXPIRE_EVERY_MS = 1000
 /** What others changed counts here so soon. */
 const LOOK_EVERY_MS = 500
-const TICK_EVERY_MS = 250
-const REVIEWS_EVERY_MS = 10_000
 const PUBLISH_EVERY_MS = 3_600_000
 /** Several of its runs: a process that stops makes the others wait no longer than this. */
 const EXPIRE_LEASE_MS = 5000
@@ -95,15 +98,19 @@ export interface Composed {
   close(): Promise<void>
 }
 
+/** What answers until all of it is put together. */
+export function composeStarting({ clock, log, ids = typeidIds(clock) }: Omit<Parts, 'address'>): RequestListener {
+  return startingApp({ ids, log })
+}
+
 /**
  * Opens the store and the signing keys and builds the application upon them.
  *
  * @throws what the store and the keyring refuse to open with
  */
 export async function compose(config: Config, parts: Parts): Promise<Composed> {
-  const { clock, log } = parts
-  const ids = parts.ids ?? typeidIds(clock)
-  const { store, lease } = await openStore(config, parts.openStore)
+  const { clock, log, ids = typeidIds(clock) } = parts
+  const { store, lease } = await openStore(config, parts)
   try {
     return await composeOn(store, lease, config, { ...parts, clock, log, ids })
   } catch (error) {
@@ -115,12 +122,15 @@ export async function compose(config: Config, parts: Parts): Promise<Composed> {
 /** The store that the settings name, and the lease of those who share it. */
 async function openStore(
   { dataDir, mongodbUrl }: Config,
-  open: Parts['openStore'],
+  { openStore: open, log }: Parts,
 ): Promise<{ readonly store: Store; readonly lease: Lease }> {
   if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
   if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const store = await openMongoStore({ url: mongodbUrl })
+  const store = await openMongoStore({
+    url: mongodbUrl,
+    onError: (err) => log.error({ err }, 'what servers left half done could not be finished; it is tried again'),
+  })
   return { store, lease: store.lease }
 }
 
@@ -131,32 +141,34 @@ async function composeOn(
   parts: Parts & { readonly ids: Ids },
 ): Promise<Composed> {
   const { clock, log, ids } = parts
-  const now = clock.now().toISOString()
+  const failed = (what: string) => (err: unknown) => log.error({ err }, what)
   const metrics = prometheusMetrics()
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)
   const keyring = await openKeyring({ dataDir: config.dataDir, clock })
   const sharedKeys = store.replicas && new SharedSigningKeys(keyring, store.replicas, clock)
   const signer = sharedKeys ?? keyring
-  const recordKeys = async () => {
-    await sharedKeys?.publish()
-    await recordSigningKeys({ signer: keyring, store, writer })
-  }
-  await recordKeys()
 
   const issuer = config.issuer ?? parts.address
   const permits = { issuer, audience: config.permitAudience ?? issuer }
-  for (const other of (await store.replicas?.join(issuer)) ?? [])
+  const others = (await sharedKeys?.join(issuer)) ?? []
+  for (const other of others)
     if (other !== issuer)
       log.warn({ issuer, other_issuer: other }, 'another replica has another issuer: set ISSUER to the same on all')
+  await recordSigningKeys({ signer: keyring, store, writer })
 
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
   const keys = new Keys(await store.loadKeys(), await store.loadKeyUses())
-  const openReviews = new OpenReviews(await store.listOpenReviews(now), {
-    perAgent: config.maxOpenReviews,
-    perKey: config.maxOpenReviewsPerKey,
-  })
+  const limits = { perAgent: config.maxOpenReviews, perKey: config.maxOpenReviewsPerKey }
+  const openReviews =
+    store.replicas === null
+      ? new OwnOpenReviews(await store.listOpenReviews(clock.now().toISOString()), limits)
+      : new SharedOpenReviews(
+          store.replicas.reviewPlaces,
+          limits,
+          failed('the place of a review could not be released'),
+        )
 
   const reload = {
     policies: async () => policies.load(await store.loadPolicies()),
@@ -171,6 +183,7 @@ async function composeOn(
       await Promise.all([reload.policies(), reload.agents(), reload.keys()])
     },
     ...(followed && { catchUp: () => followed.catchUp() }),
+    assertLives: (keyId) => keys.assertLive(keyId, clock.now().toISOString()),
     onReload: (err) => log.warn({ err }, 'a change met another one or has an unknown outcome; memory is read anew'),
   })
   await followed?.catchUp()
@@ -230,11 +243,16 @@ async function composeOn(
     openPages: openPages({
       ...deps,
       metricsToken: config.metricsToken,
+      jwks: async () => sharedKeys?.jwksForVerifiers() ?? keyring.jwks(),
+      isSignerKnown: () => sharedKeys?.isKnown ?? true,
       openApi: () => openApiDocument(routes),
     }),
   })
 
-  const failed = (what: string) => (err: unknown) => log.error({ err }, what)
+  const recordKeys = async () => {
+    await sharedKeys?.publish()
+    await recordSigningKeys({ signer: keyring, store, writer })
+  }
   keyring.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
   const stops = [
     () => keyring.close(),
@@ -252,16 +270,10 @@ async function composeOn(
       },
       failed('what the clock has ended could not be settled'),
     ),
-    ...(followed === null || confirmed === null
+    ...(followed === null
       ? []
       : [
-          every(TICK_EVERY_MS, async () => confirmed.tick(), failed('the time could not be told')),
           followed.follow(changes, LOOK_EVERY_MS, failed('what other servers changed could not be read')),
-          every(
-            REVIEWS_EVERY_MS,
-            () => openReviews.refresh(() => store.listOpenReviews(clock.now().toISOString())),
-            failed('open reviews could not be counted anew'),
-          ),
           every(PUBLISH_EVERY_MS, async () => sharedKeys?.publish(), failed('the signing keys could not be published')),
         ]),
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
@@ -269,10 +281,11 @@ async function composeOn(
       PURGE_EVERY_MS,
       async () => {
         const now = clock.now().toISOString()
-        openReviews.forgetExpired(now)
-        while ((await store.purgeIdempotency(now)) > 0);
+        await openReviews.forgetExpired(now)
+        // What is left when the server stops is left to the next one.
+        while (isServing && (await store.purgeIdempotency(now)) > 0);
       },
-      failed('idempotency records could not be purged'),
+      failed('what is over could not be removed'),
     ),
     every(
       RETENTION_EVERY_MS,
@@ -283,6 +296,7 @@ async function composeOn(
         if (removed > 0) log.info({ removed, days }, 'old decisions were removed')
       },
       failed('old decisions could not be removed'),
+      RETENTION_FIRST_MS,
     ),
   ]
   return {
@@ -327,25 +341,5 @@ function measured(store: Store, metrics: Metrics): Pick<Store, 'openLog' | 'comm
         metrics.committed(performance.now() - started)
       }
     },
-  }
-}
-
-/**
- * Runs a task again and again until it is stopped, one run at a time; a run that fails is told, and the next one tries
- * anew. Stopping waits for the run under way.
- */
-function every(intervalMs: number, task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
-  let running: Promise<void> | null = null
-  const timer = setInterval(() => {
-    running ??= task()
-      .catch(onError)
-      .finally(() => {
-        running = null
-      })
-  }, intervalMs)
-  timer.unref()
-  return async () => {
-    clearInterval(timer)
-    await running
   }
 }

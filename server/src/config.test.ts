@@ -33,6 +33,37 @@ describe('the settings', () => {
   )
 
   test.each([
+    'mongodb://h',
+    'mongodb://h1:1,h2:2/x?replicaSet=r',
+    'mongodb://u:p%40ss@h/',
+    'mongodb://[::1]:27017/x',
+    'mongodb+srv://c.example',
+  ])('take %s for a URL of MongoDB', (MONGODB_URL) => {
+    expect(problemsOf({ MONGODB_URL })).toEqual([])
+  })
+
+  test.each([
+    'http://h',
+    'mongodb://',
+    'mongodb://u:p@ss@h',
+    'mongodb://u:p/ss@h',
+    'mongodb://u:p%zz@h',
+    'mongodb://h:99999',
+    'mongodb://h/%zz',
+    'mongodb://h/a.b',
+    'mongodb://h/a/b',
+    `mongodb://h/${'x'.repeat(64)}`,
+    'mongodb://h/?ss=1',
+    'mongodb://h/?maxPoolSize=ss',
+    'mongodb+srv://c.example:27017',
+  ])('refuse %s, which MongoDB cannot be reached by, and tell nothing of it', (MONGODB_URL) => {
+    const problems = problemsOf({ MONGODB_URL })
+    expect(problems).toEqual([expect.stringMatching(/^MONGODB_URL .*\.$/)])
+    expect(problems[0]).not.toContain('ss@')
+    expect(problems[0]).not.toMatch(/\bss\b|%zz/)
+  })
+
+  test.each([
     'decisions',
     'ftp://a.example',
     'https://a.example/?a',

@@ -1,6 +1,7 @@
 /** The process's settings from its environment: all of them valid, or every problem at once. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { faultOfMongoUrl } from './adapters/store-mongodb/connection/url.js'
 import { isPlausibleKeyText } from './api-key-text.js'
 
 export interface Config {
@@ -70,10 +71,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const logLevel = text('LOG_LEVEL') ?? 'info'
   if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL has to be one of ${LOG_LEVELS.join(', ')}.`)
   const mongodbUrl = text('MONGODB_URL')
-  if (mongodbUrl !== null && !/^mongodb(\+srv)?:\/\/[^\s]+$/.test(mongodbUrl))
-    problems.push(
-      'MONGODB_URL has to start with mongodb:// or mongodb+srv://. Unset it to use the embedded store in DATA_DIR.',
-    )
+  const mongodbFault = mongodbUrl === null ? null : faultOfMongoUrl(mongodbUrl)
+  if (mongodbFault !== null) problems.push(`MONGODB_URL ${mongodbFault}`)
   const metricsToken = text('METRICS_TOKEN')
   if (metricsToken !== null && !/^[\x21-\x7e]{16,256}$/.test(metricsToken))
     problems.push('METRICS_TOKEN has to be 16 to 256 visible ASCII characters.')

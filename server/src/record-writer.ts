@@ -5,6 +5,7 @@
  */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
+import { DomainError } from './domain-error.js'
 import type { AuditPosition, IdempotencyRecord } from './ports/documents.js'
 import type { Ids } from './ports/ids.js'
 import {
@@ -25,6 +26,8 @@ export interface RecordDraft {
   /** Made anew whenever the record gets a place in the log. */
   readonly change: (position: AuditPosition) => Change
   readonly idempotency: IdempotencyRecord | null
+  /** As of a record of the store. */
+  readonly holds?: StoreRecord['holds']
 }
 
 export interface Written<Beside> {
@@ -86,6 +89,7 @@ export class RecordWriter {
    * signing) is done. `beside` runs while the record is on its way, and again if the record has to move.
    *
    * @throws ConflictError when a condition of the record does not hold.
+   * @throws DomainError limit_reached when the store cannot hold what it would write; replica_stale when `holds` is false.
    * @throws StoreUnavailableError when the record is not known to be durable within the deadline. It may still become so.
    */
   write<Beside = void>(
@@ -97,7 +101,12 @@ export class RecordWriter {
       const leaf = leafHash(unhashed)
       const position = { log, index, leaf }
       return {
-        record: { change: draft.change(position), entry: { ...unhashed, leaf }, idempotency: draft.idempotency },
+        record: {
+          change: draft.change(position),
+          entry: { ...unhashed, leaf },
+          idempotency: draft.idempotency,
+          holds: draft.holds,
+        },
         beside: () => beside(position),
         result: (made, storeMs): Written<Beside> => ({ position, beside: made as Beside, storeMs }),
       }
@@ -191,6 +200,8 @@ export class RecordWriter {
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
       const conflict = result.refused?.get(i)
       if (conflict !== undefined) one.waiting.reject(refusal(conflict))
+      else if (result.unsettled?.has(i))
+        one.waiting.reject(new StoreUnavailableError('The budget is too busy to follow.'))
       else void answer(one, besides[i], storeMs)
       one.waiting.settle()
     }
@@ -206,6 +217,10 @@ function refusal(conflict: Conflict): Error {
   switch (conflict) {
     case 'log_index':
       return new StoreUnavailableError('Another process writes to this audit log.')
+    case 'too_large':
+      return new DomainError('limit_reached')
+    case 'outdated':
+      return new DomainError('replica_stale')
     case 'voided':
       return new StoreUnavailableError('The record took so long that it was taken for lost.')
     default:
@@ -233,6 +248,7 @@ function sealGroup(group: readonly Waiting[], log: string, nextIndex: number): S
   for (const waiting of group) {
     try {
       const made = waiting.job(log, index)
+      if (made.record.holds?.() === false) throw refusal('outdated')
       if (made.record.entry !== null) index += 1
       sealed.push({ ...made, waiting })
     } catch (error) {

@@ -1,6 +1,6 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
-import { type Composed, compose, type Parts } from './compose.js'
+import { type Composed, compose, composeStarting, type Parts } from './compose.js'
 import type { Config } from './config.js'
 
 export interface Started {
@@ -29,7 +29,7 @@ const CLOSE_DEADLINE_MS = 6_000
  * @throws an error with code EADDRINUSE or EACCES, or what `compose` refuses to open
  */
 export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
-  let handler: RequestListener = (_req, res) => res.writeHead(503, { 'Retry-After': '1' }).end()
+  let handler = composeStarting(parts)
   const unanswered = new Set<ServerResponse>()
   const server = createServer(HTTP_LIMITS, (req, res) => {
     unanswered.add(res)

@@ -306,6 +306,17 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'takes every amount of a reservation or none',
   },
   {
+    what: 'refuses a call for what it has reserved itself',
+    broken: (sound) => ({
+      ledger: {
+        reserve: ({ call: _, ...request }) => sound.ledger.reserve(request),
+        release: (name) => sound.ledger.release(name),
+        balances: (accounts) => sound.ledger.balances(accounts),
+      },
+    }),
+    caughtBy: 'does not refuse a call for what it has reserved itself',
+  },
+  {
     what: 'looks first and reserves later',
     broken: (sound) => ({
       ledger: {

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DamagedStoreError } from '#server/adapters/store-sqlite/data-directory'
 import { Connection } from '#server/adapters/store-sqlite/driver'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import { ForeignDatabaseError, NewerSchemaError } from '#server/adapters/store-sqlite/schema'
-import { type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
+import { ForeignDatabaseError } from '#server/adapters/store-sqlite/schema'
+import { NewerSchemaError, type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 import { openInNewDirectory } from './open-sqlite-store.js'
 import {
   ALLOWED,

@@ -147,6 +147,13 @@ export const ERRORS = {
     retryable: false,
     remedy: 'Create another key with the scope `*` first.',
   },
+  limit_reached: {
+    status: 409,
+    title: 'The store can hold no more of this.',
+    retryable: false,
+    remedy:
+      'Revoke API keys, or delete policies, that are not needed any more. A key can always be revoked, or rotated with `grace_seconds: 0`.',
+  },
   revision_mismatch: {
     status: 412,
     title: 'The policy has changed since it was read.',

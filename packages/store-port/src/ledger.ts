@@ -2,13 +2,15 @@
  * The ledger: what every budget account has spent and reserved. Amounts are whole numbers of 1e-6 units.
  *
  * What every adapter promises:
- * - Once `Store.commit` has resolved, a balance is the sum of what the decisions count for there (their `postings`) and of
- *   what open reservations hold; until then it is never less. An account that nobody has used has zeros.
+ * - Once `Store.commit` has resolved, a balance is the sum of what the decisions count for there (their `postings`), those
+ *   apart that it names as unsettled, and of what open reservations hold; until then it is never less. An account that
+ *   nobody has used has zeros.
  * - `reserve` takes every amount or none, against all other reservations, in whatever process.
  * - `Store.commit` of a record that names the reservation makes it stand: from then on the decision's own postings count
  *   instead of it. Every later record of the decision moves the balances by the difference of its postings: so it commits,
  *   releases and expires. Whatever crashes, balances and records come to agree.
  * - A reservation that no record made stand is given back by `release`, or by the adapter when the process died.
+ * - No call is refused for what it has reserved itself: `reserve` rejects with `CallUnderWayError` instead.
  * - A call that cannot be served rejects with `StoreUnavailableError`, or with `BudgetBusyError` when only the account
  *   cannot be written; nothing is known to be reserved then.
  */
@@ -32,6 +34,8 @@ export interface ReservationRequest {
   readonly version: number
   /** At least one; no account twice. */
   readonly demands: readonly BudgetDemand[]
+  /** Names what asks, in whatever process; whoever asks by the same name is the same call, tried again or beside itself. */
+  readonly call?: string
 }
 
 export interface ReservationAnswer {
@@ -56,4 +60,9 @@ export interface Ledger {
 /** So many write one account at once that this one did not get through in time. Nothing was reserved. */
 export class BudgetBusyError extends Error {
   override readonly name = 'BudgetBusyError'
+}
+
+/** There is no room, and some of it is taken by the same call: ask again once it is known what became of that. */
+export class CallUnderWayError extends Error {
+  override readonly name = 'CallUnderWayError'
 }

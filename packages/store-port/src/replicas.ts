@@ -24,6 +24,41 @@ export interface SharedSigningKey {
   readonly revoked_at: string | null
 }
 
+/** Where a review waits among those of its agent, or of the API key that asks. */
+export interface ReviewPlace {
+  readonly owner: string
+  /** Of the decision. */
+  readonly id: string
+}
+
+export interface WantedPlace extends ReviewPlace {
+  /** So many reviews of the owner may wait. */
+  readonly limit: number
+  readonly at: string
+  readonly expires_at: string
+}
+
+/**
+ * How many reviews wait, counted over all processes: a review takes its places before it is recorded. What every adapter
+ * promises:
+ * - Of an owner at most `limit` places are taken at any time, however many processes take some at once. Taking a place
+ *   that is taken already is true and changes nothing.
+ * - A decision that awaits its review keeps its places until its time is over.
+ */
+export interface ReviewPlaces {
+  /** Of each whether it has a place. False when `limit` are taken, though some may be by reviews that wait no longer. */
+  take(wanted: readonly WantedPlace[]): Promise<readonly boolean[]>
+  /** The reviews wait no longer, or were never recorded. */
+  release(places: readonly ReviewPlace[]): Promise<void>
+  /**
+   * Releases the places of an owner whose reviews wait no longer, as the store shows them, and of those that were taken so
+   * long ago without a record that none will come.
+   */
+  clear(owner: string, now: string): Promise<void>
+  /** Forgets owners whose reviews are all over. */
+  forgetOver(now: string): Promise<void>
+}
+
 /**
  * What every adapter promises:
  * - A change whose `commit` resolved before `revision` was called shows in what is read after its answer. That holds
@@ -33,11 +68,16 @@ export interface SharedSigningKey {
  * - A call that cannot be served rejects with `StoreUnavailableError`.
  */
 export interface Replicas {
+  readonly reviewPlaces: ReviewPlaces
   /** Says that this process serves, with permits of this issuer. Answers the issuers of the others that were seen of late. */
   join(issuer: string): Promise<readonly string[]>
   /** Cheap: it is called all the time. */
   revision(): Promise<Revision>
   publishSigningKeys(keys: readonly SharedSigningKey[]): Promise<void>
+  /** Says that a verifier reads the key set, and may keep it for a while. */
+  sayKeySetIsRead(): Promise<void>
+  /** Whether any process ever said so. */
+  wasKeySetRead(): Promise<boolean>
   /** Those that are published still, and those that were revoked. */
   loadSigningKeys(now: string): Promise<readonly SharedSigningKey[]>
 }

@@ -16,6 +16,7 @@ import type {
   AgentSightings,
   HeldRequest,
   IdempotencyRecord,
+  Posting,
   StoredAccount,
   StoredAgent,
   StoredDecision,
@@ -31,6 +32,11 @@ export interface StoreRecord {
   /** Null with `call.only`, where nothing changes. */
   readonly entry: AuditEntry | null
   readonly idempotency: IdempotencyRecord | null
+  /**
+   * Whether what the record rests on (policies, agents, keys) still counts; absent: it does. A store that several processes
+   * share asks in the moment before it writes, for a process may have been frozen since, and refuses as `outdated`.
+   */
+  readonly holds?: (() => boolean) | undefined
 }
 
 /**
@@ -68,7 +74,7 @@ export type Change =
   /** Nothing but the idempotency record: the call found things as it wanted them. */
   | { readonly kind: 'call.only' }
 
-/** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name` or `key_secret` is named. */
+/** Of several, the first of `log_index`, `idempotency_key`, `version`, `policy_name`, `key_secret` or `too_large` is named. */
 export type Conflict =
   /** The document is not at the expected version. */
   | 'version'
@@ -76,8 +82,15 @@ export type Conflict =
   | 'policy_name'
   /** Another key, revoked or not, has a secret of the same hash. */
   | 'key_secret'
+  /**
+   * The store cannot hold what the document would become. Never of a deletion or revocation, nor of a key that gets one
+   * text in place of those that it has.
+   */
+  | 'too_large'
   /** The idempotency record's name is taken by a call that still counts at the new record's `created_at`. */
   | 'idempotency_key'
+  /** What the record rests on does not count any more. */
+  | 'outdated'
   /** The log holds an entry at this index: another process writes to it. */
   | 'log_index'
   /** Another process has taken the record for lost, so that it must not come any more. */
@@ -87,22 +100,26 @@ export type Conflict =
  * The first `written` records have their places in the log; the next one met `conflict` and it and all behind it left no
  * trace. The written ones are durable but for those in `refused` (absent when there is none), by number in the group: they
  * met a conflict with another process when others of the group were written already, and an entry of type `void` has
- * their place.
+ * their place. Nobody may be told of those in `unsettled` (absent when there is none): they are durable, but an account of
+ * theirs has so much to do that it follows only later.
  */
 export interface CommitResult {
   readonly written: number
   readonly conflict: Conflict | null
   readonly refused?: ReadonlyMap<number, Conflict>
+  readonly unsettled?: ReadonlySet<number>
 }
 
 /**
  * Newest first: by time and then by id, policies by id, revisions by number. `after` is the `next` of the page before,
  * null for the first page. What is written between two pages moves nothing: no item comes twice, none is left out that
- * was there from the first page on.
+ * was there from the first page on. A page that has a next one is full, unless the store had to look for long.
  */
 export interface PageRequest {
   readonly limit: number
   readonly after: string | null
+  /** False once nobody waits for the page any more: then it need not be full. */
+  readonly isWanted?: () => boolean
 }
 export interface Page<T> {
   readonly items: readonly T[]
@@ -172,6 +189,14 @@ export interface ClosedFilter {
   readonly ended_before: string
 }
 
+/** What tells whether a closed decision may go. */
+export interface ClosedDecision {
+  readonly id: string
+  readonly version: number
+  /** In any order. */
+  readonly postings: readonly Pick<Posting, 'account' | 'spent' | 'reserved'>[]
+}
+
 export interface OpenReview {
   readonly id: string
   readonly agent_id: string
@@ -207,7 +232,7 @@ export interface Store {
   firstApprovalEnd(): Promise<string | null>
 
   /** Unlike other lists, the oldest first. */
-  listClosed(filter: ClosedFilter, page: PageRequest): Promise<Page<StoredDecision>>
+  listClosed(filter: ClosedFilter, page: PageRequest): Promise<Page<ClosedDecision>>
   /**
    * Removes decisions with their requests, and says how many. One stays that is not at this version, or that an idempotency
    * record names whose `expires_at` is after `now`. Accounts stay as they are, and so do audit entries and agents.
@@ -271,6 +296,19 @@ export class StoreUnavailableError extends Error {
     readonly settled: Promise<void> = Promise.resolve(),
   ) {
     super(message, options)
+  }
+}
+
+/** The data were written by a newer release of Countersign; this one would misread them. They stay as they are. */
+export class NewerSchemaError extends Error {
+  override readonly name = 'NewerSchemaError'
+
+  /** @param place where the data are, without credentials */
+  constructor(place: string, found: number, known: number) {
+    super(
+      `${place} has schema version ${found}, this release knows versions up to ${known}. ` +
+        'Start the release that wrote it, or a newer one.',
+    )
   }
 }
 

@@ -30,6 +30,8 @@ const SIZES = {
   replica_rounds: { ci: 5, full: 100 },
   /** Decisions that callers of several replicas ask for while they race for one budget. */
   replica_race_requests: { ci: 600, full: 20_000 },
+  /** Decisions and moves of them while connections to the store are cut. */
+  relay_operations: { ci: 1_500, full: 10_000 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { ConfigError } from '../config.js'
 import { EXIT, fail } from './exit.js'
 import type { KeysCreateOptions } from './keys.js'
 
@@ -74,7 +73,7 @@ function run<Args extends unknown[]>(command: (...args: Args) => Promise<number>
     try {
       process.exitCode = await command(...args)
     } catch (error) {
-      process.exitCode = fail(error as Error, error instanceof ConfigError ? EXIT.config : EXIT.failure)
+      process.exitCode = fail(error as Error, (error as Error).name === 'ConfigError' ? EXIT.config : EXIT.failure)
     }
   }
 }

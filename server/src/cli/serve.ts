@@ -1,5 +1,6 @@
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
-import { readMongoUrl } from '../adapters/store-mongodb/url.js'
+import { mongoFailure } from '../adapters/store-mongodb/connection/failure.js'
+import { addressOf } from '../adapters/store-mongodb/connection/url.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
 import type { Log } from '../ports/log.js'
@@ -93,8 +94,7 @@ async function announce({ url, composed }: Started, config: Config, isTerminal: 
 /** Which store it is, and where; never with the credentials that its URL may hold. */
 function storeOf({ dataDir, mongodbUrl }: Config): { readonly store: string; readonly path: string } {
   if (mongodbUrl === null) return { store: 'embedded', path: dataDir }
-  const address = readMongoUrl(mongodbUrl)
-  return { store: 'MongoDB', path: `${address?.hosts}/${address?.database}` }
+  return { store: 'MongoDB', path: addressOf(mongodbUrl) }
 }
 
 /** Tells what to do about the errors that an operator meets. A setting that cannot be used is a fault of the configuration. */
@@ -110,8 +110,8 @@ function refuse(error: unknown, config: Config): number {
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return fail(new Error(`HOST ${host} is no address of this machine.`), EXIT.failure)
   if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
-    const message = `MongoDB at ${storeOf(config).path} does not answer. Is it running, and is MONGODB_URL right?`
-    return fail(new Error(message, { cause: error }), EXIT.failure)
+    const told = mongoFailure(config.mongodbUrl, error)
+    return fail(new Error(`${told} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
   }
   if (syscall === 'mkdir')
     return fail(new Error(`DATA_DIR ${dataDir} cannot be made a directory (${code}).`), EXIT.config)

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { statIfThere } from '../adapters/files/stat-if-there.js'
 import { type Config, readConfig } from '../config.js'
 
 /**
@@ -12,7 +12,7 @@ export function serverData(): Config {
   const config = readConfig(process.env)
   const { dataDir } = config
   if (config.mongodbUrl !== null) return config
-  const data = statSync(join(dataDir, 'countersign.db'), { throwIfNoEntry: false })
+  const data = statIfThere(join(dataDir, 'countersign.db'))
   if (data === undefined)
     throw new Error(
       `There is no data of a server in ${dataDir}. Set DATA_DIR to the server's own, or start the server.`,

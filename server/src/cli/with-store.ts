@@ -1,3 +1,4 @@
+import { mongoFailure } from '../adapters/store-mongodb/connection/failure.js'
 import { openMongoStore } from '../adapters/store-mongodb/open.js'
 import { DataDirectoryInUseError } from '../adapters/store-sqlite/data-directory.js'
 import { openSqliteStore } from '../adapters/store-sqlite/open.js'
@@ -6,7 +7,7 @@ import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
-import type { Store } from '../ports/store.js'
+import { type Store, StoreUnavailableError } from '../ports/store.js'
 import { RecordWriter } from '../record-writer.js'
 
 export interface OpenedStore {
@@ -31,6 +32,8 @@ export async function withStore<T>(
     store = mongodbUrl === null ? await openSqliteStore({ dataDir }) : await openMongoStore({ url: mongodbUrl })
   } catch (error) {
     if (error instanceof DataDirectoryInUseError) return null
+    if (mongodbUrl !== null && error instanceof StoreUnavailableError)
+      throw new Error(mongoFailure(mongodbUrl, error), { cause: error })
     throw error
   }
   try {

@@ -3,6 +3,8 @@
  * value, so the same pipeline can serve any door.
  *
  * Order of checks: 503 while keys cannot be told, 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
+ * A body and a wait may take long: after them the caller is identified anew, and before the answer leaves, what it rests on
+ * is asked for once more.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Scope, toPointer, validate } from '@countersign/contract'
@@ -12,7 +14,7 @@ import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
 import { StoreUnavailableError } from '../ports/store.js'
-import type { Freshness } from '../state/freshness.js'
+import type { Freshness, Knowledge } from '../state/freshness.js'
 import type { Keys } from '../state/keys.js'
 import { authenticate } from './authenticate.js'
 import { type BodySource, readBody } from './body.js'
@@ -20,7 +22,7 @@ import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
 import { problemReply } from './problem.js'
 import type { RateLimit } from './rate-limit.js'
 import type { Reply } from './reply.js'
-import { requestIdOf } from './request-id.js'
+import { requestIdOf, withRequestId } from './request-id.js'
 import type { Call, Route, ScopeRule } from './route.js'
 
 export interface ApiRequest {
@@ -51,6 +53,8 @@ export interface ApiDeps {
 interface Seen {
   readonly requestId: string
   keyId: string | undefined
+  /** What the answer rests on of what this process knew; null for nothing. */
+  known: Knowledge | null
 }
 
 export class Api {
@@ -74,8 +78,15 @@ export class Api {
         isWanted: request.isWanted,
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
-      const reply = key === null ? route.handle(call) : this.deps.idempotency.once(route, request.path, key, call)
-      return withAuthTiming(await this.inTime(reply, route.waitMs?.(call) ?? 0), authMs)
+      const waitMs = route.patience?.ms(call) ?? 0
+      const carryOut = async (): Promise<Reply> => {
+        if (waitMs > 0) await route.patience?.wait(call, waitMs)
+        const present = { ...call, caller: this.identify(request.headers, seen) }
+        assertScopes(route.scopes, present.caller)
+        if (route.isChange === true) seen.known = null
+        return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
+      }
+      return withAuthTiming(await this.inTime(carryOut(), waitMs), authMs)
     })
   }
 
@@ -99,8 +110,11 @@ export class Api {
   }
 
   private async guarded(headers: IncomingHttpHeaders, run: (seen: Seen) => Promise<Reply>): Promise<Reply> {
-    const seen: Seen = { requestId: requestIdOf(headers['x-request-id'], this.deps.ids), keyId: undefined }
-    const reply = await run(seen).catch((error: unknown) => problemReply(error, seen.requestId, this.deps.log))
+    const seen: Seen = { requestId: requestIdOf(headers['x-request-id'], this.deps.ids), keyId: undefined, known: null }
+    const problem = (error: unknown): Reply => problemReply(error, seen.requestId, this.deps.log)
+    const made = await run(seen).catch(problem)
+    const isTrue = seen.known === null || made.status >= 500 || this.deps.freshness.holds(seen.known)
+    const reply = isTrue ? made : problem(new DomainError('replica_stale'))
     return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
   }
 
@@ -118,10 +132,14 @@ export class Api {
 
   /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */
   private identify(headers: IncomingHttpHeaders, seen: Seen): Caller {
-    this.deps.freshness.use()
-    const caller = authenticate(this.deps, headers)
-    seen.keyId = caller.key.id
-    return caller
+    const known = this.deps.freshness.use()
+    seen.known = known
+    const key = authenticate(this.deps, headers)
+    seen.keyId = key.id
+    const recorded = () => {
+      seen.known = null
+    }
+    return { key, holds: () => this.deps.freshness.holds(known), recorded }
   }
 
   /** @throws DomainError rate_limited, insufficient_scope */
@@ -134,10 +152,6 @@ export class Api {
       })
     assertScopes(route.scopes, caller)
   }
-}
-
-function withRequestId(reply: Reply, requestId: string): Reply {
-  return { ...reply, headers: { 'Cache-Control': 'no-store', ...reply.headers, 'X-Request-Id': requestId } }
 }
 
 /** @throws DomainError insufficient_scope */

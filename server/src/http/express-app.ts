@@ -1,14 +1,13 @@
 /** Express carries requests to the API and answers back; it decides nothing. */
-import express, { type Express, type Request, type Response } from 'express'
-import helmet from 'helmet'
+import type { Express, Request, Response } from 'express'
 import { DomainError } from '../domain-error.js'
 import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import { logAnswer } from './access-log.js'
 import type { Api } from './api.js'
 import type { BodySource } from './body.js'
+import { DISCARDED_BYTES, newExpressApp, send } from './express-reply.js'
 import type { OpenPage } from './open-pages.js'
-import type { Reply } from './reply.js'
 import type { Route } from './route.js'
 
 export interface ExpressAppOptions {
@@ -21,11 +20,7 @@ export interface ExpressAppOptions {
 }
 
 export function expressApp(api: Api, routes: readonly Route[], options: ExpressAppOptions): Express {
-  const app = express()
-  app.disable('etag').disable('x-powered-by')
-  app.enable('strict routing').enable('case sensitive routing')
-  app.set('query parser', false)
-  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: NOTHING_MAY_LOAD } }))
+  const app = newExpressApp()
   app.use((req, res, next) => {
     const started = performance.now()
     res.once('close', () => {
@@ -81,14 +76,6 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const
 
-/** The policy of every answer that brings none of its own: JSON needs nothing. */
-const NOTHING_MAY_LOAD = {
-  defaultSrc: ["'none'"],
-  baseUri: ["'none'"],
-  formAction: ["'none'"],
-  frameAncestors: ["'none'"],
-}
-
 function methodNotAllowed(allowed: readonly string[]): DomainError {
   const list = allowed.join(', ')
   return new DomainError('method_not_allowed', { detail: `Allowed here: ${list}.`, headers: { Allow: list } })
@@ -106,9 +93,6 @@ function queryText(url: string): string {
   return start === -1 ? '' : url.slice(start + 1)
 }
 
-/** What is refused is still read up to here: who sends too much should get its answer, not a broken connection. */
-const DISCARDED_BYTES = 1024 * 1024
-
 function bodyOf(req: Request): BodySource {
   return async (maxBytes) => {
     const chunks: Buffer[] = []
@@ -124,21 +108,4 @@ function bodyOf(req: Request): BodySource {
     }
     return length > maxBytes ? null : Buffer.concat(chunks, length)
   }
-}
-
-function send(req: Request, res: Response, reply: Reply): void {
-  const isLarge = !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
-  if (!req.complete && isLarge && reply.status >= 400) res.setHeader('Connection', 'close')
-  res.locals.keyId = reply.keyId
-  res.statusCode = reply.status
-  for (const [name, value] of Object.entries(reply.headers ?? {})) res.setHeader(name, value)
-  const text = reply.text ?? (reply.body === undefined ? undefined : JSON.stringify(reply.body))
-  if (text === undefined) {
-    res.end()
-    return
-  }
-  const bytes = Buffer.from(text)
-  if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', 'application/json')
-  res.setHeader('Content-Length', bytes.length)
-  res.end(req.method === 'HEAD' ? undefined : bytes)
 }

@@ -5,18 +5,16 @@ import canonicalize from 'canonicalize'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import type { IdempotencyRecord } from '../ports/documents.js'
-import { ConflictError, type Store, StoreUnavailableError } from '../ports/store.js'
+import { CallUnderWayError } from '../ports/ledger.js'
+import { ConflictError, type Store } from '../ports/store.js'
+import { pauseForSameCall } from '../state/same-call.js'
+import { callNameOf } from '../use-cases/idempotency.js'
 import type { Reply } from './reply.js'
 import type { Call, Route } from './route.js'
 
-const MAX_TRIES = 5
 const KEPT_MS = 24 * 60 * 60 * 1000
 
-interface Name {
-  readonly key_id: string
-  readonly operation: string
-  readonly key: string
-}
+type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
 
 /** Makes a call with an Idempotency-Key happen once; the same call again gets the object in its present state. */
 export class Idempotency {
@@ -30,7 +28,7 @@ export class Idempotency {
   /** @throws DomainError idempotency_key_reused */
   async once(route: Route, path: string, key: string, call: Call): Promise<Reply> {
     const name: Name = { key_id: call.caller.key.id, operation: `${route.method} ${path}`, key }
-    const id = JSON.stringify([name.key_id, name.operation, key])
+    const id = callNameOf(name)
     const fingerprint = route.replay?.fingerprint?.(call.body) ?? canonicalHash(call.body)
     for (let tries = 1; ; tries++) {
       // A second call while the first runs waits for its answer, and then finds it or runs in its place.
@@ -41,11 +39,8 @@ export class Idempotency {
       try {
         return await attempt
       } catch (error) {
-        // Its record came in the meantime, from a call that had been given up: look again.
-        if (!(error instanceof ConflictError && error.conflict === 'idempotency_key')) throw error
-        // Another process has the key and neither comes to an end with it nor gives it up: it may have died.
-        if (tries === MAX_TRIES)
-          throw new StoreUnavailableError('The same call is on its way in another process.', { cause: error })
+        if (!isSameCall(error)) throw error
+        await pauseForSameCall(tries, error)
       } finally {
         if (this.running.get(id) === attempt) this.running.delete(id)
       }
@@ -53,12 +48,19 @@ export class Idempotency {
   }
 
   private async attempt(route: Route, name: Name, fingerprint: string, call: Call): Promise<Reply> {
-    const known = await this.store.findIdempotency(name, this.clock.now().toISOString())
+    const find = () => this.store.findIdempotency(name, this.clock.now().toISOString())
+    let known = await find()
     if (known === null)
-      return route.handle({
-        ...call,
-        idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
-      })
+      try {
+        return await route.handle({
+          ...call,
+          idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
+        })
+      } catch (error) {
+        // What stands in the way may be what this very call did a moment ago: at another server, or after it was given up.
+        if (error instanceof DomainError) known = await find()
+        if (known === null) throw error
+      }
     const { present, assertAllowed } = route.replay as NonNullable<Route['replay']>
     if (known.fingerprint !== fingerprint) {
       await assertAllowed?.(call)
@@ -67,6 +69,11 @@ export class Idempotency {
     const { headers, body } = await present(call, known.subject)
     return { status: known.status, headers: { ...headers, 'Idempotent-Replayed': 'true' }, body }
   }
+}
+
+/** Whether a call met another copy of itself: its record came meanwhile, or it holds what the other would need. */
+function isSameCall(error: unknown): boolean {
+  return error instanceof CallUnderWayError || (error instanceof ConflictError && error.conflict === 'idempotency_key')
 }
 
 /** @throws DomainError validation_failed */

@@ -13,7 +13,8 @@ import type { Reply } from './reply.js'
 
 export interface OpenPagesDeps {
   readonly log: Log
-  readonly signer: Pick<Signer, 'jwks'>
+  /** The key set for a verifier. @throws StoreUnavailableError */
+  readonly jwks: () => Promise<ReturnType<Signer['jwks']>>
   readonly store: Pick<Store, 'ping'>
   readonly metrics: Pick<Metrics, 'exposition'>
   /** What a reader of the metrics has to show; null for nothing. */
@@ -21,6 +22,8 @@ export interface OpenPagesDeps {
   /** False from the first moment of a shutdown on. */
   readonly isServing: () => boolean
   readonly freshness: Pick<Freshness, 'isFresh'>
+  /** False while verifiers may lack the key that signs here. */
+  readonly isSignerKnown: () => boolean
   readonly openApi: () => ReferenceDocument
 }
 
@@ -47,10 +50,10 @@ export function openPages(deps: OpenPagesDeps): OpenPage[] {
     { path: '/readyz', answer: () => readiness(deps, lookAtStore) },
     {
       path: '/.well-known/jwks.json',
-      answer: () => ({
+      answer: async () => ({
         status: 200,
         headers: { 'Cache-Control': 'public, max-age=60' },
-        body: deps.signer.jwks(),
+        body: await deps.jwks(),
       }),
     },
     { path: '/metrics', answer: (headers) => metrics(deps, headers) },
@@ -79,11 +82,13 @@ function sharedLook(look: () => Promise<string | null>): () => Promise<string | 
 }
 
 async function readiness(
-  { isServing, freshness }: OpenPagesDeps,
+  { isServing, freshness, isSignerKnown }: OpenPagesDeps,
   lookAtStore: () => Promise<string | null>,
 ): Promise<Reply> {
   const ofStore = isServing() ? await lookAtStore() : 'shutting down'
-  const problem = ofStore ?? (freshness.isFresh ? null : 'policies, keys and suspensions could not be confirmed')
+  const ofMemory = freshness.isFresh ? null : 'policies, keys and suspensions could not be confirmed'
+  const ofSigner = isSignerKnown() ? null : 'not every verifier knows the signing key of this server yet'
+  const problem = ofStore ?? ofMemory ?? ofSigner
   if (problem === null) return { status: 200, body: { status: 'ready' } }
   return { status: 503, body: { status: 'not ready', detail: problem } }
 }

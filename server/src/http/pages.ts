@@ -39,7 +39,8 @@ export async function replyPage<Item, Query extends PageParameters>(
 ): Promise<Reply> {
   const { limit = LIMITS.pageSizeDefault, cursor, ...filters } = call.query
   const list = JSON.stringify([path, call.params, Object.entries(filters).sort(), call.caller.key.id])
-  const found = await load({ limit, after: cursor === undefined ? null : cursors.open(list, cursor) })
+  const after = cursor === undefined ? null : cursors.open(list, cursor)
+  const found = await load({ limit, after, isWanted: call.isWanted })
   const body: WirePage<Item> = {
     data: found.items,
     next_cursor: found.next === null ? null : cursors.seal(list, found.next),

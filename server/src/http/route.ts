@@ -51,6 +51,13 @@ interface RouteAnswer {
   readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>
 }
 
+/** A caller may ask to be kept waiting: what it is told is what holds after the wait. */
+interface RoutePatience<Waiting = Call> {
+  readonly ms: (call: Waiting) => number
+  /** For so long at most, which is more than 0. */
+  readonly wait: (call: Waiting, ms: number) => Promise<void>
+}
+
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** As OpenAPI writes it: `/v1/policies/{id}`. */
@@ -66,13 +73,17 @@ export interface Route {
   readonly answer: RouteAnswer
   /** The problems that this route adds to those of every route. */
   readonly problems: readonly ErrorCode[]
-  /** How long the caller wants to wait. */
-  readonly waitMs?: (call: Call) => number
+  readonly patience?: RoutePatience
+  /**
+   * Whether it changes what processes keep in memory: then it catches up with the store when its turn comes, and its answer
+   * rests on nothing older.
+   */
+  readonly isChange?: boolean
   readonly handle: (call: Call) => Promise<Reply>
 }
 
 interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
-  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay' | 'waitMs'> {
+  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay' | 'patience'> {
   readonly body?: RouteBody & { readonly schema: Body }
   readonly query?: Query
   readonly replay?: {
@@ -80,7 +91,7 @@ interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
     readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<ReplayReply>
     readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
   }
-  readonly waitMs?: (call: Call<z.output<Body>, z.output<Query>>) => number
+  readonly patience?: RoutePatience<Call<z.output<Body>, z.output<Query>>>
   readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Reply>
 }
 

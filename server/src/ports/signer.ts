@@ -57,6 +57,9 @@ export interface Signer {
   revoke(kid: string): Promise<SigningKeyChange[]>
 }
 
+/** So long after a key was published every verifier knows it: it reads the key set again after 60 s; 5 s for the way. */
+export const KNOWN_AFTER_MS = (60 + 5) * 1000
+
 export class UnknownSigningKeyError extends Error {
   override readonly name = 'UnknownSigningKeyError'
   constructor(readonly kid: string) {

@@ -21,6 +21,32 @@ test('what is noted while the store is read is not lost', async () => {
   expect([ends.isDue(at(6)), ends.isDue(at(7))]).toEqual([false, true])
 })
 
+test('an end that is due stays due while the store is read', async () => {
+  const ends = new ApprovalEnds(at(5))
+  const dueMeanwhile: boolean[] = []
+  await ends.refresh(async () => {
+    dueMeanwhile.push(ends.isDue(at(5)))
+    return null
+  })
+  expect([...dueMeanwhile, ends.isDue(at(5))]).toEqual([true, false])
+})
+
+test('of two who read at once the one that began earlier hides nothing that was noted', async () => {
+  const ends = new ApprovalEnds(null)
+  let answer = (_: string | null): void => {}
+  const early = ends.refresh(
+    () =>
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+  )
+  ends.note(at(7))
+  await ends.refresh(() => Promise.resolve(at(7)))
+  answer(null)
+  await early
+  expect(ends.isDue(at(7))).toBe(true)
+})
+
 test('a store that cannot be read leaves the end due', async () => {
   const ends = new ApprovalEnds(at(5))
   await expect(ends.refresh(() => Promise.reject(new Error('away')))).rejects.toThrow('away')

@@ -3,6 +3,9 @@
  * budget after that moment has to see the room. Of what this process knows: the sweeper tells it of the others.
  */
 export class ApprovalEnds {
+  /** What is noted while somebody reads the store, for each who does. */
+  private readonly notedMeanwhile = new Set<{ first: string | null }>()
+
   constructor(private first: string | null) {}
 
   isDue(now: string): boolean {
@@ -11,19 +14,23 @@ export class ApprovalEnds {
 
   /** A decision was approved, or may have been. */
   note(expiresAt: string): void {
-    if (this.first === null || expiresAt < this.first) this.first = expiresAt
+    this.first = earlier(this.first, expiresAt)
+    for (const noted of this.notedMeanwhile) noted.first = earlier(noted.first, expiresAt)
   }
 
   /** Reads anew what the first is. An approval that is noted meanwhile counts too. */
   async refresh(read: () => Promise<string | null>): Promise<void> {
-    const before = this.first
-    this.first = null
+    const noted: { first: string | null } = { first: null }
+    this.notedMeanwhile.add(noted)
     try {
-      const first = await read()
-      if (first !== null) this.note(first)
-    } catch (error) {
-      if (before !== null) this.note(before)
-      throw error
+      this.first = earlier(await read(), noted.first)
+    } finally {
+      this.notedMeanwhile.delete(noted)
     }
   }
+}
+
+function earlier(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other
+  return one < other ? one : other
 }

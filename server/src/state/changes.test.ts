@@ -7,12 +7,12 @@ test('changes happen one after the other, and one that fails by its own rules st
   const reload = vi.fn(async () => {})
   const changes = new Changes({ reload })
   const order: string[] = []
-  const slow = changes.run(async () => {
+  const slow = changes.run(null, async () => {
     await new Promise((resolve) => setImmediate(resolve))
     order.push('slow')
   })
-  const refused = changes.run(() => Promise.reject(new Error('name taken'))).catch(() => order.push('refused'))
-  const quick = changes.run(async () => order.push('quick'))
+  const refused = changes.run(null, () => Promise.reject(new Error('name taken'))).catch(() => order.push('refused'))
+  const quick = changes.run(null, async () => order.push('quick'))
   await Promise.all([slow, refused, quick])
   expect(order).toEqual(['slow', 'refused', 'quick'])
   expect(reload).not.toHaveBeenCalled()
@@ -26,12 +26,12 @@ describe('a change with an unknown outcome', () => {
     })
     const reload = vi.fn(async () => {})
     const changes = new Changes({ reload })
-    const lost = changes.run(() => Promise.reject(new StoreUnavailableError('too slow', {}, settled)))
+    const lost = changes.run(null, () => Promise.reject(new StoreUnavailableError('too slow', {}, settled)))
     await expect(lost).rejects.toThrow('too slow')
-    await expect(changes.run(async () => 'made upon old state')).rejects.toBeInstanceOf(StoreUnavailableError)
+    await expect(changes.run(null, async () => 'made upon old state')).rejects.toBeInstanceOf(StoreUnavailableError)
     expect(reload).not.toHaveBeenCalled()
     settle()
-    await vi.waitFor(async () => expect(await changes.run(async () => 'made')).toBe('made'))
+    await vi.waitFor(async () => expect(await changes.run(null, async () => 'made')).toBe('made'))
     expect(reload).toHaveBeenCalledOnce()
   })
 
@@ -39,8 +39,8 @@ describe('a change with an unknown outcome', () => {
     const reload = vi.fn(async () => {})
     reload.mockRejectedValueOnce(new Error('away')).mockRejectedValueOnce(new Error('away'))
     const changes = new Changes({ reload, retryMs: 1 })
-    await expect(changes.run(() => Promise.reject(new StoreUnavailableError('too slow')))).rejects.toThrow()
-    await vi.waitFor(async () => expect(await changes.run(async () => 'made')).toBe('made'))
+    await expect(changes.run(null, () => Promise.reject(new StoreUnavailableError('too slow')))).rejects.toThrow()
+    await vi.waitFor(async () => expect(await changes.run(null, async () => 'made')).toBe('made'))
     expect(reload).toHaveBeenCalledTimes(3)
   })
 })
@@ -61,22 +61,22 @@ describe('a change that another process was faster with', () => {
       return next
     }
     inStore = 4
-    expect(await changes.run(raise)).toBe(5)
+    expect(await changes.run(null, raise)).toBe(5)
   })
 
   test('is given up when that has no end', async () => {
     const change = vi.fn(() => Promise.reject(new ConflictError('version')))
     const changes = new Changes({ reload: async () => {} })
-    await expect(changes.run(change)).rejects.toBeInstanceOf(StoreUnavailableError)
+    await expect(changes.run(null, change)).rejects.toBeInstanceOf(StoreUnavailableError)
     expect(change).toHaveBeenCalledTimes(10)
-    expect(await changes.run(async () => 'the next')).toBe('the next')
+    expect(await changes.run(null, async () => 'the next')).toBe('the next')
   })
 
   test('is not made again when its own rules refuse it, but what is there now is known from then on', async () => {
     const reload = vi.fn(async () => {})
     const changes = new Changes({ reload })
     const taken = new DomainError('policy_name_taken', { cause: new ConflictError('policy_name') })
-    await expect(changes.run(() => Promise.reject(taken))).rejects.toBe(taken)
+    await expect(changes.run(null, () => Promise.reject(taken))).rejects.toBe(taken)
     expect(reload).toHaveBeenCalledOnce()
   })
 })
@@ -84,11 +84,11 @@ describe('a change that another process was faster with', () => {
 test('what other processes changed is taken over before each change; without it nothing is changed', async () => {
   const catchUp = vi.fn(async () => {})
   const changes = new Changes({ reload: async () => {}, catchUp })
-  await changes.run(async () => expect(catchUp).toHaveBeenCalledTimes(1))
+  await changes.run(null, async () => expect(catchUp).toHaveBeenCalledTimes(1))
   catchUp.mockRejectedValueOnce(new StoreUnavailableError('away'))
   const change = vi.fn(async () => {})
-  await expect(changes.run(change)).rejects.toThrow('away')
+  await expect(changes.run(null, change)).rejects.toThrow('away')
   expect(change).not.toHaveBeenCalled()
-  await changes.run(change)
+  await changes.run(null, change)
   expect(change).toHaveBeenCalledOnce()
 })

@@ -6,6 +6,8 @@ export interface ChangesOptions {
   readonly reload: () => Promise<void>
   /** Takes over what other processes changed, before each change; absent where there are none. */
   readonly catchUp?: () => Promise<void>
+  /** Throws when the API key has ended that a change is made by; asked when its turn has come. */
+  readonly assertLives?: (keyId: string) => void
   readonly onReload?: (cause: unknown) => void
   /** How soon a reload that failed is tried again; 1000 when absent. */
   readonly retryMs?: number
@@ -27,13 +29,15 @@ export class Changes {
   /**
    * Runs the change after those before it, and again by what is there now when another process was faster with the same.
    *
-   * @throws what it throws; StoreUnavailableError while the store is not read anew
+   * @param by the id of the API key that makes it; null for the operator
+   * @throws what it throws; DomainError unauthorized; StoreUnavailableError while the store is not read anew
    */
-  run<T>(change: () => Promise<T>): Promise<T> {
+  run<T>(by: string | null, change: () => Promise<T>): Promise<T> {
     return this.inTurn(async () => {
       for (let tries = 1; ; tries++) {
         if (this.recovery !== null) throw new StoreUnavailableError('An earlier change has an unknown outcome.')
         await this.options.catchUp?.()
+        if (by !== null) this.options.assertLives?.(by)
         try {
           return await change()
         } catch (error) {

@@ -1,6 +1,7 @@
+import { type Moment, thisMoment } from '../moment.js'
 import type { Replicas, Revision } from '../ports/replicas.js'
 import type { Changes } from './changes.js'
-import { type ConfirmedFreshness, type Moment, presentMoment } from './freshness.js'
+import type { ConfirmedFreshness } from './freshness.js'
 
 /** Reads one of the things that are kept in memory anew from the store. */
 export type Reload = Readonly<Record<keyof Revision, () => Promise<void>>>
@@ -19,7 +20,7 @@ export class FollowedStore {
     private readonly replicas: Pick<Replicas, 'revision'>,
     private readonly reload: Reload,
     private readonly freshness: ConfirmedFreshness,
-    private readonly now: () => Moment = presentMoment,
+    private readonly now: () => Moment = thisMoment,
   ) {}
 
   /**
@@ -62,6 +63,7 @@ export class FollowedStore {
   private async takeOver(revision: Revision): Promise<void> {
     for (const kind of this.changed(revision)) {
       await this.reload[kind]()
+      this.freshness.changed()
       this.known = { ...this.known, [kind]: revision[kind] }
     }
   }

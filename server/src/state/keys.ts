@@ -1,4 +1,5 @@
 import { hashKeyText } from '../api-key-text.js'
+import { DomainError } from '../domain-error.js'
 import type { StoredKey } from '../ports/documents.js'
 
 /** Every API key, found by the hash of its text. Revocation counts as soon as it is applied. */
@@ -47,6 +48,12 @@ export class Keys {
       this.unsaved.set(key.id, now)
     }
     return key
+  }
+
+  /** @throws DomainError unauthorized */
+  assertLive(id: string, now: string): void {
+    const key = this.byId.get(id)
+    if (key === undefined || !isLive(key, now)) throw new DomainError('unauthorized')
   }
 
   lastUsed(id: string): string | null {

@@ -1,8 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../ports/clock.js'
 import type { Replicas, SharedSigningKey } from '../ports/replicas.js'
-import type { Signer, SigningKeyChange, SigningKeyInfo } from '../ports/signer.js'
+import { KNOWN_AFTER_MS, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../ports/signer.js'
+import { Turns } from './turns.js'
 
-type SharedStore = Pick<Replicas, 'publishSigningKeys' | 'loadSigningKeys'>
+type SharedStore = Pick<
+  Replicas,
+  'join' | 'publishSigningKeys' | 'loadSigningKeys' | 'sayKeySetIsRead' | 'wasKeySetRead'
+>
 type KeySet = ReturnType<Signer['jwks']>
 type PublicJwk = KeySet['keys'][number]
 
@@ -22,7 +27,11 @@ export class SharedSigningKeys implements Signer {
   /** Until when each of our keys is known to be published. */
   private readonly published = new Map<string, number>()
   private publishing: Promise<void> | null = null
+  private readonly turns = new Turns()
+  private nextLook: Promise<void> | null = null
   private askedAt = Number.NEGATIVE_INFINITY
+  private knownFromMs = 0
+  private firstReading: Promise<void> | null = null
 
   constructor(
     private readonly own: Signer,
@@ -64,6 +73,49 @@ export class SharedSigningKeys implements Signer {
     return this.own.revoke(kid)
   }
 
+  /**
+   * Joins the processes that share the store, and answers the issuers of the others. A verifier that read the key set from
+   * one of them may lack a key that is new. The keys are published first: who says only behind that look that its key set
+   * is read has them in it.
+   *
+   * @throws StoreUnavailableError
+   */
+  async join(issuer: string): Promise<readonly string[]> {
+    const before = await this.store.loadSigningKeys(this.clock.now().toISOString())
+    await this.publish()
+    const active = this.active()
+    const isNew = !before.some(({ kid }) => kid === active.kid)
+    const publishedMs = isNew ? this.clock.now().getTime() : Date.parse(active.created_at)
+    const others = await this.store.join(issuer)
+    if (others.length > 0 && (await this.store.wasKeySetRead())) this.knownFromMs = publishedMs + KNOWN_AFTER_MS
+    return others
+  }
+
+  /**
+   * The key set for a verifier, which may keep it for a while. The first time this is said before the keys of others are
+   * read: whoever joins either sees that, or is in it.
+   *
+   * @throws StoreUnavailableError
+   */
+  async jwksForVerifiers(): Promise<KeySet> {
+    this.firstReading ??= this.beginReading().catch((error) => {
+      this.firstReading = null
+      throw error
+    })
+    await this.firstReading
+    return this.jwks()
+  }
+
+  private async beginReading(): Promise<void> {
+    await this.store.sayKeySetIsRead()
+    await this.load()
+  }
+
+  /** False while there may be verifiers that do not know the key that signs here. */
+  get isKnown(): boolean {
+    return this.clock.now().getTime() >= this.knownFromMs
+  }
+
   /** @throws StoreUnavailableError */
   async publish(): Promise<void> {
     const keys = sharedKeysOf(this.own, this.clock.now())
@@ -77,7 +129,11 @@ export class SharedSigningKeys implements Signer {
    *
    * @throws StoreUnavailableError
    */
-  async load(): Promise<void> {
+  load(): Promise<void> {
+    return this.turns.run('load', () => this.takeOver())
+  }
+
+  private async takeOver(): Promise<void> {
     this.others = await this.store.loadSigningKeys(this.clock.now().toISOString())
     const revoked = new Set(this.others.flatMap(({ kid, revoked_at }) => (revoked_at === null ? [] : [kid])))
     const lost = this.own.list().filter(({ kid, state }) => state !== 'revoked' && revoked.has(kid))
@@ -85,19 +141,27 @@ export class SharedSigningKeys implements Signer {
     if (lost.length > 0) await this.publish()
   }
 
-  /** For a permit of a key that nobody here knows. True when the store was asked. @throws StoreUnavailableError */
-  async lookAgain(): Promise<boolean> {
-    const now = performance.now()
-    if (now - this.askedAt < ASKED_AGAIN_AFTER_MS) return false
-    this.askedAt = now
-    await this.load()
-    return true
+  /**
+   * For a permit of a key that nobody here knows: reads the store once for all who ask before the read begins.
+   *
+   * @throws StoreUnavailableError
+   */
+  lookAgain(): Promise<void> {
+    this.nextLook ??= pause(Math.max(0, this.askedAt + ASKED_AGAIN_AFTER_MS - performance.now())).then(() => {
+      this.nextLook = null
+      this.askedAt = performance.now()
+      return this.load()
+    })
+    return this.nextLook
   }
 
   private isPublished(): boolean {
-    const active = this.own.list().find(({ state }) => state === 'active')
-    const until = active === undefined ? undefined : this.published.get(active.kid)
+    const until = this.published.get(this.active().kid)
     return until !== undefined && until - this.clock.now().getTime() > NEEDED_FOR_MS
+  }
+
+  private active(): SigningKeyInfo {
+    return this.own.list().find(({ state }) => state === 'active') as SigningKeyInfo
   }
 }
 

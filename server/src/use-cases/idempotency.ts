@@ -5,3 +5,12 @@ import type { IdempotencyRecord } from '../ports/documents.js'
  * status, and the time. A use case writes it in the same step as what it does; null when the caller sent no key.
  */
 export type IdempotencyDraft = (subject: string, status: number, now: string) => IdempotencyRecord
+
+/** What all copies of a call have in common, wherever they are sent. */
+export function callNameOf({
+  key_id,
+  operation,
+  key,
+}: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>): string {
+  return JSON.stringify([key_id, operation, key])
+}

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
+import { openStoreWith } from '../store-with.js'
 import { ALLOWED, allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, REVIEWED, succeed } from './refunds.js'
 import { routeCases } from './route-cases.js'
 import { stored } from './stored.js'
@@ -57,6 +58,31 @@ describe('the same call again', () => {
       expect(again.body, route.name).toEqual(shown)
       expect(again.headers.get('etag'), route.name).toBe(first.headers.get('etag'))
     }
+  })
+
+  it('is the same also for who did not see the first one, and meets what that did', async () => {
+    let isBlind = false
+    const openStore = (dataDir: string) =>
+      openStoreWith(dataDir, (store) => ({
+        findIdempotency: async (...asked) => {
+          const found = isBlind ? null : await store.findIdempotency(...asked)
+          isBlind = false
+          return found
+        },
+      }))
+    const other = await runServer({ settings: { rateLimitPerSecond: 0 }, parts: { openStore } })
+    await createPolicy(other, REFUNDS)
+    await createPolicy(other, allowing('mail.*'))
+    const cases = routeCases(other)
+    for (const route of other.started.composed.routes.filter(({ replay }) => replay !== undefined)) {
+      const { path, body } = await (cases[route.name] as (typeof cases)[string]).request()
+      const call = { body, headers: { 'Idempotency-Key': freshKey() } }
+      const { status, body: first } = await other.call('POST', path, call)
+      isBlind = true
+      const again = await other.call('POST', path, call)
+      expect([again.status, again.body.id, isReplayed(again)], route.name).toEqual([status, first.id, true])
+    }
+    await other.stop()
   })
 
   it('covers every POST but those that change nothing', () => {

@@ -102,6 +102,14 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   },
   last_admin_key: async () =>
     server.call('DELETE', `/v1/keys/${(await succeed(server.call('GET', '/v1/keys/self'))).id}`),
+  limit_reached: async () => {
+    faulty.commit = async () => ({ written: 0, conflict: 'too_large' })
+    try {
+      return await post('/v1/keys', { name: 'one more', scopes: ['audit:read'] })
+    } finally {
+      faulty.commit = null
+    }
+  },
   revision_mismatch: async () => {
     const policy = await createPolicy(server, allowing('a.b'))
     return server.call('PUT', `/v1/policies/${policy.id}`, { body: policy, headers: { 'If-Match': '"9"' } })
@@ -135,10 +143,18 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
       return { policies: '', agents: '', keys: '', signing_keys: '' }
     }
     const replicas = {
+      reviewPlaces: {
+        take: async () => [],
+        release: async () => {},
+        clear: async () => {},
+        forgetOver: async () => {},
+      },
       revision,
       join: async () => [],
       publishSigningKeys: async () => {},
       loadSigningKeys: async () => [],
+      sayKeySetIsRead: async () => {},
+      wasKeySetRead: async () => false,
     }
     const replica = await runServer({
       parts: { openStore: (dataDir) => openStoreWith(dataDir, () => ({ replicas })) },

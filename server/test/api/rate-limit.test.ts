@@ -7,8 +7,9 @@ import { decide, makeKey } from './refunds.js'
 import { stored } from './stored.js'
 
 let server: RunningServer
-// The bucket fills with the process's own time, so that nobody's clock can empty it.
-beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }))
+// The bucket fills with the process's own time, so that nobody's clock can empty it. The other clock goes with it: where they
+// part, a server that shares its store takes itself for one that was frozen.
+beforeEach(() => vi.useFakeTimers({ toFake: ['performance', 'Date'] }))
 afterEach(async () => {
   vi.useRealTimers()
   await server.stop()

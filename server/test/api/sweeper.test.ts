@@ -1,6 +1,9 @@
 /** What the clock ends is written by itself, told in the audit log, and never told twice. */
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../process/until.js'
+import { runServer } from '../running-server.js'
+import { openStoreWith } from '../store-with.js'
 import { AGENT, DAY_MS, Desk, MINUTE_MS } from './desk.js'
 import { everyItem, succeed } from './refunds.js'
 
@@ -118,5 +121,20 @@ describe('the audit log', () => {
       ['decision.created', asker],
       ['decision.rejected', asker],
     ])
+  })
+
+  it('leaves to the next start what is not removed when the server stops', async () => {
+    let removed = 0
+    const purgeIdempotency = async () => {
+      await setImmediate()
+      removed += 1
+      return 1
+    }
+    const server = await runServer({
+      parts: { openStore: (dataDir) => openStoreWith(dataDir, () => ({ purgeIdempotency })) },
+    })
+    vi.advanceTimersByTime(MINUTE_MS)
+    await until('removals', () => (removed > 10 ? true : undefined))
+    await server.stop()
   })
 })

@@ -1,9 +1,9 @@
 /** Two processes find a name of a call that was claimed for nothing, and one overtakes the other. */
 import { createOf, decisionOf, idempotencyOf, idOf, LogPen } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { claimOf } from '#server/adapters/store-mongodb/claims'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
+import { claimOf } from '#server/adapters/store-mongodb/records/claims'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
 
@@ -22,7 +22,7 @@ it('a claim that came into the place of one without a record is not taken for it
   const [slow, fast] = databases as [Database, Database]
   const never = decisionOf(1)
   const place = { log: 'gone', index: 0, entry_id: idOf('aud', 1) }
-  const abandoned = claimOf(idempotencyOf(never.id), place.entry_id, place, { kind: 'decision', id: never.id })
+  const abandoned = claimOf(idempotencyOf(never.id), place, { kind: 'decision', id: never.id })
   await slow.claims.insertOne(abandoned)
 
   const pens = [await LogPen.of(new MongoStore(slow, Date.now)), await LogPen.of(new MongoStore(fast, Date.now))]

@@ -1,10 +1,11 @@
 /** Every list and every scan of the store has an index: what is equal first, then the order. */
 
-import { accountOf, idempotencyOf, idOf, instant } from '@countersign/testkit/store-suite'
+import { accountOf, idempotencyOf, idOf, instant, keyOf, LogPen, writeKeyOf } from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Database, INDEXES } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
+import { INDEXES } from '#server/adapters/store-mongodb/indexes'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { Store } from '#server/ports/store'
@@ -32,6 +33,7 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'decisions of a request': (store) => store.listDecisions({ ...none, request_hash: 'a' }, PAGE),
   'decisions of a status': (store) => store.listDecisions({ ...none, status: 'approved' }, LATER),
   'open reviews': (store) => store.listOpenReviews(instant(0)),
+  'places of reviews': (store) => store.replicas.reviewPlaces.clear('agent a', instant(0)),
   'overdue decisions': (store) => store.listOverdue('authorized', instant(0), 5),
   'the first end of an approval': (store) => store.firstApprovalEnd(),
   'closed decisions': (store) => store.listClosed({ evaluated_before: instant(0), ended_before: instant(0) }, PAGE),
@@ -47,6 +49,7 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'revisions of a policy': (store) => store.listPolicyRevisions(idOf('pol', 1), PAGE),
   'agents that are held': (store) => store.loadAgents(),
   'agents of all': (store) => store.listAgents(null, LATER),
+  'keys of a secret': async (store) => (await LogPen.of(store)).commit(writeKeyOf(keyOf(1))),
   'idempotency records that are over': (store) => store.purgeIdempotency(instant(0)),
   'entries of all': (store) => store.listAuditEntries({}, LATER),
   'entries of a subject': (store) => store.listAuditEntries({ subject: 'a' }, PAGE),

@@ -20,7 +20,7 @@ import {
   updateOf,
   walk,
 } from '@countersign/testkit/store-suite'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import type { Posting, StoredDecision } from '#server/ports/documents'
@@ -153,6 +153,7 @@ class Run {
     const draw = this.#random()
     if (draw < this.#cutRate) return 'answer cut'
     if (draw < 1.5 * this.#cutRate) return 'lost'
+    if (draw < 2 * this.#cutRate) return 'late'
     return draw < 0.3 ? 'delayed' : 'passes'
   }
 
@@ -354,6 +355,8 @@ class Run {
         `the log ${log} has a gap: ${indexes}`,
       )
     }
+    const announced = await database.logs.find({ 'group.0': { $exists: true } }).toArray()
+    this.#expect(announced.length === 0, `groups are left unfinished: ${JSON.stringify(announced)}`)
     for (const [key, ids] of this.#keys) this.#expect(ids.length <= 1, `${key} was taken by ${ids}`)
   }
 

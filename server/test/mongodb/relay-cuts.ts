@@ -8,21 +8,25 @@ interface Tally {
   cut: number
   /** The connection was closed before it came through. */
   lost: number
+  /** The connection was closed, and then it came through. */
+  late: number
   delayed: number
 }
 
-const CUT_RATE = 0.006
-const LOST_RATE = 0.003
-const DELAY_RATE = 0.1
+const NOTHING: Tally = { sent: 0, cut: 0, lost: 0, late: 0, delayed: 0 }
+/** Behind what a start writes, which has enough to try again. */
+const LATE_AT = 5
+const WRITES = { cut: 0.02, lost: 0.005, late: 0.005, delayed: 0.1 }
+const READS = { cut: 0.001, lost: 0.001, late: 0, delayed: 0.05 }
 
 /**
- * What becomes of each command that passes a relay, by seed. The first write of each kind is cut and the second one is
- * lost, so that no kind gets away because it is rare.
+ * What becomes of each command that passes a relay, by seed. The first write of each kind is cut, the second one is lost
+ * and the fifth one is late, so that no kind gets away because it is rare.
  */
 export class Cuts {
   /** By kind of write. */
   readonly writes = new Map<string, Tally>()
-  readonly reads: Tally = { sent: 0, cut: 0, lost: 0, delayed: 0 }
+  readonly reads: Tally = { ...NOTHING }
   /** Commands that do not ask for a majority, as they were sent. */
   readonly weak = new Set<string>()
   isFaulty = true
@@ -35,12 +39,15 @@ export class Cuts {
 
   readonly fateOf = (command: Command): Fate => {
     this.#look(command)
+    // All of them are made anew when one fails.
+    const mayBeLost = command.name !== 'createIndexes'
     const tallies = isWrite(command) ? this.namesOf(command).map((name) => this.#tallyOf(name)) : [this.reads]
     for (const tally of tallies) tally.sent += 1
-    const fate = this.isFaulty ? this.#draw(tallies) : 'passes'
+    const fate = this.isFaulty ? this.#draw(tallies, mayBeLost) : 'passes'
     for (const tally of tallies) {
       if (fate === 'answer cut') tally.cut += 1
       if (fate === 'lost') tally.lost += 1
+      if (fate === 'late') tally.late += 1
       if (fate === 'delayed') tally.delayed += 1
     }
     return fate
@@ -56,19 +63,22 @@ export class Cuts {
     return [...rows, rowOf('reads', this.reads)].join('\n')
   }
 
-  #draw(tallies: readonly Tally[]): Fate {
+  #draw(tallies: readonly Tally[], mayBeLost: boolean): Fate {
     if (!tallies.includes(this.reads)) {
       if (tallies.some(({ cut }) => cut === 0)) return 'answer cut'
-      if (tallies.some(({ lost }) => lost === 0)) return 'lost'
+      if (mayBeLost && tallies.some(({ lost }) => lost === 0)) return 'lost'
+      if (mayBeLost && tallies.some(({ late, sent }) => late === 0 && sent >= LATE_AT)) return 'late'
     }
+    const { cut, lost, late, delayed } = tallies.includes(this.reads) ? READS : WRITES
     const draw = this.#random()
-    if (draw < CUT_RATE) return 'answer cut'
-    if (draw < CUT_RATE + LOST_RATE) return 'lost'
-    return draw < CUT_RATE + LOST_RATE + DELAY_RATE ? 'delayed' : 'passes'
+    if (draw < cut) return 'answer cut'
+    if (draw < cut + lost) return 'lost'
+    if (draw < cut + lost + late) return 'late'
+    return draw < cut + lost + late + delayed ? 'delayed' : 'passes'
   }
 
   #tallyOf(name: string): Tally {
-    const tally = this.writes.get(name) ?? { sent: 0, cut: 0, lost: 0, delayed: 0 }
+    const tally = this.writes.get(name) ?? { ...NOTHING }
     this.writes.set(name, tally)
     return tally
   }
@@ -85,6 +95,6 @@ export class Cuts {
   }
 }
 
-function rowOf(name: string, { sent, cut, lost, delayed }: Tally): string {
-  return `  ${name}: ${sent} sent, ${cut} answers cut, ${lost} lost, ${delayed} delayed`
+function rowOf(name: string, { sent, cut, lost, late, delayed }: Tally): string {
+  return `  ${name}: ${sent} sent, ${cut} answers cut, ${lost} lost, ${late} late, ${delayed} delayed`
 }

@@ -22,10 +22,10 @@ import {
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
 import { expect } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import { StoreUnavailableError } from '#server/ports/store'
+import { type Change, StoreUnavailableError } from '#server/ports/store'
 import { until } from '../process/until.js'
 import type { Command, Fate } from './relay.js'
 import { openRelay } from './relay.js'
@@ -40,10 +40,13 @@ export const EVERY_WRITE: readonly string[] = [
   'createIndexes claims',
   'createIndexes decisions',
   'createIndexes policies',
+  'createIndexes retired_keys',
+  'createIndexes review_places',
   'delete claims',
   'delete decisions',
   'delete replicas: leaves',
   'delete replicas: long gone',
+  'delete review_places',
   'insert accounts: reserved',
   'insert agent_revisions',
   'insert agents: new',
@@ -57,8 +60,10 @@ export const EVERY_WRITE: readonly string[] = [
   'insert key_directory',
   'insert leases',
   'insert logs',
+  'insert meta',
   'insert policies',
   'insert policy_directory',
+  'insert retired_keys',
   'insert secrets',
   'insert signing_keys',
   'update accounts: given back',
@@ -77,8 +82,7 @@ export const EVERY_WRITE: readonly string[] = [
   'update key_directory: fence',
   'update key_directory: written',
   'update key_uses',
-  'update leases: held',
-  'update leases: taken',
+  'update leases',
   'update logs: announced',
   'update logs: finished',
   'update logs: given up',
@@ -89,10 +93,17 @@ export const EVERY_WRITE: readonly string[] = [
   'update policy_directory: fence',
   'update policy_directory: written',
   'update replicas',
+  'update retired_keys',
+  'update review_places: released',
+  'update review_places: taken',
   'update sightings',
   'update signing_keys',
-  'update touches',
+  'update touches: key set read',
+  'update touches: ping',
 ]
+
+/** What a process books that finishes a group is not left to recovery. */
+const BY_RECOVERY = ['update decisions: settled, by recovery', 'update decisions: booked, by recovery']
 
 /** A process that is so far ahead takes all others for dead. */
 const FAR_AHEAD_MS = 120_000
@@ -111,12 +122,23 @@ export async function makeEveryWrite(cuts: Cuts, url: string): Promise<void> {
     await makeCommonWrites(store)
     await dieBefore(cuts, url)
     await recover(relay.hurriedUrl)
-    await dieBehind(cuts, url)
+    await dieBehind(cuts, url, 12, [
+      updateOf(reviewOf(2), { status: 'approved', postings: [] }),
+      writePolicyOf(policyOf(3, 3)),
+      writeKeyOf(keyOf(3)),
+      writeAgentOf(agentOf('agent:3')),
+    ])
     await recover(relay.hurriedUrl)
+    // What a process settles that finishes a group may be booked before it is recovered.
+    let number = 13
+    for (; !BY_RECOVERY.every((name) => cuts.writes.has(name)); number += 1) {
+      await dieBehind(cuts, url, number)
+      await recover(relay.hurriedUrl)
+    }
     await leaveReservations(store)
     await recover(relay.hurriedUrl)
     await until('a sign of life', () => (cuts.writes.has('update logs: renewed') ? true : undefined))
-    await expectOrder(store, url)
+    await expectOrder(store, url, number - 12)
   } finally {
     await store.close()
     await relay.close()
@@ -135,7 +157,12 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   const pen = await LogPen.of(store)
   await store.replicas.join('https://decisions.example')
   await store.replicas.publishSigningKeys([KEY])
+  await store.replicas.sayKeySetIsRead()
   await store.replicas.revision()
+  const place = { owner: 'key 1', id: idOf('dec', 1), limit: 1, at: instant(0), expires_at: instant(DAY) }
+  expect(await store.replicas.reviewPlaces.take([place])).toEqual([true])
+  await store.replicas.reviewPlaces.release([place])
+  await store.replicas.reviewPlaces.forgetOver(instant(2 * DAY))
   await store.secret('cursors')
   await store.ping()
   await store.saveKeyUses(new Map([[idOf('key', 1), instant(0)]]))
@@ -148,6 +175,13 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
     writeAgentOf({ ...agent, version: 2 }),
     { kind: 'entry.only' },
     { change: { kind: 'call.only' }, idempotency: idempotencyOf('agent:1', { operation: 'POST /v1/agents' }) },
+  )
+  // One that has expired leaves the directory with the next write of a key, and once more when it was revoked.
+  const expired = keyOf(9, { expires_at: instant(0) })
+  await pen.commit(writeKeyOf(expired), writeKeyOf(keyOf(8)))
+  await pen.commit(
+    writeKeyOf({ ...expired, version: 2, revoked_at: instant(0) }),
+    writeKeyOf({ ...keyOf(8), version: 2, revoked_at: instant(DAY) }),
   )
   const reserved = await reserve(store, 1)
   await pen.commit({ change: createOf(held(1), requestOf(1), reserved), idempotency: idempotencyOf(idOf('dec', 1)) })
@@ -180,28 +214,18 @@ async function dieBefore(cuts: Cuts, url: string): Promise<void> {
   })
 }
 
-/** A process writes a group of everything, and dies before anything follows from it. */
-async function dieBehind(cuts: Cuts, url: string): Promise<void> {
+/** A process writes a group with a decision, and dies before anything follows from it. */
+async function dieBehind(cuts: Cuts, url: string, number: number, changes: readonly Change[] = []): Promise<void> {
   let isWritten = false
   const isBehind = (command: Command) => {
     if (isOfHome(command)) isWritten = true
     return isWritten && isWrite(command) && !isOfHome(command)
   }
   await die(cuts, url, isBehind, async (store, pen) => {
-    const reservation = await reserve(store, 12)
-    const { postings } = held(12)
-    await pen.commit(
-      createOf(
-        decisionOf(12, { status: 'confirmed', postings: [spentIn(ACCOUNT, 5n, 4n)] }),
-        requestOf(12),
-        reservation,
-      ),
-      updateOf(reviewOf(2), { status: 'approved', postings: [] }),
-      writePolicyOf(policyOf(3, 3)),
-      writeKeyOf(keyOf(3)),
-      writeAgentOf(agentOf('agent:3')),
-    )
-    expect(postings).toHaveLength(1)
+    const reservation = await reserve(store, number)
+    const postings = [spentIn(ACCOUNT, 5n, 4n)]
+    const decision = decisionOf(number, { status: 'confirmed', postings })
+    await pen.commit(createOf(decision, requestOf(number), reservation), ...changes)
   })
 }
 
@@ -211,18 +235,20 @@ async function leaveReservations(store: MongoStore): Promise<void> {
   await reserve(store, 2, 2)
 }
 
-async function expectOrder(store: MongoStore, url: string): Promise<void> {
+/** @param left how many decisions were written by processes that died */
+async function expectOrder(store: MongoStore, url: string, left: number): Promise<void> {
   const everything = { limit: 200, after: null }
   const { items } = await store.listDecisions({ agents: null, now: instant(0) }, everything)
+  const numbers = Array.from({ length: left }, (_, i) => 12 + i)
   expect(items.map(({ decision: { id, status } }) => [id, status])).toEqual([
-    [idOf('dec', 12), 'confirmed'],
+    ...numbers.reverse().map((number) => [idOf('dec', number), 'confirmed']),
     [idOf('dec', 2), 'approved'],
   ])
-  // Of the decision that was removed, and of the one that was written by a process that died.
-  expect(await store.ledger.balances([ACCOUNT])).toEqual([{ spent: 7n, reserved: 0n }])
+  // Also of the decision that was removed.
+  expect(await store.ledger.balances([ACCOUNT])).toEqual([{ spent: 3n + 4n * BigInt(left), reserved: 0n }])
   const { policies } = await store.loadPolicies()
   expect(policies.map(({ id }) => id).sort()).toEqual([idOf('pol', 1), idOf('pol', 3)])
-  expect((await store.loadKeys()).map(({ id }) => id)).toEqual([idOf('key', 1), idOf('key', 3)])
+  expect((await store.loadKeys()).map(({ id }) => id)).toEqual([1, 3, 8, 9].map((number) => idOf('key', number)))
   expect((await store.loadAgents()).map(({ id }) => id).sort()).toEqual(['agent:1', 'agent:3'])
   const entries = await walk(200, (page) => store.listAuditEntries({}, page))
   for (const log of new Set(entries.map((entry) => entry.log))) {

@@ -24,11 +24,12 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
   'update key_directory': ({ u }) => fenceOr('written', u),
   'update logs': ({ u: { $set } }) => {
     if ($set.epoch !== undefined) return 'taken over'
-    if ($set.holder === null) return 'given up'
+    if ($set.until_ms === 0) return 'given up'
     if ($set.group !== undefined) return $set.group.length > 0 ? 'announced' : 'finished'
     return $set.underway === undefined ? 'renewed' : 'settled'
   },
-  'update leases': ({ q }) => (q.holder === undefined ? 'taken' : 'held'),
+  'update review_places': ({ u }) => (u.$unset === undefined ? 'taken' : 'released'),
+  'update touches': ({ q }) => (q._id === 'touched' ? 'ping' : 'key set read'),
   'delete replicas': ({ limit }) => (limit === 1 ? 'leaves' : 'long gone'),
 }
 

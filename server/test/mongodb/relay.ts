@@ -2,8 +2,11 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { BSON, type Document } from 'mongodb'
 
-/** What becomes of one command: its answer may be cut, it may itself be lost, or it takes its time. */
-export type Fate = 'passes' | 'answer cut' | 'lost' | 'delayed'
+/**
+ * What becomes of one command: its answer may be cut, it may itself be lost, its answer takes its time, or it is late: its
+ * connection is closed and it is sent again by whoever wants it done, and then it comes through all the same.
+ */
+export type Fate = 'passes' | 'answer cut' | 'lost' | 'delayed' | 'late'
 
 /** A command on a collection. */
 export interface Command {
@@ -25,12 +28,16 @@ export interface Relay {
   readonly counts: ReadonlyMap<string, number>
   /** From now on nothing passes, and new connections are refused: the machine is gone. */
   kill(): void
-  /** It is back: new connections pass again. */
+  /** From now on nothing passes, though connections stay open and new ones are taken: the network swallows it all. */
+  hold(): void
+  /** It is back. What was held arrives now, though whoever sent it may have gone. */
   revive(): void
   close(): Promise<void>
 }
 
 const DELAY_MS = 15
+/** In turn: while the same is tried again, and long after that. */
+const LATE_MS = [20, 60, 200]
 
 /** A TCP relay in front of a MongoDB server that breaks connections between a command and its answer. */
 export async function openRelay(serverUrl: string, fateOf: (command: Command) => Fate): Promise<Relay> {
@@ -38,38 +45,54 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
   const counts = new Map<string, number>()
   const sockets = new Set<Socket>()
   let isDead = false
+  let held: (() => void)[] | null = null
+  let lates = 0
+  const pass = (step: () => void) => void (held === null ? step() : held.push(step))
   const server: Server = createServer((client) => {
     if (isDead) return void client.destroy()
     const upstream = connect(Number(target.port), target.hostname)
+    let isLate = false
     const end = () => {
       client.destroy()
-      upstream.destroy()
+      if (!isLate) upstream.destroySoon()
+    }
+    const endBefore = (message: Buffer) => {
+      isLate = true
+      const send = () => {
+        if (!upstream.destroyed) upstream.write(message)
+        upstream.destroySoon()
+      }
+      setTimeout(send, LATE_MS[lates++ % LATE_MS.length])
+      end()
     }
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.setNoDelay(true)
-      socket.on('error', end)
+      socket.on('error', () => pass(end))
       socket.on('close', () => {
         sockets.delete(socket)
-        end()
+        pass(end)
       })
     }
     const fates: Fate[] = []
-    messagesOf(client, (message) => {
+    const forward = (message: Buffer) => {
       const command = commandOf(message)
       const fate = command === null ? 'passes' : fateOf(command)
       const what = `${fate} ${command?.name} ${command?.collection}`
       if (fate !== 'passes') counts.set(what, (counts.get(what) ?? 0) + 1)
       if (fate === 'lost') return end()
+      if (fate === 'late') return endBefore(message)
       fates.push(fate)
       upstream.write(message)
-    })
-    messagesOf(upstream, (message) => {
+    }
+    const back = (message: Buffer) => {
       const fate = fates.shift()
       if (fate === 'answer cut') end()
       else if (fate === 'delayed') setTimeout(() => client.destroyed || client.write(message), DELAY_MS)
       else client.write(message)
-    })
+    }
+    messagesOf(client, (message) => pass(() => forward(message)))
+    messagesOf(upstream, (message) => pass(() => back(message)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(target)
@@ -88,8 +111,14 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
     hurriedUrl: hurriedUrl.href.replace(/^http/, 'mongodb'),
     counts,
     kill: destroyAll,
+    hold() {
+      held = []
+    },
     revive() {
       isDead = false
+      const late = held ?? []
+      held = null
+      for (const step of late) step()
     },
     async close() {
       destroyAll()

@@ -1,6 +1,6 @@
 /** The rules of the ledger's protocol on MongoDB, each broken in what a store says to its collections. */
 import type { Collection, Document } from 'mongodb'
-import type { Database } from '#server/adapters/store-mongodb/database'
+import type { Database } from '#server/adapters/store-mongodb/connection/database'
 
 type Method = (...parameters: never[]) => unknown
 
@@ -25,7 +25,14 @@ export const DONE = { matchedCount: 1, modifiedCount: 1, acknowledged: true }
 
 interface ReadDecision extends Document {
   readonly _id: string
-  readonly ledger?: Record<string, { due: { n: number }; booked: { n: number } }>
+  readonly rev: number
+  readonly version?: number
+  readonly attempt?: string | null | undefined
+  readonly ledger?: Record<string, { due: { n: number }; booked: { n: number } }> | undefined
+}
+
+interface Booking {
+  readonly $set?: Readonly<Record<string, { n: number }>>
 }
 
 /** Every answer of the collection of decisions, as a sabotage changes it. */
@@ -38,11 +45,15 @@ function readings(
       const found = await own.findOne(filter as never, options)
       return typeof filter._id === 'string' ? changed(found as ReadDecision | null, filter._id) : found
     },
-    find: (filter: never, options?: never) => {
-      const cursor = own.find(filter, options)
+    find: (filter: { _id?: { $in?: readonly string[] } }, options?: never) => {
+      const cursor = own.find(filter as never, options)
       const toArray = cursor.toArray.bind(cursor)
-      cursor.toArray = async () =>
-        ((await toArray()) as ReadDecision[]).map((found) => changed(found, found._id) as never)
+      cursor.toArray = async () => {
+        const found = (await toArray()) as ReadDecision[]
+        const present = new Set(found.map(({ _id }) => _id))
+        const absent = (filter._id?.$in ?? []).filter((id) => !present.has(id)).map((id) => changed(null, id))
+        return [...found.map((one) => changed(one, one._id)), ...absent].filter((one) => one !== null) as never
+      }
       return cursor
     },
   }
@@ -55,18 +66,27 @@ export const SABOTAGES: Readonly<Record<string, (database: Database) => void>> =
     })),
 
   'reads a decision before the account': (database) => {
-    const earlier = new Map<string, ReadDecision>()
+    const readBefore = new Map<string, readonly ReadDecision[]>()
     change<ReadDecision>(database, 'decisions', (own) =>
       readings(own, (found, id) => {
-        const before = earlier.get(id)
-        if (found !== null && found.ledger !== undefined) earlier.set(id, structuredClone(found))
-        return before ?? found
+        // Its version is read by those alone who write the decision.
+        if (found?.ledger === undefined || found.version !== undefined) return found
+        const latest = [...(readBefore.get(id) ?? []), structuredClone(found)].slice(-3)
+        readBefore.set(id, latest)
+        const { rev, attempt, ledger } = latest[0] as ReadDecision
+        return { ...found, rev, attempt, ledger }
       }),
     )
   },
 
   'drops a mark before its amount is booked': (database) => {
     const booked = new Map<string, { n: number }>()
+    /** Whether it was no more than a booking, which is then kept here alone. */
+    const pretend = (id: string, { $set = {} }: Booking): boolean => {
+      const bookings = Object.entries($set).filter(([member]) => member.endsWith('.booked'))
+      for (const [member, value] of bookings) booked.set(`${id} ${member.split('.')[1]}`, value)
+      return bookings.length > 0
+    }
     change<ReadDecision>(database, 'decisions', (own) => ({
       ...readings(own, (found) => {
         for (const [account, line] of Object.entries(found?.ledger ?? {})) {
@@ -75,12 +95,13 @@ export const SABOTAGES: Readonly<Record<string, (database: Database) => void>> =
         }
         return found
       }),
-      updateOne: (filter: { _id: string }, update: { $set?: Record<string, { n: number }> }) => {
-        for (const [member, value] of Object.entries(update.$set ?? {}))
-          if (member.endsWith('.booked')) booked.set(`${filter._id} ${member.split('.')[1]}`, value)
-        return Object.keys(update.$set ?? {}).some((member) => member.endsWith('.booked'))
-          ? Promise.resolve(DONE)
-          : own.updateOne(filter as never, update as never)
+      updateOne: (filter: { _id: string }, update: Booking) =>
+        pretend(filter._id, update) ? Promise.resolve(DONE) : own.updateOne(filter as never, update as never),
+      bulkWrite: (operations: { updateOne: { filter: { _id: string }; update: Booking } }[], options: never) => {
+        const real = operations.filter(({ updateOne: { filter, update } }) => !pretend(filter._id, update))
+        return real.length > 0
+          ? own.bulkWrite(real as never, options)
+          : Promise.resolve({ ...DONE, matchedCount: operations.length })
       },
     }))
   },

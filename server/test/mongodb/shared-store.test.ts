@@ -44,6 +44,36 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'keeps a revoked signing key revoked',
   },
   {
+    what: 'counts the places of reviews first and takes one later',
+    broken: ({ replicas }) => {
+      let count = 0
+      const take = async (wanted: readonly unknown[]) => {
+        const isFree = wanted.map((_, i) => count + i < 5)
+        await new Promise(setImmediate)
+        count += isFree.filter(Boolean).length
+        return isFree
+      }
+      return { replicas: replicas && altered(replicas, { reviewPlaces: altered(replicas.reviewPlaces, { take }) }) }
+    },
+    caughtBy: 'has so many places of an owner',
+  },
+  {
+    what: 'frees the places of all reviews that it looks at',
+    broken: ({ replicas }) => ({
+      replicas:
+        replicas &&
+        altered(replicas, {
+          reviewPlaces: altered(replicas.reviewPlaces, {
+            clear: async (owner) => {
+              const ids = [1, 2, 3, 4, 5].map((number) => ({ owner, id: `dec_${String(number).padStart(26, '0')}` }))
+              await replicas.reviewPlaces.release(ids)
+            },
+          }),
+        }),
+    }),
+    caughtBy: 'finds out which places are taken',
+  },
+  {
     what: 'looks for room first and reserves later',
     broken: ({ ledger }) => ({
       ledger: altered(ledger, {

@@ -1,7 +1,7 @@
 /** The suite of every store on MongoDB, where it has to notice what is broken above the adapter, and below it. */
 import type { Document } from 'mongodb'
 import { describe, it } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { expectCaught, sabotageSuite } from '../store-sabotages.js'
@@ -55,6 +55,7 @@ const SABOTAGES: readonly Sabotage[] = [
     what: 'does not see who has the name of a call',
     broken: (database) =>
       change(database, 'claims', (own) => ({
+        insertMany: (documents: never[], options: never) => own.insertMany(documents, options).catch(() => DONE),
         find: (filter: never, options: never) => own.find({ $and: [filter, { _id: 'none' as never }] }, options),
       })),
     caughtBy: 'refuses the second of two records with one name in a group',

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
 import { afterEach, expect, it } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/database'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { seededRandom } from '../process/random.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { openRelay } from './relay.js'

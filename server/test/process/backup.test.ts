@@ -1,6 +1,6 @@
 /** `countersign backup` beside a server under load, `countersign restore`, and what both refuse. */
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { leafHash } from '@countersign/audit-log'
 import { afterEach, describe, expect, it } from 'vitest'
 import { takeFileLock } from '#server/adapters/files/file-lock'
@@ -158,11 +158,24 @@ describe('what backup refuses', () => {
     writeFileSync(file, 'kept')
     expect(await run(['backup', file], dataDir)).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') })
     expect(readFileSync(file, 'utf8')).toBe('kept')
-    const elsewhere = join(newDirectory(), 'missing', 'backup')
-    expect(await run(['backup', elsewhere], dataDir)).toMatchObject({
+    const missing = join(newDirectory(), 'missing')
+    expect(await run(['backup', join(missing, 'backup')], dataDir)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('ENOENT'),
+      stderr: expect.stringContaining(`There is no folder ${missing}. Make it first`),
     })
+    const below = join(join(newDirectory(), 'file'), 'below')
+    writeFileSync(dirname(below), '')
+    expect(await run(['backup', join(below, 'backup')], dataDir)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`There is no folder ${below}. Make it first`),
+    })
+    const long = join(newDirectory(), 'x'.repeat(300))
+    expect(await run(['backup', long], dataDir)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${long} cannot be written (ENAMETOOLONG). Choose a place`),
+    })
+    const noServer = await run(['backup', join(newDirectory(), 'b')], below)
+    expect(noServer).toMatchObject({ code: 1, stderr: expect.stringContaining(`no data of a server in ${below}. Set`) })
     const nothing = await run(['backup', join(newDirectory(), 'b')], newDirectory())
     expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no data of a server') })
     const mongodb = await run(['backup', join(newDirectory(), 'b')], dataDir, { MONGODB_URL: 'mongodb://u:secret@h/d' })
@@ -200,6 +213,15 @@ describe('what restore refuses, leaving all as it was', () => {
     expect((await run(['restore', file], held)).code).toBe(0)
   })
 
+  it('a data directory that cannot be made', async () => {
+    await backedUp()
+    for (const target of [file, join(file, 'below')])
+      expect(await run(['restore', file], target)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`${target} cannot be made a directory`),
+      })
+  })
+
   it('a file that is no sound backup', async () => {
     await backedUp()
     const spoiled: Record<string, (path: string) => void> = {
@@ -231,8 +253,9 @@ describe('what restore refuses, leaving all as it was', () => {
       const { code, stderr } = await run(['restore', path], target)
       expect(code, told).toBe(1)
       expect(stderr).toMatch(new RegExp(told))
-      expect(existsSync(join(target, 'countersign.db'))).toBe(false)
-      expect(readdirSync(target).filter((name) => name !== 'lock')).toEqual([])
+      expect(readdirSync(target)).toEqual([])
+      expect((await run(['restore', path], join(target, 'made', 'by it'))).code).toBe(1)
+      expect(readdirSync(target)).toEqual([])
     }
   })
 

@@ -165,6 +165,15 @@ describe('countersign doctor', () => {
     expect((await doctor(dataDir)).problems['signing keys']).toContain('put it back')
   })
 
+  it.each(['mongodb://user:pa55@w0rd@127.0.0.1/x', 'mongodb://127.0.0.1/%zz', 'mongodb://127.0.0.1/a.b'])(
+    'tells a URL of MongoDB that cannot be used, %s, and nothing of it',
+    async (MONGODB_URL) => {
+      const { said, stdout } = await doctor(newDirectory(), { MONGODB_URL })
+      expect(said.configuration).toMatch(/^MONGODB_URL .* Fix: /)
+      expect(stdout).not.toMatch(/pa55|w0rd|%zz|a\.b/)
+    },
+  )
+
   it('tells a MongoDB that does not answer, without its password', async () => {
     const { problems, stdout } = await doctor(newDirectory(), {
       MONGODB_URL: 'mongodb://user:pa55word@127.0.0.1:9/test',

@@ -4,7 +4,8 @@
  * `{set_time}` (RFC 3339), `{hang_commits}` (a boolean: those that begin from now on never end), `{kill_at: {type, step,
  * delay_ms}}` (SIGKILL at the first commit that holds an audit entry of the type: `reserve`, once its budgets are
  * reserved; `before` the commit begins; `inside` it, so long after it began; `after` it, before the answer). Each one is
- * answered by `{done: true}`. `DRIVEN_TIME` is the time to begin with.
+ * answered by `{done: true}`. `DRIVEN_TIME` is the time to begin with. `DRIVEN_STORE_BEHIND_MS` is how long ago what this
+ * process does seems to be to the others that share its store.
  */
 import { openMongoStore } from '../../dist/adapters/store-mongodb/open.js'
 import { openSqliteStore } from '../../dist/adapters/store-sqlite/open.js'
@@ -20,7 +21,10 @@ const die = () => process.kill(process.pid, 'SIGKILL')
 
 async function openStore(dataDir) {
   const url = process.env.MONGODB_URL
-  const store = url ? await openMongoStore({ url }) : await openSqliteStore({ dataDir })
+  const behindMs = Number(process.env.DRIVEN_STORE_BEHIND_MS ?? 0)
+  const store = url
+    ? await openMongoStore({ url, nowMs: () => Date.now() - behindMs })
+    : await openSqliteStore({ dataDir })
   const commit = store.commit.bind(store)
   store.commit = async (records) => {
     if (hangsCommits) return new Promise(() => {})

@@ -27,7 +27,7 @@ export function readAccounts(dataDir: string): { readonly stored: object; readon
   const db = Connection.openReadOnly(join(dataDir, 'countersign.db'))
   try {
     return db.snapshot(() => {
-      const rows = db.all('SELECT policy_id, unit, period, starts_at, spent, reserved FROM accounts')
+      const rows = db.all('SELECT policy_id, unit, period, agent_id, starts_at, spent, reserved FROM accounts')
       const stored = rows.map(({ spent, reserved, ...key }) => [nameOf(key), { spent, reserved }])
       const documents = db.all('SELECT document FROM decisions').map(({ document }) => JSON.parse(document as string))
       return { stored: Object.fromEntries(stored), recomputed: recompute(documents) }
@@ -37,8 +37,8 @@ export function readAccounts(dataDir: string): { readonly stored: object; readon
   }
 }
 
-export function nameOf({ policy_id, unit, period, starts_at }: Readonly<Record<string, unknown>>): string {
-  return [policy_id, unit, period, starts_at ?? ''].join(' ')
+export function nameOf({ policy_id, unit, period, agent_id, starts_at }: Readonly<Record<string, unknown>>): string {
+  return [policy_id, unit, period, agent_id ?? '', starts_at ?? ''].join(' ')
 }
 
 /** The accounts that decisions add up to, by name. */

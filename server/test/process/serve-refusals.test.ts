@@ -48,6 +48,37 @@ describe('serve refuses to start', () => {
     expect(message).not.toContain('short')
   })
 
+  it.each([
+    'mongodb://user:pa55@w0rd@127.0.0.1/x',
+    'mongodb://user:pa55?w0rd=1@127.0.0.1/x',
+    'mongodb://127.0.0.1/%zz',
+  ])('with %s, which is no URL of MongoDB, and tells nothing of it', async (MONGODB_URL) => {
+    const { code, message } = await refused({ MONGODB_URL })
+    expect(code).toBe(78)
+    expect(message).toContain('MONGODB_URL is no URL that can be used')
+    expect(message).not.toMatch(/pa55|w0rd|%zz/)
+  })
+
+  it('on a MongoDB that is not there, and tells why without the password', async () => {
+    const { code, message } = await refused({ MONGODB_URL: 'mongodb://user:pa55word@127.0.0.1:9/x' })
+    expect(code).toBe(1)
+    expect(message).toMatch(/^MongoDB at 127\.0\.0\.1:9\/x: it does not answer \(.*ECONNREFUSED/)
+    expect(message).not.toContain('pa55word')
+  })
+
+  it.each([
+    ['mongodb+srv://user:pa55word@no-such-host.invalid/x', /DNS does not find its hosts \(E\w+\)/],
+    [
+      'mongodb://user:pa55word@127.0.0.1:9/x?tls=true&tlsCertificateKeyFile=/nonexistent&tlsCertificateKeyFilePassword=pa55word',
+      /a file that MONGODB_URL names cannot be read \(ENOENT\)/,
+    ],
+  ])('on %s, and tells what cannot be found without the password', async (MONGODB_URL, told) => {
+    const { code, message } = await refused({ MONGODB_URL })
+    expect(code).toBe(1)
+    expect(message).toMatch(told)
+    expect(message).not.toContain('pa55word')
+  })
+
   it('on an address of the network without an issuer, which permits would name', async () => {
     const { code, message } = await refused({ HOST: '0.0.0.0' })
     expect(code).toBe(78)

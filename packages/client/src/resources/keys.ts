@@ -24,7 +24,7 @@ export class Keys {
   /**
    * Makes an API key. `key` of the answer is the secret, shown this once.
    *
-   * @throws ApiError validation_failed, key_too_wide
+   * @throws ApiError validation_failed, key_too_wide, limit_reached
    * @throws UnavailableError when an earlier call with this idempotency key made it: the message says what to do
    */
   async create(key: KeyCreate, options?: IdempotentCallOptions): Promise<ApiKeyWithSecret> {
@@ -50,7 +50,7 @@ export class Keys {
   /**
    * Gives a key a new secret, shown this once; the old one lives on for the grace.
    *
-   * @throws ApiError not_found, key_too_wide
+   * @throws ApiError not_found, key_too_wide, limit_reached
    * @throws UnavailableError when an earlier call with this idempotency key did it: the message says what to do
    */
   async rotate(id: string, options?: KeyRotateOptions): Promise<ApiKeyWithSecret> {

@@ -30,7 +30,7 @@ export class Policies {
   /**
    * Creates a policy, which decides from the next request on.
    *
-   * @throws ApiError validation_failed (`errors` names each place), policy_name_taken
+   * @throws ApiError validation_failed (`errors` names each place), policy_name_taken, limit_reached
    */
   async create(document: PolicyDocument, options?: IdempotentCallOptions): Promise<Policy> {
     const idempotencyKey = options?.idempotencyKey ?? true
@@ -55,7 +55,7 @@ export class Policies {
   /**
    * Replaces the whole policy. A policy that was read can be sent back: what the server adds is ignored.
    *
-   * @throws ApiError not_found, validation_failed, policy_name_taken, revision_mismatch
+   * @throws ApiError not_found, validation_failed, policy_name_taken, revision_mismatch, limit_reached
    */
   async update(id: string, document: PolicyDocument, options?: PolicyUpdateOptions): Promise<Policy> {
     return (await this.#requester.send({

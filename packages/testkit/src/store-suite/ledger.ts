@@ -1,6 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
-import type { Balance, BudgetDemand, ReservationAnswer } from '@countersign/store-port/ledger'
+import {
+  type Balance,
+  type BudgetDemand,
+  CallUnderWayError,
+  type ReservationAnswer,
+} from '@countersign/store-port/ledger'
 import type { Change, Store } from '@countersign/store-port/store'
 import { expect } from 'vitest'
 import {
@@ -96,6 +101,28 @@ const refusedCases = REFUSED.map(
 
 export const LEDGER_CASES: readonly StoreCase[] = [
   ...refusedCases,
+  {
+    title: 'does not refuse a call for what it has reserved itself',
+    async run({ store }) {
+      const ask = (number: number, amount: bigint, call?: string) =>
+        store.ledger.reserve({
+          decision_id: idOf('dec', number),
+          version: 0,
+          demands: [demandOf(amount, 100n)],
+          ...(call !== undefined && { call }),
+        })
+      const first = (await ask(1, 60n, 'one')).reservation as string
+      await expect(ask(2, 60n, 'one')).rejects.toThrow(CallUnderWayError)
+      for (const call of ['other', undefined])
+        expect(await ask(3, 60n, call)).toEqual({ reservation: null, balances: [balance(0n, 60n)] })
+      // With room for both there is no reason to wait.
+      const second = (await ask(4, 40n, 'one')).reservation as string
+      await store.ledger.release(first)
+      await expect(ask(5, 61n, 'one')).rejects.toThrow(CallUnderWayError)
+      await store.ledger.release(second)
+      expect((await ask(6, 100n, 'one')).reservation).not.toBeNull()
+    },
+  },
   {
     title: 'has zeros in accounts that nobody has used',
     async run({ store }) {

@@ -5,6 +5,7 @@ import {
   createOf,
   DAY,
   decisionOf,
+  heldIn,
   idempotencyOf,
   idOf,
   instant,
@@ -49,7 +50,36 @@ export const REMOVAL_CASES: readonly StoreCase[] = [
         if (after === null) break
       }
       expect(walked).toEqual(ids)
-      expect((await reopened.listClosed(filter, WHOLE)).items[0]).toStrictEqual(drafts[0])
+    },
+  },
+  {
+    title: 'says what a closed decision counts for where, as last written',
+    async run({ store }) {
+      const pen = await LogPen.of(store)
+      const [kept, given] = [accountOf(), accountOf({ agent_id: 'agent:a' })]
+      const decision = decisionOf(1, { postings: [heldIn(kept, 7n), heldIn(given, 9n)] })
+      const settled = updateOf(decision, {
+        status: 'confirmed',
+        postings: [spentIn(kept, 7n, 5n), { ...heldIn(given, 9n), reserved: '0' }],
+      })
+      await pen.commit(createOf(decision), settled, createOf(decisionOf(2, { status: 'denied' })))
+      const filter = { evaluated_before: instant(LATER), ended_before: instant(LATER) }
+      const { items } = await store.listClosed(filter, WHOLE)
+      const counted = items.map(({ id, version, postings }) => {
+        const sums = postings.map(({ account, spent, reserved }) => [account.agent_id, spent, reserved])
+        return { id, version, sums: sums.sort() }
+      })
+      expect(counted).toEqual([
+        {
+          id: decision.id,
+          version: 2,
+          sums: [
+            [null, '5', '0'],
+            ['agent:a', '0', '0'],
+          ],
+        },
+        { id: idOf('dec', 2), version: 1, sums: [] },
+      ])
     },
   },
   {

@@ -1,6 +1,6 @@
 /** What a store that several processes share promises beyond that, on two openings of the same data. */
 import type { StoredKey } from '@countersign/store-port/documents'
-import type { Replicas, Revision, SharedSigningKey } from '@countersign/store-port/replicas'
+import type { Replicas, ReviewPlaces, Revision, SharedSigningKey, WantedPlace } from '@countersign/store-port/replicas'
 import type { Store } from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -15,6 +15,7 @@ import {
   keyOf,
   LogPen,
   policyOf,
+  reviewOf,
   updateOf,
   writeAgentOf,
   writeKeyOf,
@@ -47,6 +48,14 @@ const SIGNING_KEY: SharedSigningKey = { kid: 'kid-1', x: 'x', published_until: i
 function replicasOf(store: Store): Replicas {
   expect(store.replicas).not.toBeNull()
   return store.replicas as Replicas
+}
+
+function placesOf(store: Store | undefined): ReviewPlaces {
+  return replicasOf(store as Store).reviewPlaces
+}
+
+function placeOf(number: number, owner: string, over: Partial<WantedPlace> = {}): WantedPlace {
+  return { owner, id: idOf('dec', number), limit: 5, at: instant(0), expires_at: instant(1000), ...over }
 }
 
 /** The members of a revision that are not as they were. */
@@ -114,6 +123,14 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
     },
   },
   {
+    title: 'tells that the key set was read, whichever process said so',
+    async run({ stores: [first, second] }) {
+      for (const store of [first, second]) expect(await replicasOf(store).wasKeySetRead()).toBe(false)
+      for (let round = 0; round < 2; round += 1) await replicasOf(first).sayKeySetIsRead()
+      for (const store of [first, second]) expect(await replicasOf(store).wasKeySetRead()).toBe(true)
+    },
+  },
+  {
     title: 'shows signing keys to the other process as long as they are published',
     async run({ stores: [first, second] }) {
       const before = await replicasOf(second).revision()
@@ -174,6 +191,65 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
           { change: writeKeyOf(keyOf(2 * round + 1, { secrets })) },
         ]
       }),
+  },
+  {
+    title: 'has so many places of an owner for reviews, whichever process takes them',
+    async run({ stores }) {
+      const [first, second] = stores
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        const wanted = [...Array(16).keys()].map((i) => placeOf(100 * round + i, `agent ${round}`))
+        // Some together, some each by itself.
+        const groups = [wanted.slice(0, 6), wanted.slice(6, 12), ...wanted.slice(12).map((one) => [one])]
+        const taken = await Promise.all(groups.map((group, i) => placesOf(stores[i % 2]).take(group)))
+        const those = wanted.filter((_, i) => taken.flat()[i])
+        expect(those).toHaveLength(5)
+        expect(await placesOf(second).take(those)).toEqual(those.map(() => true))
+        const [gone] = those as [WantedPlace]
+        await placesOf(first).release([gone, gone, placeOf(1, 'agent of none')])
+        const more = [50, 51].map((number) => placeOf(100 * round + number, `agent ${round}`))
+        expect(await placesOf(second).take(more)).toEqual([true, false])
+      }
+    },
+  },
+  {
+    title: 'has each owner its own number of places, in one question too, and can have none',
+    async run({ stores: [first, second] }) {
+      const wanted = [0, 1, 2, 3].flatMap((limit) =>
+        [1, 2, 3].map((number) => placeOf(number, `key ${limit}`, { limit })),
+      )
+      const isTaken = [false, false, false, true, false, false, true, true, false, true, true, true]
+      expect(await placesOf(first).take(wanted)).toEqual(isTaken)
+      expect(await placesOf(second).take(wanted)).toEqual(isTaken)
+    },
+  },
+  {
+    title: 'finds out which places are taken by reviews that wait no longer',
+    async run({ stores: [first, second] }) {
+      const [waits, declined, over] = [reviewOf(1), reviewOf(2), reviewOf(3)]
+      const pen = await LogPen.of(first)
+      await pen.commit(createOf(waits), createOf(declined), createOf(over))
+      await pen.commit(updateOf(declined, { status: 'declined' }))
+      const onItsWay = placeOf(4, 'key 1', { at: instant(299) })
+      const lost = placeOf(5, 'key 1')
+      const ended = placeOf(3, 'key 1', { expires_at: instant(300) })
+      const all = [placeOf(1, 'key 1'), placeOf(2, 'key 1'), ended, onItsWay, lost]
+      expect(await placesOf(first).take(all)).toEqual(all.map(() => true))
+      const others = [10, 11, 12, 13].map((number) => placeOf(number, 'key 1', { at: instant(300) }))
+      expect(await placesOf(second).take(others)).toEqual([false, false, false, false])
+      await placesOf(second).clear('key 1', instant(300))
+      // Of the one that was declined, of the one whose time is over, and of the one that was never recorded.
+      expect(await placesOf(second).take(others)).toEqual([true, true, true, false])
+    },
+  },
+  {
+    title: 'forgets who has no review any more, and nobody else',
+    async run({ stores: [first, second] }) {
+      const placesAt = (at: number) => [1, 2].map((number) => placeOf(at, `key ${number}`, { limit: 1 }))
+      const [one, other] = placesAt(1) as [WantedPlace, WantedPlace]
+      await placesOf(first).take([one, { ...other, expires_at: instant(1000.001) }])
+      await placesOf(second).forgetOver(instant(1000))
+      expect(await placesOf(first).take(placesAt(2))).toEqual([true, false])
+    },
   },
   {
     title: 'gives the last room to one of two processes that ask for it at once',

@@ -11,7 +11,7 @@ export function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /** As `replaceFile`, with what `fill` makes of an empty file; nothing is replaced when it throws. */
-export async function replaceFileWith(path: string, fill: (temporary: string) => void | Promise<void>): Promise<void> {
+async function replaceFileWith(path: string, fill: (temporary: string) => void | Promise<void>): Promise<void> {
   const folder = dirname(path)
   await removeLeftovers(folder, basename(path))
   const temporary = `${path}.${randomUUID()}.tmp`
@@ -31,7 +31,7 @@ export async function replaceFileWith(path: string, fill: (temporary: string) =>
  * A crash between writing and renaming leaves a temporary file, perhaps with secrets in it, and what a database keeps
  * beside that. It was never in use.
  */
-async function removeLeftovers(folder: string, name: string): Promise<void> {
+export async function removeLeftovers(folder: string, name: string): Promise<void> {
   const leftovers = (await readdir(folder)).filter((entry) => isLeftover(entry, name))
   await Promise.all(leftovers.map((entry) => rm(join(folder, entry), { force: true })))
 }
@@ -41,7 +41,7 @@ export function isLeftover(entry: string, name: string): boolean {
   return entry.startsWith(`${name}.`) && /\.tmp(-\w+)?$/.test(entry)
 }
 
-async function syncFile(path: string): Promise<void> {
+export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r+')
   try {
     await file.sync()
@@ -50,7 +50,7 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   // Windows has no fsync of folders.
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')

@@ -69,7 +69,7 @@ export async function readKeyFile(path: string): Promise<StoredSigningKey[] | nu
   try {
     text = await readPrivately(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) return null
     throw error
   }
   try {

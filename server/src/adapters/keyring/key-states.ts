@@ -9,15 +9,18 @@ import {
   type PublicJwk,
   type PublicKeySet,
 } from '@countersign/permit'
-import { type SigningKeyChange, type SigningKeyInfo, UnknownSigningKeyError } from '../../ports/signer.js'
+import {
+  KNOWN_AFTER_MS,
+  type SigningKeyChange,
+  type SigningKeyInfo,
+  UnknownSigningKeyError,
+} from '../../ports/signer.js'
 
 /** One key as the file keeps it. Only next and active keys keep their secret: the others never sign again. */
 export interface StoredSigningKey extends SigningKeyInfo {
   readonly jwk: PublicJwk | PrivateJwk
 }
 
-/** Age at which a verifier reads the key set again (60 s), and skew (5 s). */
-const KNOWN_AFTER_MS = (60 + 5) * 1000
 /** Longest life of a permit (1 h). */
 const RETIRING_MS = 3_600_000 + KNOWN_AFTER_MS
 

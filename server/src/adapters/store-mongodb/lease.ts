@@ -1,4 +1,4 @@
-import type { Database } from './database.js'
+import type { Database } from './connection/database.js'
 
 interface Request {
   readonly name: string
@@ -7,16 +7,21 @@ interface Request {
   readonly nowMs: number
 }
 
-/** Takes a lease, or holds it for longer. `token` rises whenever it changes hands. */
+/** Takes a lease, or holds it for longer. */
 export async function holdLease(database: Database, { name, holder, forMs, nowMs }: Request): Promise<boolean> {
   const { leases } = database
-  const until_ms = nowMs + forMs
-  await database.insertNew(leases, [{ _id: name, holder, until_ms: 0, token: 1 }])
-  const held = await database.call(() => leases.updateOne({ _id: name, holder }, { $set: { until_ms } }))
-  if (held.matchedCount === 1) return true
-  await database.call(() =>
-    leases.updateOne({ _id: name, until_ms: { $lte: nowMs } }, { $set: { holder, until_ms }, $inc: { token: 1 } }),
-  )
   const found = await database.call(() => leases.findOne({ _id: name }))
-  return found?.holder === holder
+  if (found === null) await database.insertNew(leases, [{ _id: name, holder, until_ms: 0 }])
+  else if (found.holder !== holder && found.until_ms > nowMs) return false
+  const isFree = { $or: [{ holder }, { until_ms: { $lte: nowMs } }] }
+  const { matchedCount } = await database.call(() =>
+    leases.updateOne({ _id: name, ...isFree }, { $set: { holder, until_ms: nowMs + forMs } }),
+  )
+  return matchedCount === 1
+}
+
+/** Leaves what a process holds to the next that asks. */
+export async function releaseLeases(database: Database, holder: string): Promise<void> {
+  const { leases } = database
+  await database.call(() => leases.updateMany({ holder }, { $set: { until_ms: 0 } }))
 }

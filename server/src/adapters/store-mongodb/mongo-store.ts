@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
+import { every } from '../../every.js'
 import type { IdempotencyRecord, StoredDecision } from '../../ports/documents.js'
 import type { Lease } from '../../ports/lease.js'
 import {
@@ -14,12 +16,11 @@ import {
   type StoreRecord,
   StoreUnavailableError,
 } from '../../ports/store.js'
-import { listAccounts, readAccounts } from './accounts.js'
-import { findAgent, findAgentMetadata, listAgents, loadAgents, Sightings } from './agents.js'
-import { listAuditEntries } from './audit.js'
-import { findIdempotency, purgeIdempotency } from './claims.js'
-import { commitRecords } from './commit.js'
-import type { Database } from './database.js'
+import { listAccounts, readAccounts } from './budgets/accounts.js'
+import { MongoLedger } from './budgets/ledger.js'
+import { Settlements } from './budgets/settlements.js'
+import { findAgent, findAgentMetadata, listAgents, loadAgents, Sightings } from './collections/agents.js'
+import { listAuditEntries } from './collections/audit.js'
 import {
   findDecision,
   findDecisionStatus,
@@ -27,19 +28,23 @@ import {
   listDecisions,
   listOpenReviews,
   listOverdue,
-} from './decisions.js'
-import type { Followers } from './finish-group.js'
-import { loadKeys, loadKeyUses, saveKeyUses } from './keys.js'
-import { holdLease } from './lease.js'
-import { MongoLedger } from './ledger.js'
-import { Log } from './log.js'
-import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './policies.js'
-import { LEFT_BEHIND_MS, recover } from './recovery.js'
-import { listClosed, removeDecisions } from './removal.js'
+} from './collections/decisions.js'
+import { loadKeys, loadKeyUses, saveKeyUses } from './collections/keys.js'
+import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './collections/policies.js'
+import type { Database } from './connection/database.js'
+import { holdLease, releaseLeases } from './lease.js'
+import { findIdempotency, purgeIdempotency } from './records/claims.js'
+import { commitRecords } from './records/commit.js'
+import type { Followers } from './records/finish-group.js'
+import { Log } from './records/log.js'
+import { LEFT_BEHIND_MS, recover } from './records/recovery.js'
+import { listClosed, removeDecisions, removeTombstones } from './removal.js'
 import { MongoReplicas } from './replicas.js'
-import { Settlements } from './settlements.js'
 
+const RENEW_EVERY_MS = 10_000
 const RECOVER_EVERY_MS = 10_000
+/** How long a store that closes tries to leave everything in order. */
+const ORDER_WITHIN_MS = 3000
 
 /** A store that several processes share. docs/storage.md tells how each step of the port is carried out. */
 export class MongoStore implements Store {
@@ -47,39 +52,43 @@ export class MongoStore implements Store {
   readonly lease: Lease
   readonly replicas: MongoReplicas
   readonly #database: Database
+  readonly #process = randomBytes(9).toString('base64url')
   readonly #nowMs: () => number
   readonly #followers: Followers
   readonly #log: Log
-  readonly #timer: NodeJS.Timeout
+  readonly #onError: (error: unknown) => void
+  readonly #closing = new AbortController()
+  readonly #stops: readonly (() => Promise<void>)[]
   #working: Promise<unknown> = Promise.resolve()
-  #recovering: Promise<void> | null = null
   #closed: Promise<void> | null = null
 
-  /** @param nowMs the time that the ages of marks and leases are measured by */
-  constructor(database: Database, nowMs: () => number) {
+  /**
+   * @param nowMs the time that the ages of marks and leases are measured by
+   * @param onError told of what the store does by itself and could not: it tries again
+   */
+  constructor(database: Database, nowMs: () => number, onError: (error: unknown) => void = () => {}) {
     this.#database = database
     this.#nowMs = nowMs
+    this.#onError = onError
     const settlements = new Settlements(database, nowMs)
     this.#followers = { settlements, sightings: new Sightings(database) }
     this.ledger = new MongoLedger(database, settlements, nowMs)
     this.#log = new Log(database, this.#followers, nowMs)
-    const process = randomBytes(9).toString('base64url')
-    this.replicas = new MongoReplicas(database, process, nowMs)
-    this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: process, forMs, nowMs: nowMs() }) }
-    this.#timer = setInterval(() => {
-      this.#recovering ??= this.#tend().finally(() => {
-        this.#recovering = null
-      })
-    }, RECOVER_EVERY_MS)
-    this.#timer.unref()
+    this.replicas = new MongoReplicas(database, this.#process, nowMs)
+    this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: this.#process, forMs, nowMs: nowMs() }) }
+    this.#stops = [
+      // By itself, so that no recovery keeps this process from saying that it lives.
+      every(RENEW_EVERY_MS, () => this.renew(), onError),
+      every(RECOVER_EVERY_MS, () => this.#recoverInTurn(), onError),
+    ]
   }
 
   commit(records: readonly StoreRecord[]): Promise<CommitResult> {
     return this.#work(async () => {
       if (records.length > 0) this.#log.nextIndex
       try {
-        const { database, log, ledger } = { database: this.#database, log: this.#log, ledger: this.ledger }
-        return await commitRecords({ database, log, ledger, ...this.#followers }, records)
+        const [database, log, nowMs] = [this.#database, this.#log, this.#nowMs]
+        return await commitRecords({ database, log, ledger: this.ledger, nowMs, ...this.#followers }, records)
       } catch (error) {
         this.#log.doubt()
         throw unavailable(error)
@@ -113,8 +122,12 @@ export class MongoStore implements Store {
   listClosed(filter: ClosedFilter, page: PageRequest) {
     return listClosed(this.#database, filter, page)
   }
-  removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string) {
-    return removeDecisions(this.#database, decisions, now)
+  async removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string) {
+    try {
+      return await removeDecisions(this.#database, this.#followers.settlements, decisions, now)
+    } catch (error) {
+      throw unavailable(error)
+    }
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {
@@ -179,14 +192,25 @@ export class MongoStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#database.call(() =>
-      this.#database.touches.updateOne({ _id: 'touched' }, { $inc: { count: 1 } }, { upsert: true }),
-    )
+    await this.#database.touch('touched')
+  }
+
+  /** Says that this process lives: it does so every few seconds, too. */
+  renew(): Promise<void> {
+    return this.#log.renew()
   }
 
   /** Finishes what processes left half done that died: this one does it every few seconds, too. */
-  recover(olderThanMs = LEFT_BEHIND_MS): Promise<void> {
-    return recover(this.#database, this.#followers, this.#nowMs(), olderThanMs)
+  async recover(olderThanMs = LEFT_BEHIND_MS): Promise<void> {
+    const errors: unknown[] = []
+    await this.#recover(olderThanMs, (error) => errors.push(error))
+    if (errors.length > 0) throw errors[0]
+  }
+
+  async #recover(olderThanMs: number, onError: (error: unknown) => void): Promise<void> {
+    const [nowMs, { signal }] = [this.#nowMs(), this.#closing]
+    await recover(this.#database, this.#followers, { nowMs, olderThanMs, signal, onError })
+    await removeTombstones(this.#database, nowMs).catch(onError)
   }
 
   close(): Promise<void> {
@@ -195,26 +219,30 @@ export class MongoStore implements Store {
   }
 
   async #end(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#recovering
+    this.#closing.abort()
+    await Promise.all(this.#stops.map((stop) => stop()))
     await this.#working
-    try {
-      // Whatever cannot be left in order now is put in order by the processes that go on.
-      await this.ledger.releaseAll()
-      await this.#followers.settlements.finish()
-      await this.#log.giveUp()
-      await this.replicas.leave()
-    } catch {}
+    // Whatever cannot be left in order now is put in order by the processes that go on.
+    const order = [
+      this.#releaseAll(),
+      this.#log.giveUp(),
+      this.replicas.leave(),
+      releaseLeases(this.#database, this.#process),
+    ]
+    await Promise.race([
+      Promise.all(order.map((part) => part.catch(this.#onError))),
+      pause(ORDER_WITHIN_MS, undefined, { ref: false }),
+    ])
     await this.#database.close()
   }
 
-  async #tend(): Promise<void> {
-    try {
-      await this.#log.renew()
-      if (await this.lease.hold('recovery', RECOVER_EVERY_MS)) await this.recover()
-    } catch {
-      // The store is away; what is left to do is still there when it is back.
-    }
+  async #releaseAll(): Promise<void> {
+    await this.ledger.releaseAll()
+    await this.#followers.settlements.finish()
+  }
+
+  async #recoverInTurn(): Promise<void> {
+    if (await this.lease.hold('recovery', RECOVER_EVERY_MS)) await this.#recover(LEFT_BEHIND_MS, this.#onError)
   }
 
   /** Commits and openings of the log, one after the other; closing waits for them. */

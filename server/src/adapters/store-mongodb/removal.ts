@@ -1,9 +1,12 @@
 import type { StoredDecision } from '../../ports/documents.js'
-import type { ClosedFilter, Page, PageRequest } from '../../ports/store.js'
-import { copyToLog } from './audit.js'
-import { type Database, READ_LIMIT_MS } from './database.js'
-import { OPEN_STATUSES } from './decisions.js'
-import { syncAccount } from './recovery.js'
+import type { ClosedDecision, ClosedFilter, Page, PageRequest } from '../../ports/store.js'
+import { accountKeyOf } from './budgets/account-id.js'
+import type { Settlements } from './budgets/settlements.js'
+import { syncAccount } from './budgets/sync-account.js'
+import { copyToLog } from './collections/audit.js'
+import { OPEN_STATUSES } from './collections/decisions.js'
+import { VOID } from './collections/fences.js'
+import { type Database, READ_LIMIT_MS } from './connection/database.js'
 import type { DecisionHome } from './stored.js'
 
 const CURSOR = /^(\d+)\/(.*)$/s
@@ -13,7 +16,7 @@ export async function listClosed(
   database: Database,
   { evaluated_before, ended_before }: ClosedFilter,
   { limit, after }: PageRequest,
-): Promise<Page<StoredDecision>> {
+): Promise<Page<ClosedDecision>> {
   const [, ms = '-1', id = ''] = CURSOR.exec(after ?? '') ?? []
   const found = await database.call(() =>
     database.decisions
@@ -28,12 +31,18 @@ export async function listClosed(
       .sort({ at_ms: 1, _id: 1 })
       .limit(limit + 1)
       .maxTimeMS(READ_LIMIT_MS)
+      .project<Pick<DecisionHome, '_id' | 'at_ms' | 'version' | 'ledger'>>({ at_ms: 1, version: 1, ledger: 1 })
       .toArray(),
   )
   const items = found.slice(0, limit)
   const last = items.at(-1)
   return {
-    items: items.map(({ document }) => JSON.parse(document) as StoredDecision),
+    items: items.map(({ _id, version, ledger }) => {
+      const postings = Object.values(ledger).map(({ key, due: { spent, reserved } }) => {
+        return { account: accountKeyOf(key), spent, reserved }
+      })
+      return { id: _id, version, postings }
+    }),
     next: found.length > limit ? `${last?.at_ms}/${last?._id}` : null,
   }
 }
@@ -45,6 +54,7 @@ export async function listClosed(
  */
 export async function removeDecisions(
   database: Database,
+  settlements: Settlements,
   decisions: readonly Pick<StoredDecision, 'id' | 'version'>[],
   now: string,
 ): Promise<number> {
@@ -54,7 +64,7 @@ export async function removeDecisions(
   const named = await namedByCalls(database, settled, Date.parse(now))
   const over = settled.filter(({ _id }) => !named.has(_id))
   if (over.length === 0) return 0
-  await dropMarks(database, over)
+  await dropMarks(database, settlements, over)
   await copyToLog(
     database,
     over.map(({ last }) => last),
@@ -90,11 +100,41 @@ async function namedByCalls(
 }
 
 /** None comes again for a decision that stays as it was read. */
-async function dropMarks(database: Database, homes: readonly DecisionHome[]): Promise<void> {
+async function dropMarks(database: Database, settlements: Settlements, homes: readonly DecisionHome[]): Promise<void> {
   const ids = new Set(homes.map(({ _id }) => _id))
   const accounts = new Set(homes.flatMap(({ ledger }) => Object.keys(ledger)))
   const found = await database.call(() => database.accounts.find({ _id: { $in: [...accounts] } }).toArray())
-  for (const { _id, marks } of found)
-    for (const { decision, at_ms } of Object.values(marks))
-      if (ids.has(decision)) await syncAccount(database, decision, _id, at_ms)
+  for (const account of found) {
+    const marked = new Set(Object.values(account.marks).map(({ decision }) => decision))
+    await syncAccount(
+      database,
+      settlements,
+      account,
+      [...marked].filter((id) => ids.has(id)),
+    )
+  }
+}
+
+/**
+ * A tombstone keeps out one write: the insert of a decision that others have given up, by a process that is slow or was
+ * frozen, for ids are never given twice. That process looks at its clocks right before the insert leaves, and so does the
+ * driver before each try: one that has had the record in hand for a minute sends it no more (LEAVES_WITHIN_MS in write-decisions.ts).
+ * What has left arrives while TCP goes on with it, some 15 minutes, or not at all. A day is far beyond both, and beyond what
+ * the clocks of two machines differ by. Whatever looks for the record later finds the entry `void` in its place.
+ */
+const TOMBSTONES_STAY_MS = 86_400_000
+const MOST_TOMBSTONES = 1000
+
+/** Removes tombstones that nothing is on its way to any more. */
+export async function removeTombstones(database: Database, nowMs: number): Promise<void> {
+  const old = await database.call(() =>
+    database.decisions
+      .find({ status: VOID, expires_ms: { $lte: nowMs - TOMBSTONES_STAY_MS } })
+      .limit(MOST_TOMBSTONES)
+      .project<{ _id: string }>({ _id: 1 })
+      .toArray(),
+  )
+  if (old.length === 0) return
+  const deletions = old.map(({ _id }) => ({ deleteOne: { filter: { _id, is_void: true } } }))
+  await database.call(() => database.decisions.bulkWrite(deletions, { ordered: false }))
 }

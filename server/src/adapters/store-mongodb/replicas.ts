@@ -1,10 +1,13 @@
 import type { Replicas, Revision, SharedSigningKey } from '../../ports/replicas.js'
-import type { Database } from './database.js'
+import { MongoReviewPlaces } from './collections/review-places.js'
+import type { Database } from './connection/database.js'
 import type { FollowedKind, SigningKeyDocument } from './stored.js'
 
 /** A process that was not seen for so long is gone. */
 const SEEN_OF_LATE_MS = 15_000
 const FORGOTTEN_AFTER_MS = 86_400_000
+/** What is touched when a verifier reads the key set. */
+const KEY_SET = 'key_set'
 
 /**
  * The revision comes from the logs: each says before its group leaves which kinds it will change, and after it that they
@@ -12,6 +15,7 @@ const FORGOTTEN_AFTER_MS = 86_400_000
  * half done shows as being on its way until another process has finished the group.
  */
 export class MongoReplicas implements Replicas {
+  readonly reviewPlaces: MongoReviewPlaces
   readonly #database: Database
   readonly #nowMs: () => number
   readonly #process: string
@@ -19,6 +23,7 @@ export class MongoReplicas implements Replicas {
 
   constructor(database: Database, process: string, nowMs: () => number) {
     this.#database = database
+    this.reviewPlaces = new MongoReviewPlaces(database)
     this.#process = process
     this.#nowMs = nowMs
   }
@@ -82,6 +87,15 @@ export class MongoReplicas implements Replicas {
       published_until: new Date(until_ms).toISOString(),
       revoked_at: revoked_ms === null ? null : new Date(revoked_ms).toISOString(),
     }))
+  }
+
+  async sayKeySetIsRead(): Promise<void> {
+    await this.#database.touch(KEY_SET)
+  }
+
+  async wasKeySetRead(): Promise<boolean> {
+    const found = await this.#database.call(() => this.#database.touches.findOne({ _id: { $eq: KEY_SET } }))
+    return found !== null
   }
 
   /** Others need not take this process into account any more. */

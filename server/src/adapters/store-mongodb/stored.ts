@@ -19,11 +19,10 @@ export interface LastRecord extends Place {
   readonly entry: string
 }
 
-/** What every document has that records write. `rev` is raised by each write, `version` is that of the port. */
+/** What every document has that records write. `rev` is raised by each write. */
 export interface Home {
   _id: string
   rev: number
-  version: number
   last: LastRecord | null
 }
 
@@ -43,6 +42,8 @@ export interface LedgerLine {
 }
 
 export interface DecisionHome extends Home {
+  /** That of the port. */
+  readonly version: number
   /** Only that: it stands where a decision would that came too late. */
   readonly is_void: boolean
   readonly at_ms: number
@@ -54,6 +55,7 @@ export interface DecisionHome extends Home {
   readonly effect: string
   readonly policy_id: string
   readonly request_hash: string
+  readonly key_id: string
   readonly document: string
   readonly context: string | null
   readonly salt: string
@@ -73,6 +75,8 @@ export interface Mark extends Amounts {
   /** The decision's `rev` that the attempt was made upon; null when it did not exist. */
   readonly rev: number | null
   readonly at_ms: number
+  /** Of an attempt whose call has a name: a hash of that. */
+  readonly call?: string
 }
 
 export interface AccountDocument {
@@ -97,6 +101,8 @@ export interface AccountDocument {
 }
 
 export interface AgentHome extends Home {
+  /** That of the port. */
+  readonly version: number
   readonly at_ms: number
   readonly known_at: string
   readonly is_held: boolean
@@ -138,11 +144,25 @@ export interface PolicyRevision {
   readonly document: string
 }
 
-/** All keys with the hashes of their secrets, so that one condition on one document keeps secrets unique. */
+export interface KeyEntry {
+  readonly version: number
+  readonly hashes: readonly string[]
+  /** When it was revoked, else when it expires; null for neither. */
+  readonly over_at: string | null
+  readonly document: string
+}
+
+/**
+ * All keys that live, with the hashes of their secrets, so that one condition on one document keeps secrets unique. Those
+ * that are over leave it with the next write of a key.
+ */
 export interface KeyDirectory extends Home {
-  readonly keys: Readonly<
-    Record<string, { readonly version: number; readonly hashes: readonly string[]; readonly document: string }>
-  >
+  readonly keys: Readonly<Record<string, KeyEntry>>
+}
+
+/** A key that is over, as it was when it left the directory. While it is in both, what the directory says counts. */
+export interface RetiredKey extends KeyEntry {
+  _id: string
 }
 
 export interface KeyUse {
@@ -153,7 +173,7 @@ export interface KeyUse {
 /** The name of a call, taken by a record that stands or may come to. */
 export interface Claim {
   _id: string
-  /** One try to take the name. */
+  /** One try to take the name: also the same record's next try is another. */
   readonly claim: string
   readonly key_id: string
   readonly operation: string
@@ -196,12 +216,14 @@ export interface Intent extends Place {
 export interface LogDocument {
   _id: string
   readonly epoch: number
+  /** Raised by each write, signs of life apart. */
+  readonly rev: number
   /** The process that writes it; null when it was given up. */
   readonly holder: string | null
   readonly until_ms: number
   readonly start: number
   readonly group: readonly Intent[]
-  /** How often records were announced that change what every process keeps in memory. */
+  /** Raised when records are announced that change what every process keeps in memory, and again when they are settled. */
   readonly announced: Readonly<Record<FollowedKind, number>>
   /** Of which kinds some may still be on their way. */
   readonly underway: readonly FollowedKind[]
@@ -217,6 +239,15 @@ export interface ReplicaDocument {
   readonly seen_ms: number
 }
 
+/** Where reviews of one agent or one API key wait, by the ids of their decisions, which are ours. */
+export interface ReviewPlacesDocument {
+  _id: string
+  readonly count: number
+  /** When the last of them ends. */
+  readonly until_ms: number
+  readonly places: Readonly<Record<string, { readonly until_ms: number; readonly taken_ms: number }>>
+}
+
 /** The public half of a key that signs permits. `rev` is raised by each write. */
 export interface SigningKeyDocument {
   _id: string
@@ -225,6 +256,12 @@ export interface SigningKeyDocument {
   readonly x: string
   readonly until_ms: number
   readonly revoked_ms: number | null
+}
+
+/** How the data are laid out. */
+export interface SchemaDocument {
+  _id: string
+  readonly version: number
 }
 
 export interface NamedValue {
@@ -236,6 +273,4 @@ export interface LeaseDocument {
   _id: string
   readonly holder: string
   readonly until_ms: number
-  /** Raised whenever another process takes it. */
-  readonly token: number
 }

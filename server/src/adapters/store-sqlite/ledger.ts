@@ -1,12 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
 import type { StoredAccount } from '../../ports/documents.js'
-import type { Balance, BudgetDemand, Ledger, ReservationAnswer, ReservationRequest } from '../../ports/ledger.js'
+import {
+  type Balance,
+  type BudgetDemand,
+  CallUnderWayError,
+  type Ledger,
+  type ReservationAnswer,
+  type ReservationRequest,
+} from '../../ports/ledger.js'
 import type { StoreRecord } from '../../ports/store.js'
 import { accountText } from './account-text.js'
 import type { Connection } from './driver.js'
 import { readAccount } from './tables/accounts.js'
 import { hasAuditEntry } from './tables/audit-entries.js'
+
+interface Reservation {
+  readonly call?: string | undefined
+  readonly holds: readonly Hold[]
+}
 
 /** One amount of an open reservation. */
 interface Hold {
@@ -39,7 +51,9 @@ export class SqliteLedger implements Ledger {
   /** No name of a process before this one is ever given again. */
   readonly #process = randomBytes(9).toString('base64url')
   #given = 0
-  readonly #reservations = new Map<string, readonly Hold[]>()
+  readonly #reservations = new Map<string, Reservation>()
+  /** How many open reservations a call has. */
+  readonly #calls = new Map<string, number>()
   readonly #held = new Map<string, HeldAccount>()
   /** What is on the disk, of accounts without an open reservation: the one that was used last comes last. */
   readonly #idle = new Map<string, Balance>()
@@ -49,16 +63,18 @@ export class SqliteLedger implements Ledger {
     this.#read = read
   }
 
-  async reserve({ demands }: ReservationRequest): Promise<ReservationAnswer> {
-    return this.#read((db) => {
+  async reserve({ demands, call }: ReservationRequest): Promise<ReservationAnswer> {
+    const answer = this.#read((db) => {
       const before = demands.map(({ account }) => this.#balance(db, account))
       const hasRoom = demands.every((demand, i) => fits(demand, before[i] as Balance))
       if (!hasRoom) return { reservation: null, balances: before }
       return {
-        reservation: this.#hold(demands, before),
+        reservation: this.#hold(demands, before, call),
         balances: demands.map(({ account }) => this.#balance(db, account)),
       }
     })
+    if (answer.reservation === null && call !== undefined && this.#calls.has(call)) throw new CallUnderWayError()
+    return answer
   }
 
   async release(reservation: string): Promise<void> {
@@ -78,7 +94,7 @@ export class SqliteLedger implements Ledger {
   expect(records: readonly StoreRecord[]): void {
     this.#read((db) => {
       for (const reservation of reservationsOf(records)) {
-        for (const { text } of this.#reservations.get(reservation) ?? []) {
+        for (const { text } of this.#reservations.get(reservation)?.holds ?? []) {
           const held = this.#held.get(text) as HeldAccount
           held.durable ??= readBalance(db, held.account)
         }
@@ -117,7 +133,7 @@ export class SqliteLedger implements Ledger {
   }
 
   /** Takes every amount; `before` are the balances as they stand. Cannot fail halfway. */
-  #hold(demands: readonly BudgetDemand[], before: readonly Balance[]): string {
+  #hold(demands: readonly BudgetDemand[], before: readonly Balance[], call: string | undefined): string {
     this.#given += 1
     const reservation = `${this.#process}/${this.#given}`
     const holds = demands.map(({ account, amount }, i) => {
@@ -132,13 +148,15 @@ export class SqliteLedger implements Ledger {
       held.amount += amount
       return { text, amount }
     })
-    this.#reservations.set(reservation, holds)
+    this.#reservations.set(reservation, { call, holds })
+    if (call !== undefined) this.#calls.set(call, (this.#calls.get(call) ?? 0) + 1)
     return reservation
   }
 
   #end(reservation: string): void {
-    const holds = this.#reservations.get(reservation) ?? []
+    const { call, holds } = this.#reservations.get(reservation) ?? { holds: [] }
     this.#reservations.delete(reservation)
+    if (call !== undefined) this.#endCall(call)
     for (const { text, amount } of holds) {
       const held = this.#held.get(text) as HeldAccount
       held.reservations -= 1
@@ -147,6 +165,12 @@ export class SqliteLedger implements Ledger {
       this.#held.delete(text)
       if (held.durable !== null) this.#rememberIdle(text, held.durable)
     }
+  }
+
+  #endCall(call: string): void {
+    const others = (this.#calls.get(call) as number) - 1
+    if (others === 0) this.#calls.delete(call)
+    else this.#calls.set(call, others)
   }
 
   #remember(text: string, durable: Balance): void {

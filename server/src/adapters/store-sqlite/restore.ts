@@ -1,7 +1,9 @@
-import { copyFileSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, realpathSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { takeFileLock } from '../files/file-lock.js'
-import { isLeftover, replaceFileWith } from '../files/replace-file.js'
+import { fillNewFile } from '../files/new-file.js'
+import { isLeftover, removeLeftovers } from '../files/replace-file.js'
+import { statIfThere } from '../files/stat-if-there.js'
 import { DamagedStoreError, DataDirectoryInUseError, syncDirectory } from './data-directory.js'
 import { Connection, sqliteCode } from './driver.js'
 import { assertKnown, isStore, migrate } from './schema.js'
@@ -13,6 +15,17 @@ class DataDirectoryNotEmptyError extends Error {
   override readonly name = 'DataDirectoryNotEmptyError'
   constructor(directory: string, found: string) {
     super(`The data directory ${directory} is not empty (${found}). Restore into an empty one. Nothing was changed.`)
+  }
+}
+
+/** No data directory can be made there. */
+class UnusableDirectoryError extends Error {
+  override readonly name = 'UnusableDirectoryError'
+  constructor(directory: string, cause: unknown) {
+    const { code } = cause as NodeJS.ErrnoException
+    super(`${directory} cannot be made a directory (${code}). Set DATA_DIR to a place where this user may make one.`, {
+      cause,
+    })
   }
 }
 
@@ -31,30 +44,58 @@ const MAY_BE_THERE = new Set(['lock', 'signing-keys.json', 'signing-keys.json.lo
 
 /**
  * Puts a backup into an empty data directory, which it makes when it is missing, as a whole or not at all, and brings it to
- * the present schema. What is written from then on is an audit log of its own: an index of the former one may already stand
+ * the present schema; when that fails, nothing is left of it. What is written from then on is an audit log of its own: an index of the former one may already stand
  * in a permit that was signed after the backup.
  *
- * @throws DataDirectoryNotEmptyError, DataDirectoryInUseError, UnusableBackupError, ForeignDatabaseError, NewerSchemaError
+ * @throws UnusableDirectoryError, DataDirectoryNotEmptyError, DataDirectoryInUseError, UnusableBackupError, ForeignDatabaseError, NewerSchemaError
  */
 export async function restoreStore(file: string, dataDir: string): Promise<void> {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new UnusableBackupError(file, 'there is no such file')
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  if (statIfThere(file)?.isFile() !== true) throw new UnusableBackupError(file, 'there is no such file')
+  const made = makeDirectory(dataDir)
   const directory = realpathSync(dataDir)
-  assertEmpty(directory)
-  const release = takeFileLock(join(directory, 'lock'))
-  if (release === null) throw new DataDirectoryInUseError(directory)
   try {
-    // Nobody else begins here from now on.
     assertEmpty(directory)
-    await replaceFileWith(join(directory, DATABASE), (temporary) => {
+    await restoreInto(directory, file)
+  } catch (error) {
+    if (made !== undefined) removeFolders(directory, realpathSync(made))
+    throw error
+  }
+  syncDirectory(dirname(directory))
+}
+
+/** The first folder that it had to make. */
+function makeDirectory(dataDir: string): string | undefined {
+  try {
+    return mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw new UnusableDirectoryError(dataDir, cause)
+  }
+}
+
+async function restoreInto(directory: string, file: string): Promise<void> {
+  const releases: (() => void)[] = []
+  try {
+    await fillNewFile(join(directory, DATABASE), (temporary) => {
       copyFileSync(file, temporary)
       adopt(temporary, file)
+      // Not before: a restore that fails leaves nothing behind, not even the file of the lock.
+      const release = takeFileLock(join(directory, 'lock'))
+      if (release === null) throw new DataDirectoryInUseError(directory)
+      releases.push(release)
+      // Nobody else begins here from now on.
+      assertEmpty(directory)
     })
-    syncDirectory(dirname(directory))
+    await removeLeftovers(directory, DATABASE)
   } finally {
-    release()
+    for (const release of releases) release()
   }
+}
+
+/** From a folder up to the last one, as far as they are empty. */
+function removeFolders(folder: string, last: string): void {
+  if (readdirSync(folder).length > 0) return
+  rmdirSync(folder)
+  if (folder !== last) removeFolders(dirname(folder), last)
 }
 
 function assertEmpty(directory: string): void {

@@ -1,3 +1,4 @@
+import { NewerSchemaError } from '../../ports/store.js'
 import type { Connection } from './driver.js'
 
 /** Tells our files from other SQLite databases: "CSGN". */
@@ -91,17 +92,6 @@ const MIGRATIONS: readonly string[] = [
 /** The version that this release works on. */
 export const KNOWN_SCHEMA = MIGRATIONS.length
 
-/** The data was written by a newer release of Countersign; this one would misread it. */
-export class NewerSchemaError extends Error {
-  override readonly name = 'NewerSchemaError'
-  constructor(path: string, found: number) {
-    super(
-      `${path} has schema version ${found}, this release knows versions up to ${KNOWN_SCHEMA}. ` +
-        'Start the release that wrote it, or a newer one.',
-    )
-  }
-}
-
 /** The file is a database of another program. */
 export class ForeignDatabaseError extends Error {
   override readonly name = 'ForeignDatabaseError'
@@ -119,7 +109,7 @@ export function assertKnown(db: Connection, path: string): void {
   const isNew = db.get('SELECT 1 FROM sqlite_schema') === undefined
   if (!isNew && readInteger(db, 'application_id') !== APPLICATION_ID) throw new ForeignDatabaseError(path)
   const found = schemaVersionOf(db)
-  if (found > KNOWN_SCHEMA) throw new NewerSchemaError(path, found)
+  if (found > KNOWN_SCHEMA) throw new NewerSchemaError(path, found, KNOWN_SCHEMA)
 }
 
 /** 0 for a new file. */

@@ -1,3 +1,4 @@
+import type { Moment } from '../../moment.js'
 import { type Finding, fine, problem } from './finding.js'
 
 const SUBJECT = 'clock'
@@ -6,16 +7,6 @@ const SUBJECT = 'clock'
 const TOLERANCE_MS = 2000
 /** A clock that is being steered gains or loses less in the seconds that this takes. */
 const JUMP_MS = 250
-
-/** One moment, on the clock of the wall and on the one that only goes forward. */
-export interface Moment {
-  readonly wallMs: number
-  readonly monotonicMs: number
-}
-
-export function presentMoment(): Moment {
-  return { wallMs: Date.now(), monotonicMs: performance.now() }
-}
 
 /** @param newestEntryAt milliseconds since 1970 of the newest audit entry, null without one */
 export function checkClock(begin: Moment, end: Moment, newestEntryAt: number | null): Finding {

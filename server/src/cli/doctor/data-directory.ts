@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { statIfThere } from '../../adapters/files/stat-if-there.js'
 import { type Finding, fine, problem } from './finding.js'
 
 const SUBJECT = 'data directory'
@@ -11,7 +12,7 @@ const IS_POSIX = process.platform !== 'win32'
 
 /** Whether this user can work there, and nobody else can change what is there. */
 export function checkDataDirectory(dataDir: string): Finding {
-  const found = statSync(dataDir, { throwIfNoEntry: false })
+  const found = statIfThere(dataDir)
   return found === undefined ? checkPlace(dataDir, nearestFolder(dataDir)) : checkAccess(dataDir, found)
 }
 

@@ -1,6 +1,7 @@
 import { type Config, ConfigError, readConfig } from '../../config.js'
+import { thisMoment } from '../../moment.js'
 import { EXIT } from '../exit.js'
-import { checkClock, presentMoment } from './clock.js'
+import { checkClock } from './clock.js'
 import { checkDataDirectory, checkFiles, checkSpace } from './data-directory.js'
 import { type Finding, fine, lineOf, problem } from './finding.js'
 import { checkPort } from './port.js'
@@ -24,7 +25,7 @@ async function examine(): Promise<readonly Finding[]> {
     if (!(error instanceof ConfigError)) throw error
     return error.problems.map((told) => problem('configuration', told, 'set it right, or unset it for its default.'))
   }
-  const begin = presentMoment()
+  const begin = thisMoment()
   const { dataDir } = config
   const valid = fine('configuration', 'Valid.')
   const directory = checkDataDirectory(dataDir)
@@ -35,6 +36,6 @@ async function examine(): Promise<readonly Finding[]> {
   const keys = await checkSigningKeys(dataDir, store.newestEntryAt !== null)
   const port = await checkPort({ ...config, activeKid: keys.activeKid })
   const space = checkSpace(dataDir, MINIMUM_FREE_BYTES)
-  const clock = checkClock(begin, presentMoment(), store.newestEntryAt)
+  const clock = checkClock(begin, thisMoment(), store.newestEntryAt)
   return [valid, port, directory, files, space, store.finding, clock, keys.finding]
 }

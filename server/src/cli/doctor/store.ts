@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { inspectMongoStore } from '../../adapters/store-mongodb/inspect.js'
+import { inspectMongoStore, type MongoInspection } from '../../adapters/store-mongodb/inspect.js'
 import { inspectSqliteStore } from '../../adapters/store-sqlite/inspect.js'
 import type { Config } from '../../config.js'
 import { type Finding, fine, problem } from './finding.js'
@@ -24,9 +24,7 @@ function checkEmbedded(dataDir: string): StoreFinding {
     return { finding: fine(SUBJECT, 'There is none yet; the first start makes it.'), newestEntryAt: null }
   try {
     const { schema, knownSchema, newestEntryAt } = inspectSqliteStore(path)
-    const version = `schema version ${schema}`
-    const text = schema === knownSchema ? version : `${version}; the next start brings it to ${knownSchema}`
-    return { finding: fine(SUBJECT, `${path} can be read, ${text}.`), newestEntryAt }
+    return { finding: fine(SUBJECT, `${path} can be read, ${versionText(schema, knownSchema)}.`), newestEntryAt }
   } catch (error) {
     const { name, message } = error as Error
     return {
@@ -36,6 +34,11 @@ function checkEmbedded(dataDir: string): StoreFinding {
   }
 }
 
+function versionText(schema: number, knownSchema: number): string {
+  const version = `schema version ${schema}`
+  return schema === knownSchema ? version : `${version}; the next start brings it to ${knownSchema}`
+}
+
 const FIXES: Readonly<Record<string, string>> = {
   NewerSchemaError: 'start the release that wrote it, or a newer one.',
   ForeignDatabaseError: 'set DATA_DIR to another directory.',
@@ -43,14 +46,16 @@ const FIXES: Readonly<Record<string, string>> = {
 }
 
 async function checkMongodb(url: string): Promise<StoreFinding> {
-  const found = await inspectMongoStore(url)
-  if ('failure' in found)
-    return {
-      finding: problem(SUBJECT, `MongoDB at ${found.address}: ${found.failure}.`, MONGODB_FIX),
-      newestEntryAt: null,
-    }
-  const { address, version, isReplicated, newestEntryAt } = found
-  const text = `MongoDB ${version} at ${address} answers`
+  let found: MongoInspection
+  try {
+    found = await inspectMongoStore(url)
+  } catch (error) {
+    const { name, message } = error as Error
+    return { finding: problem(SUBJECT, message, FIXES[name] ?? MONGODB_FIX), newestEntryAt: null }
+  }
+  const { address, version, isReplicated, schema, knownSchema, newestEntryAt } = found
+  const state = schema === null ? 'unused; the first start makes its collections' : versionText(schema, knownSchema)
+  const text = `MongoDB ${version} at ${address} answers, ${state}`
   if (isReplicated) return { finding: fine(SUBJECT, `${text}.`), newestEntryAt }
   const fix = 'make it a replica set, of one node at least: rs.initiate().'
   return { finding: problem(SUBJECT, `${text}, but is no replica set: writes cannot be retried.`, fix), newestEntryAt }

@@ -20,7 +20,7 @@ import { assertMaySpeakFor } from '../../caller.js'
 import type { Store } from '../../ports/store.js'
 import { type DecideDeps, decide } from '../../use-cases/decisions/decide.js'
 import { explainDecision } from '../../use-cases/decisions/explain.js'
-import { type GetDecisionDeps, getDecision } from '../../use-cases/decisions/get.js'
+import { awaitReview, type GetDecisionDeps, getDecision } from '../../use-cases/decisions/get.js'
 import { listDecisions } from '../../use-cases/decisions/list.js'
 import { replayDecision } from '../../use-cases/decisions/replay.js'
 import type { Cursors } from '../cursor.js'
@@ -115,10 +115,14 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         schema: DecisionDetailSchema,
       },
       problems: ['not_found', 'store_unavailable'],
-      waitMs: ({ query }) => (query.wait ?? 0) * 1000,
-      handle: async ({ caller, params, query, isWanted }) => ({
+      patience: {
+        ms: ({ query }) => (query.wait ?? 0) * 1000,
+        wait: ({ caller, params, isWanted }, waitMs) =>
+          awaitReview(deps, caller, params.id as string, { waitMs, isWanted }),
+      },
+      handle: async ({ caller, params }) => ({
         status: 200,
-        body: await getDecision(deps, caller, params.id as string, { waitSeconds: query.wait ?? 0, isWanted }),
+        body: await getDecision(deps, caller, params.id as string),
       }),
     }),
     route({

@@ -20,7 +20,7 @@ const KeyOnceWithSecretSchema = z.union([KeyWithSecretSchema, KeySchema])
 export function keyRoutes(deps: KeyRouteDeps): Route[] {
   const present = async (_call: Call, id: string) => {
     // Another process may have made it a moment ago.
-    if (deps.keys.find(id) === undefined) await deps.changes.run(async () => {})
+    if (deps.keys.find(id) === undefined) await deps.changes.run(null, async () => {})
     return { body: getKey(deps, id) }
   }
   return [
@@ -28,6 +28,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/keys',
       name: 'keys.create',
+      isChange: true,
       summary: 'Make an API key. Its text is shown in this answer only.',
       scopes: { all: ['keys:write'] },
       body: { schema: KeyCreateSchema, ...size },
@@ -36,7 +37,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
         description: 'The key with its text; a replay has no text.',
         schema: KeyOnceWithSecretSchema,
       },
-      problems: ['key_too_wide', 'store_unavailable'],
+      problems: ['key_too_wide', 'limit_reached', 'store_unavailable'],
       replay: { present, assertAllowed: ({ caller, body }) => assertCreatable(deps, caller, body) },
       handle: async ({ caller, body, idempotency }) => {
         const text = generateKeyText()
@@ -79,6 +80,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/keys/{id}/rotate',
       name: 'keys.rotate',
+      isChange: true,
       summary: 'Give a key a new text. The old one lives on for the grace.',
       scopes: { all: ['keys:write'] },
       body: { schema: KeyRotateSchema, ...size, mayBeEmpty: true },
@@ -87,7 +89,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
         description: 'The key with its new text; a replay has no text.',
         schema: KeyOnceWithSecretSchema,
       },
-      problems: ['not_found', 'key_too_wide', 'store_unavailable'],
+      problems: ['not_found', 'key_too_wide', 'limit_reached', 'store_unavailable'],
       replay: { present, assertAllowed: ({ caller, params }) => assertRotatable(deps, caller, params.id as string) },
       handle: async ({ caller, params, body, idempotency }) => {
         const text = generateKeyText()
@@ -100,6 +102,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       method: 'DELETE',
       path: '/v1/keys/{id}',
       name: 'keys.revoke',
+      isChange: true,
       summary: 'Revoke a key for good.',
       scopes: { all: ['keys:write'] },
       answer: { status: 204, description: 'Revoked.' },

@@ -33,7 +33,7 @@ export function changeAgent(
   changeOf: (present: StoredAgent, now: string) => Change,
   idempotency: { readonly draft: IdempotencyDraft; readonly status: number } | null,
 ): Promise<Agent> {
-  return deps.changes.run(async () => {
+  return deps.changes.run(caller.key.id, async () => {
     const now = deps.clock.now().toISOString()
     const found = await deps.store.findAgent(id)
     const present = found?.agent ?? unknownAgent(id, now)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { StoredAccount } from '../../ports/documents.js'
 import type { PageRequest } from '../../ports/store.js'
 import { fillPage, takeWanted } from './account-pages.js'
@@ -48,6 +48,19 @@ async function everyPage({ page }: ReturnType<typeof listing>, limit: number) {
 }
 
 describe('pages of those accounts that are wanted', () => {
+  it('are what was found when their time is over, and lose none', async () => {
+    const source = listing(Array.from({ length: 1000 }, (_, i) => i === 999))
+    const clock = vi.spyOn(performance, 'now')
+    let now = 0
+    clock.mockImplementation(() => {
+      now += 1500
+      return now
+    })
+    const pages = await everyPage(source, 10).finally(() => clock.mockRestore())
+    expect(pages.length).toBeGreaterThan(1)
+    expect(pages.flat()).toEqual(source.expected)
+  })
+
   it('hold each of them once, in order, and are full but for the last', async () => {
     const wanted = fc.array(fc.boolean(), { maxLength: 700 })
     await fc.assert(

@@ -4,6 +4,8 @@ import type { AccountFilter, Page, Store } from '../../ports/store.js'
 
 /** How often a page may turn to the store, however few of the accounts that it meets are wanted. */
 const STEPS_OF_A_PAGE = 100
+/** After so long the page is what was found by then. */
+const LONGEST_MS = 2000
 
 /** Some items of a list that is read in steps, and where it goes on; null at its end. */
 export interface Step<Item, Position> {
@@ -23,9 +25,11 @@ export async function fillPage<Item, Position>(
   limit: number,
   take: TakeStep<Item, Position>,
 ): Promise<Step<Item, Position>> {
+  const started = performance.now()
+  const isOver = (steps: number) => steps >= STEPS_OF_A_PAGE || (steps > 0 && performance.now() - started > LONGEST_MS)
   const items: Item[] = []
   let position: Position | null = first
-  for (let steps = 0; position !== null && steps < STEPS_OF_A_PAGE; steps++) {
+  for (let steps = 0; position !== null && !isOver(steps); steps++) {
     const room = limit - items.length
     const step: Step<Item, Position> = await take(position, Math.max(room, 1))
     if (room === 0 && step.items.length > 0) break

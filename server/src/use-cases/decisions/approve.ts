@@ -2,8 +2,7 @@ import type { Decision, Review } from '@countersign/contract'
 import { type Evaluation, refuseByBudget } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { DecisionWithRequest } from '../../ports/store.js'
-import type { Moment } from '../../state/freshness.js'
+import { ConflictError, type DecisionWithRequest } from '../../ports/store.js'
 import type { Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
@@ -30,8 +29,7 @@ export interface ApproveInput {
  * A person lets a reviewed action proceed, if the policies of now do not deny it and its budgets have room. It runs only
  * after a claim.
  *
- * @throws DomainError not_found, self_approval, agent_suspended, invalid_transition, policy_denies, budget_exceeded,
- *   replica_stale
+ * @throws DomainError not_found, self_approval, agent_suspended, invalid_transition, policy_denies, budget_exceeded
  *
  * Source: docs/reviews.md
  */
@@ -43,11 +41,9 @@ export async function approveDecision(
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
   let endsAt: string | null = null
-  let used: Moment | null = null
   const judge = async (found: DecisionWithRequest, now: string): Promise<Move> => {
     const { decision } = found
     const isKin = assertMayReview(deps.keys, caller, decision)
-    used = deps.freshness.use()
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
     if (presentStatus(decision, now) !== 'awaiting_review') throw invalidTransition(decision, now, 'approved')
     const { evaluation, asked } = evaluateAgain(deps, found, now, requestId)
@@ -64,9 +60,13 @@ export async function approveDecision(
       rule,
     }
     endsAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
-    const asker = { id, version: decision.version, exceed: exceedBudget }
+    const asker = { id, version: decision.version, call: id, exceed: exceedBudget }
     const { refusal, budgets, postings, reservation } = await reserveBudgets(deps, asked, asker)
-    if (refusal !== null) throw refused(refuseByBudget(evaluation, refusal))
+    if (refusal !== null) {
+      // What takes the room may be what somebody else's approval of this very decision has reserved.
+      if ((await deps.store.findDecision(id))?.decision.version !== decision.version) throw new ConflictError('version')
+      throw refused(refuseByBudget(evaluation, refusal))
+    }
     return {
       type: 'decision.approved',
       changes: { status: 'approved', expires_at: endsAt, review, budgets, postings },
@@ -76,7 +76,6 @@ export async function approveDecision(
   }
   try {
     const approved = await moveDecision(deps, caller, id, judge, idempotency)
-    if (used !== null) deps.freshness.assertStill(used)
     return viewDecision(approved, caller, deps.clock.now().toISOString())
   } finally {
     // Also of an approval whose outcome is unknown: whoever asks a budget then looks whether it is over.

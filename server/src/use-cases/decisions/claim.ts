@@ -2,7 +2,6 @@ import type { Decision } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { StoredDecision } from '../../ports/documents.js'
-import type { Moment } from '../../state/freshness.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import { type MoveDeps, moveDecision } from './move.js'
@@ -22,7 +21,7 @@ export interface ClaimInput {
 /**
  * Takes an approved decision to run it: of all holders the first gets the permit, and gets it again while it may run.
  *
- * @throws DomainError not_found, not_asker, already_claimed, agent_suspended, invalid_transition, policy_denies, replica_stale
+ * @throws DomainError not_found, not_asker, already_claimed, agent_suspended, invalid_transition, policy_denies
  *
  * Source: docs/reviews.md
  */
@@ -33,7 +32,6 @@ export async function claimDecision(
   { holder, requestId }: ClaimInput,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  let used: Moment | null = null
   const claimed = await moveDecision(
     deps,
     caller,
@@ -41,7 +39,6 @@ export async function claimDecision(
     (found, now) => {
       const { decision } = found
       assertMayClaim(caller, decision)
-      used = deps.freshness.use()
       const isClaimed = decision.claimed_at !== null
       if (isClaimed && decision.holder?.name !== holder) throw new DomainError('already_claimed')
       if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
@@ -58,7 +55,6 @@ export async function claimDecision(
     },
     idempotency,
   )
-  if (used !== null) deps.freshness.assertStill(used)
   return viewWithPermit(deps, caller, claimed, deps.clock.now().toISOString())
 }
 

@@ -7,7 +7,7 @@ import type { Ids } from '../../ports/ids.js'
 import type { Metrics } from '../../ports/metrics.js'
 import { type OpenReview, StoreUnavailableError } from '../../ports/store.js'
 import type { Policies } from '../../state/policies.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import { callNameOf, type IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateDeps, evaluateSafely } from './evaluate-safely.js'
 import type { ExpireDeps } from './expire.js'
 import { factsOf, toEngineRequest } from './facts.js'
@@ -51,7 +51,8 @@ export interface DecideOutput {
  * reservation and its audit entry are durable; the permit is signed beside the write and leaves with the answer or not at
  * all.
  *
- * @throws DomainError agent_not_allowed; replica_stale (it may be recorded: ask again with the same idempotency key)
+ * @throws DomainError agent_not_allowed
+ * @throws CallUnderWayError the same call has reserved what this one would need
  * @throws StoreUnavailableError nothing was permitted
  *
  * Source: docs/decisions.md
@@ -64,18 +65,18 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const agent = deps.agents.find(request.agent_id)
   const { set, policySet } = deps.policies
 
-  const used = deps.freshness.use()
   const started = performance.now()
   const evaluated = evaluateSafely(deps, input.requestId, set, request, factsOf(agent, evaluatedAt))
   const evaluatedMs = performance.now()
-  const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, exceed: false })
+  const record = input.idempotency?.(id, 200, evaluatedAt.toISOString())
+  const call = record === undefined ? id : callNameOf(record)
+  const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, call, exceed: false })
   const reserveMs = performance.now() - evaluatedMs
   const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
 
   try {
     const made = { id, evaluatedAt, latencyMs, policySet, agent, request, reserved }
     const { decision, signMs, storeMs } = await recordEvaluation(deps, caller, input, evaluated.evaluation, made)
-    deps.freshness.assertStill(used)
     return { decision, timings: { eval: latencyMs, reserve: reserveMs, sign: signMs, store: storeMs } }
   } catch (error) {
     if (reserved.reservation !== null) await releaseReservation(deps.store.ledger, reserved.reservation, error)
@@ -101,7 +102,7 @@ async function recordEvaluation(
     key_id: caller.key.id,
     expires_at: endOf('review', evaluatedAt, deps.lifetimes),
   }
-  const hasPlace = budgeted.effect === 'review' && deps.openReviews.take(place, evaluatedAt.toISOString())
+  const hasPlace = budgeted.effect === 'review' && (await deps.openReviews.take(place, evaluatedAt.toISOString()))
   try {
     const evaluation = budgeted.effect === 'review' && !hasPlace ? tooManyReviews(budgeted) : budgeted
     const asked = { requestHash, requestId, keyId: caller.key.id, holder: holder ?? null }
@@ -136,6 +137,7 @@ async function record(
     change: (audit: AuditPosition) =>
       ({ kind: 'decision.create', decision: { ...decision, audit }, request, reservation }) as const,
     idempotency: idempotency?.(decision.id, 200, now) ?? null,
+    holds: caller.holds,
   }
   let signMs = 0
   const written = await deps.writer.write(draft, async (audit) => {
@@ -144,6 +146,7 @@ async function record(
     signMs = performance.now() - signing
     return token
   })
+  caller.recorded()
   const view = viewDecision({ ...decision, audit: written.position }, caller, now)
   const answer = written.beside === undefined ? view : { ...view, permit_token: written.beside }
   return { decision: answer, signMs, storeMs: written.storeMs }

@@ -2,7 +2,6 @@ import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { DecisionWithRequest } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
-import type { Freshness } from '../../state/freshness.js'
 import type { Policies } from '../../state/policies.js'
 import { type EvaluateDeps, type EvaluatedRequest, evaluateSafely } from './evaluate-safely.js'
 import { factsOf } from './facts.js'
@@ -11,13 +10,12 @@ export interface EvaluateAgainDeps extends EvaluateDeps {
   readonly clock: Clock
   readonly policies: Policies
   readonly agents: Agents
-  readonly freshness: Freshness
 }
 
 /**
  * What the policies, the clock and the agent's metadata of now say of a request that was asked before.
  *
- * @throws DomainError replica_stale, policy_denies whatever the deny is for
+ * @throws DomainError policy_denies whatever the deny is for
  */
 export function evaluateAgain(
   deps: EvaluateAgainDeps,

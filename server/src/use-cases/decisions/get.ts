@@ -3,7 +3,6 @@ import { type Caller, hasScope, maySpeakFor } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { DecisionWithRequest, Store } from '../../ports/store.js'
-import { isLive, type Keys } from '../../state/keys.js'
 import type { LongPolls } from '../../state/long-polls.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { presentStatus } from './status.js'
@@ -12,51 +11,50 @@ import { viewDecisionDetail } from './view.js'
 export interface GetDecisionDeps extends PermitDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'findDecision'>
-  readonly keys: Keys
   readonly longPolls: LongPolls
   /** False from the first moment of a shutdown on: then nobody is kept waiting. */
   readonly isServing: () => boolean
-}
-
-export interface Patience {
-  /** How long to wait for the decision to leave `awaiting_review`. */
-  readonly waitSeconds: number
-  /** False once nobody waits for the answer any more. */
-  readonly isWanted: () => boolean
 }
 
 /**
  * One decision; with its permit for the key that asked, while it may proceed.
  *
  * @throws DomainError not_found, insufficient_scope (a decision of another key without decisions:read)
- * @throws DomainError unauthorized when the key was revoked while it waited
  */
-export async function getDecision(
-  deps: GetDecisionDeps,
-  caller: Caller,
-  id: string,
-  { waitSeconds, isWanted }: Patience,
-): Promise<DecisionDetail> {
-  const first = await findReadable(deps.store, caller, id)
-  const isAwaiting = presentStatus(first.decision, deps.clock.now().toISOString()) === 'awaiting_review'
-  const found = isAwaiting && waitSeconds > 0 ? await waitAndFind() : first
+export async function getDecision(deps: GetDecisionDeps, caller: Caller, id: string): Promise<DecisionDetail> {
+  const found = await findReadable(deps.store, caller, id)
   const now = deps.clock.now().toISOString()
   const permit = await presentPermit(deps, caller, found.decision, now)
   const view = viewDecisionDetail(found, caller, now)
   return permit === undefined ? view : { ...view, permit_token: permit }
+}
 
-  async function waitAndFind(): Promise<DecisionWithRequest> {
-    await deps.longPolls.wait({
-      keyId: caller.key.id,
-      decisionId: id,
-      waitMs: waitSeconds * 1000,
-      isWanted: () => deps.isServing() && isWanted(),
-    })
-    // The key may have been revoked meanwhile.
-    const key = deps.keys.find(caller.key.id)
-    if (key === undefined || !isLive(key, deps.clock.now().toISOString())) throw new DomainError('unauthorized')
-    return findReadable(deps.store, caller, id)
-  }
+export interface Patience {
+  /** How long to wait for the decision to leave `awaiting_review`. */
+  readonly waitMs: number
+  /** False once nobody waits for the answer any more. */
+  readonly isWanted: () => boolean
+}
+
+/**
+ * Waits until a decision awaits no review, or the time is over. Whether the caller may read it then, has to be asked anew.
+ *
+ * @throws DomainError as {@link getDecision}
+ */
+export async function awaitReview(
+  deps: GetDecisionDeps,
+  caller: Caller,
+  id: string,
+  { waitMs, isWanted }: Patience,
+): Promise<void> {
+  const { decision } = await findReadable(deps.store, caller, id)
+  if (presentStatus(decision, deps.clock.now().toISOString()) !== 'awaiting_review') return
+  await deps.longPolls.wait({
+    keyId: caller.key.id,
+    decisionId: id,
+    waitMs,
+    isWanted: () => deps.isServing() && isWanted(),
+  })
 }
 
 async function findReadable(

@@ -3,9 +3,11 @@ import type { AuditType, JsonObject } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { AuditPosition, StoredDecision } from '../../ports/documents.js'
+import { CallUnderWayError } from '../../ports/ledger.js'
 import { ConflictError, type DecisionWithRequest, type Store, StoreUnavailableError } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
+import { pauseForSameCall } from '../../state/same-call.js'
 import type { Turns } from '../../state/turns.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { expiry, isOverdue } from './expiry.js'
@@ -57,22 +59,25 @@ export async function moveDecision(
   idempotency: IdempotencyDraft | null,
 ): Promise<StoredDecision> {
   const { decision, record } = await deps.turns.run(id, async () => {
-    for (;;) {
+    for (let met = 0; ; ) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
       const record = idempotency?.(id, 200, now) ?? null
-      const move = await judge(found, now)
-      if (move === null) return { decision: found.decision, record }
       try {
+        const move = await judge(found, now)
+        if (move === null) return { decision: found.decision, record }
         // The log tells of every move: what the clock did comes before what comes late.
         if (isOverdue(found.decision, now)) {
           await writeMove(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
           continue
         }
-        const by = { actor: caller.key.id, now, idempotency: record }
-        return { decision: await writeMove(deps, found.decision, move, by), record: null }
+        const by = { actor: caller.key.id, now, idempotency: record, holds: caller.holds }
+        const decision = await writeMove(deps, found.decision, move, by)
+        caller.recorded()
+        return { decision, record: null }
       } catch (error) {
-        if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
+        if (error instanceof CallUnderWayError) await pauseForSameCall(++met, error)
+        else if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
       }
     }
   })
@@ -95,6 +100,7 @@ export async function writeMove(
     readonly actor: string | null
     readonly now: string
     readonly idempotency: Parameters<RecordWriter['writeCall']>[0] | null
+    readonly holds?: () => boolean
   },
 ): Promise<StoredDecision> {
   const after = { ...before, ...changes, version: before.version + 1 }
@@ -113,7 +119,12 @@ export async function writeMove(
     reservation: reservation ?? null,
   } as const
   try {
-    await deps.writer.write({ entry, change: (_: AuditPosition) => change, idempotency: by.idempotency })
+    await deps.writer.write({
+      entry,
+      change: (_: AuditPosition) => change,
+      idempotency: by.idempotency,
+      holds: by.holds,
+    })
   } catch (error) {
     if (reservation !== undefined) await releaseReservation(deps.store.ledger, reservation, error)
     throw error

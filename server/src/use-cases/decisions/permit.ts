@@ -3,23 +3,17 @@ import type { Caller } from '../../caller.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import type { Signer } from '../../ports/signer.js'
 import type { Agents } from '../../state/agents.js'
-import type { Freshness } from '../../state/freshness.js'
 import { type PermitSettings, permitClaims } from './permit-claims.js'
 import { presentStatus } from './status.js'
 import { viewDecision } from './view.js'
 
 export interface PermitDeps {
   readonly agents: Agents
-  readonly freshness: Freshness
   readonly signer: Signer
   readonly permits: PermitSettings
 }
 
-/**
- * The permit of a decision that may proceed now, for the key that asked; undefined for every other.
- *
- * @throws DomainError replica_stale
- */
+/** The permit of a decision that may proceed now, for the key that asked; undefined for every other. */
 export async function presentPermit(
   deps: PermitDeps,
   caller: Caller,
@@ -27,11 +21,8 @@ export async function presentPermit(
   now: string,
 ): Promise<string | undefined> {
   if (caller.key.id !== decision.key_id) return undefined
-  const used = deps.freshness.use()
   if (presentStatus(decision, now) !== 'authorized' || deps.agents.isSuspended(decision.agent_id)) return undefined
-  const permit = await deps.signer.sign(permitClaims(decision, deps.permits))
-  deps.freshness.assertStill(used)
-  return permit
+  return deps.signer.sign(permitClaims(decision, deps.permits))
 }
 
 /** A decision as its caller may see it now, with its permit where {@link presentPermit} has one. */

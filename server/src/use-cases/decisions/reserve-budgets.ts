@@ -18,6 +18,8 @@ const NOTHING_ASKED: ReservedBudgets = { refusal: null, budgets: [], postings: [
 /** Which decision reserves, and whether its reviewer lets it exceed budgets that say `on_exceed: review`. */
 interface Asker {
   readonly id: string
+  /** Names the call: copies of it that are on their way are not in its way. */
+  readonly call: string
   readonly version: number
   readonly exceed: boolean
 }
@@ -25,7 +27,7 @@ interface Asker {
 /**
  * Reserves in all the budgets asked, or in none when one refuses.
  *
- * @throws StoreUnavailableError
+ * @throws CallUnderWayError, StoreUnavailableError
  */
 export async function reserveBudgets(
   deps: ExpireDeps,
@@ -55,7 +57,7 @@ export async function reserveBudgets(
 async function take(
   ledger: Ledger,
   asked: readonly AskedBudget[],
-  { id, version }: Asker,
+  { id, version, call }: Asker,
   isLimited: (budget: AskedBudget) => boolean,
 ): Promise<{ readonly reservation: string | null; readonly balances: readonly Balance[] }> {
   if (asked.some(({ fault }) => fault !== null))
@@ -65,7 +67,7 @@ async function take(
     amount: budget.amount as bigint,
     limit: isLimited(budget) ? budget.limit : null,
   }))
-  return ledger.reserve({ decision_id: id, version, demands })
+  return ledger.reserve({ decision_id: id, version, demands, call })
 }
 
 function postingOf({ account, amount, reads_amount }: AskedBudget): Posting {

@@ -1,7 +1,6 @@
 import { periodAt } from '@countersign/engine'
 import type { Clock } from '../../ports/clock.js'
-import type { Posting, StoredDecision } from '../../ports/documents.js'
-import type { Store } from '../../ports/store.js'
+import type { ClosedDecision, Store } from '../../ports/store.js'
 import { LATE_MS } from './settlement.js'
 
 export interface RetentionDeps {
@@ -43,11 +42,11 @@ export async function removeOldDecisions(deps: RetentionDeps, days: number): Pro
   return removed
 }
 
-function countsInOpenPeriod({ postings }: StoredDecision, now: Date): boolean {
+function countsInOpenPeriod({ postings }: ClosedDecision, now: Date): boolean {
   return postings.some((posting) => (posting.spent !== '0' || posting.reserved !== '0') && !isOver(posting, now))
 }
 
-function isOver({ account: { period, starts_at } }: Posting, now: Date): boolean {
+function isOver({ account: { period, starts_at } }: ClosedDecision['postings'][number], now: Date): boolean {
   const present = periodAt(period, now).starts_at
   return present !== null && starts_at !== null && starts_at < present
 }

@@ -26,7 +26,7 @@ export async function bootstrapKey(
   if (deps.keys.size > 0) return null
   const text = chosen ?? generateKeyText()
   if (chosen === null) await place.leave(text)
-  const isMade = await deps.changes.run(() => writeFirstKey(deps, text))
+  const isMade = await deps.changes.run(null, () => writeFirstKey(deps, text))
   if (chosen !== null) return null
   if (isMade) return text
   await place.withdraw(text)

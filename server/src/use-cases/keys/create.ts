@@ -29,7 +29,7 @@ export function createKey(
   secret: KeySecret,
   idempotency: IdempotencyDraft | null,
 ): Promise<ApiKey> {
-  return deps.changes.run(async () => {
+  return deps.changes.run(caller?.key.id ?? null, async () => {
     const now = deps.clock.now().toISOString()
     if (deps.keys.hasSecret(secret.hash)) throw new SecretTakenError('There is a key of this secret already.')
     assertCreatable(deps, caller, request)

@@ -11,7 +11,7 @@ import { type WriteKeyDeps, writeKey } from './write.js'
  * @throws DomainError not_found, key_too_wide, last_admin_key
  */
 export function revokeKey(deps: WriteKeyDeps, caller: Caller, id: string): Promise<void> {
-  return deps.changes.run(async () => {
+  return deps.changes.run(caller.key.id, async () => {
     const present = findKey(deps.keys, id)
     assertNoWider(caller, present)
     if (present.revoked_at !== null) return

@@ -22,7 +22,7 @@ export function rotateKey(
   graceSeconds: number,
   idempotency: IdempotencyDraft | null,
 ): Promise<ApiKey> {
-  return deps.changes.run(async () => {
+  return deps.changes.run(caller.key.id, async () => {
     const present = assertRotatable(deps, caller, id)
     const at = deps.clock.now()
     const now = at.toISOString()

@@ -23,18 +23,20 @@ interface KeyMove {
   readonly countsOn?: StoredKey | undefined
 }
 
-/** Writes one change of a key and makes it count for the next request. */
+/**
+ * Writes one change of a key and makes it count for the next request. Also of a key that another process revokes in this
+ * moment nothing comes: the one that makes the change has to be as it is known here.
+ */
 export async function writeKey(deps: WriteKeyDeps, key: StoredKey, move: KeyMove): Promise<void> {
-  const { countsOn } = move
+  const { actor, at, type, data, idempotency, countsOn } = move
+  const others = [actor === null ? undefined : deps.keys.find(actor), countsOn]
+  const beside = others.flatMap((one) =>
+    one === undefined || one.id === key.id ? [] : [{ id: one.id, version: one.version }],
+  )
   await deps.writer.write({
-    entry: { at: move.at, type: move.type, actor: move.actor, subject: key.id, agent_id: null, data: move.data },
-    change: () => ({
-      kind: 'key.write',
-      key,
-      expected_version: key.version - 1,
-      beside: countsOn === undefined ? [] : [{ id: countsOn.id, version: countsOn.version }],
-    }),
-    idempotency: move.idempotency,
+    entry: { at, type, actor, subject: key.id, agent_id: null, data },
+    change: () => ({ kind: 'key.write', key, expected_version: key.version - 1, beside }),
+    idempotency,
   })
   deps.keys.apply(key)
 }

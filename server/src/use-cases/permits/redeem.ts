@@ -3,7 +3,6 @@ import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { DecisionWithRequest } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
-import type { Freshness, Moment } from '../../state/freshness.js'
 import { findVisible } from '../decisions/get.js'
 import { type MoveDeps, moveDecision } from '../decisions/move.js'
 import { invalidTransition, presentStatus } from '../decisions/status.js'
@@ -12,7 +11,6 @@ import type { IdempotencyDraft } from '../idempotency.js'
 
 export interface RedeemDeps extends MoveDeps {
   readonly agents: Agents
-  readonly freshness: Freshness
   /** The id of the decision whose permit this is. @throws DomainError permit_invalid */
   readonly verifyPermit: (token: string) => Promise<string>
 }
@@ -20,7 +18,7 @@ export interface RedeemDeps extends MoveDeps {
 /**
  * Uses a permit up: of all callers that present it, one gets the decision.
  *
- * @throws DomainError permit_invalid, not_found, permit_already_used, agent_suspended, invalid_transition, replica_stale
+ * @throws DomainError permit_invalid, not_found, permit_already_used, agent_suspended, invalid_transition
  *
  * Source: docs/permits.md "Redeem"
  */
@@ -31,13 +29,11 @@ export async function redeemPermit(
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
   const id = await deps.verifyPermit(token)
-  let used: Moment | null = null
   const redeemed = await moveDecision(
     deps,
     caller,
     id,
     ({ decision }, now) => {
-      used = deps.freshness.use()
       if (decision.redeemed !== null) throw new DomainError('permit_already_used')
       if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
       if (presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'redeemed')
@@ -45,7 +41,6 @@ export async function redeemPermit(
     },
     idempotency,
   )
-  if (used !== null) deps.freshness.assertStill(used)
   return viewDecision(redeemed, caller, deps.clock.now().toISOString())
 }
 

@@ -5,8 +5,8 @@ import type { Signer } from '../../ports/signer.js'
 import type { PermitSettings } from '../decisions/permit-claims.js'
 
 interface KnownKeys extends Pick<Signer, 'jwks'> {
-  /** Asks for keys that were not known so far; false when it is too early to ask again. */
-  readonly lookAgain?: () => Promise<boolean>
+  /** Asks for keys that were not known so far. */
+  readonly lookAgain?: () => Promise<void>
 }
 
 /**
@@ -33,7 +33,9 @@ export function permitCheck(
   return async (token) => {
     try {
       return await verify(token).catch(async (error: unknown) => {
-        if (!(error instanceof PermitError && error.code === 'key_unknown' && (await known.lookAgain?.()))) throw error
+        if (!(error instanceof PermitError && error.code === 'key_unknown') || known.lookAgain === undefined)
+          throw error
+        await known.lookAgain()
         return verify(token)
       })
     } catch (error) {

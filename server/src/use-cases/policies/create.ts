@@ -18,7 +18,7 @@ export function createPolicy(
   document: PolicyDocument,
   idempotency: IdempotencyDraft | null,
 ): Promise<Policy> {
-  return deps.changes.run(async () => {
+  return deps.changes.run(caller.key.id, async () => {
     if (deps.policies.named(document.name) !== undefined) throw nameTaken(document.name)
     const now = deps.clock.now().toISOString()
     const policy: StoredPolicy = {

@@ -8,7 +8,7 @@ import { type WritePolicyDeps, writePolicy } from './write.js'
  * @throws DomainError not_found
  */
 export function deletePolicy(deps: WritePolicyDeps, caller: Caller, id: string): Promise<void> {
-  return deps.changes.run(async () => {
+  return deps.changes.run(caller.key.id, async () => {
     const present = findPolicy(deps.policies, id)
     const deleted = {
       ...present,

@@ -20,7 +20,7 @@ export function replacePolicy(
   document: PolicyDocument,
   expected: readonly string[] | null,
 ): Promise<Policy> {
-  return deps.changes.run(async () => {
+  return deps.changes.run(caller.key.id, async () => {
     const present = findPolicy(deps.policies, id)
     if (expected !== null && !expected.includes(String(present.version)))
       throw new DomainError('revision_mismatch', { detail: `The policy is at revision ${present.version}.` })

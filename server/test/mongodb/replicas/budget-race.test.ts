@@ -4,8 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { micro } from '../../api/ledger-model/reference-money.js'
 import { SEED, seededRandom } from '../../process/random.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
-import { done, newDatabase, removeReplicas, settledAccounts, startThree } from './replicas.js'
+import { newDatabase, removeReplicas, settledAccounts, startThree, writeSharedPolicy } from './replicas.js'
 
 afterEach(removeReplicas)
 
@@ -20,21 +19,18 @@ it(`${CALLERS} callers and ${stress.replica_race_requests} requests over three r
   const one = () => replicas[Math.floor(random() * 3)] as ShippedServer
   const rules = [{ action: 'pay.create', effect: 'allow' }]
   const budget = { limit: LIMIT, unit: 'EUR', period: 'total' }
-  const policy = await done(replicas[0].call('POST', '/v1/policies', { body: { name: 'shared', rules, budget } }))
-  const knows = async () => (await one().call('GET', '/v1/policies')).body.data.length === 1
-  for (const server of replicas)
-    await until('all to know it', async () =>
-      (await server.call('GET', `/v1/policies/${policy.id}`)).status === 200 ? true : undefined,
-    )
-  expect(await knows()).toBe(true)
+  const policy = await writeSharedPolicy(replicas, { name: 'shared', rules, budget })
 
   let asked = 0
-  const counts = { allowed: 0, refused: 0, busy: 0, polls: 0 }
+  const counts = { allowed: 0, refused: 0, unavailable: 0, polls: 0 }
   const settle = async (id: string, amount: number): Promise<void> => {
     const dice = random()
     const path = `/v1/decisions/${id}`
-    if (dice < 0.3) await done(one().call('POST', `${path}/confirm`, { body: { amount: amount * random() } }))
-    else if (dice < 0.9) await done(one().call('POST', `${path}/reject`, { body: {} }))
+    if (dice >= 0.9) return
+    const isConfirmed = dice < 0.3
+    const body = isConfirmed ? { amount: amount * random() } : {}
+    const { status } = await one().call('POST', `${path}/${isConfirmed ? 'confirm' : 'reject'}`, { body })
+    if (status !== 503) expect(status).toBe(200)
   }
   const caller = async (): Promise<void> => {
     while (asked++ < stress.replica_race_requests) {
@@ -42,8 +38,9 @@ it(`${CALLERS} callers and ${stress.replica_race_requests} requests over three r
       const body = { agent_id: 'agent:a', action: 'pay.create', context: { amount } }
       const { status, body: decision } = await one().call('POST', '/v1/decisions', { body })
       if (status === 503) {
-        expect(decision.code).toBe('budget_busy')
-        counts.busy += 1
+        // Busy, or on a machine that is too busy to look at what others changed.
+        expect(['budget_busy', 'replica_stale']).toContain(decision.code)
+        counts.unavailable += 1
       } else if (decision.effect === 'allow') {
         counts.allowed += 1
         await settle(decision.id, amount)
@@ -56,7 +53,9 @@ it(`${CALLERS} callers and ${stress.replica_race_requests} requests over three r
   let isOver = false
   const poll = async (): Promise<void> => {
     while (!isOver) {
-      const [row] = (await done(one().call('GET', `/v1/policies/${policy.id}/budget`))).data
+      const { status, body } = await one().call('GET', `/v1/policies/${policy}/budget`)
+      if (status === 503) continue
+      const [row] = body.data
       expect(micro(row.spent) + micro(row.reserved)).toBeLessThanOrEqual(micro(LIMIT))
       counts.polls += 1
     }
@@ -67,7 +66,7 @@ it(`${CALLERS} callers and ${stress.replica_race_requests} requests over three r
   })
   await Promise.all([callers, poll()])
   console.log(`${((performance.now() - started) / 1000).toFixed(1)} s: ${JSON.stringify(counts)}`)
-  expect(Math.min(counts.allowed, counts.refused)).toBeGreaterThan(0)
+  expect(Math.min(counts.allowed, counts.refused, counts.polls)).toBeGreaterThan(0)
   const { stored, recomputed } = await settledAccounts(url)
   expect(stored).toEqual(recomputed)
 })

@@ -1,4 +1,5 @@
 /** A replica that was frozen knows nothing of it: what it says first afterwards is the new answer, or 503. */
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
@@ -9,8 +10,11 @@ import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 afterEach(removeReplicas)
 
-/** More than the promise, so that the change has to count; the first less than 5 s, so that the last look is still young. */
+/** More than the promise, so that the change has to count; the first not by much. */
 const FREEZES_MS = [2500, 6000]
+
+/** `T` for a process that was stopped. */
+const stateOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0]
 
 const policy = (effect: string) => ({ name: 'flip', rules: [{ action: 'payment.refund', effect }] })
 
@@ -33,14 +37,19 @@ it('a policy, a suspension and a key that changed while it was frozen', async ()
     // Whether a connection is open already, or not.
     await ask(key, agent_id)
 
-    frozen.process.kill('SIGSTOP')
+    frozen.signal('SIGSTOP')
+    await until('it to stand still', () => (stateOf(frozen.pid) === 'T' ? true : undefined))
     await done(awake.call('PUT', `/v1/policies/${id}`, { body: policy('deny') }))
     await done(awake.call('POST', `/v1/agents/${agent_id}/suspend`, { body: {} }))
     expect((await awake.call('DELETE', `/v1/keys/${keyId}`)).status).toBe(204)
     await sleep(FREEZES_MS[round % 2])
+    let answers = 0
     const waiting = [ask(CHOSEN_KEY, 'agent:other'), ask(CHOSEN_KEY, agent_id), ask(key, 'agent:other')]
+    for (const one of waiting) void one.finally(() => answers++)
     await sleep(50)
-    frozen.process.kill('SIGCONT')
+    // It has not looked since: whatever it knows is from before.
+    expect([stateOf(frozen.pid), answers]).toEqual(['T', 0])
+    frozen.signal('SIGCONT')
     const [ofPolicy, ofAgent, ofKey] = (await Promise.all(waiting)) as [Answer, Answer, Answer]
     for (const { status, body } of [ofPolicy, ofAgent, ofKey]) {
       const what = body.code ?? body.reason_code

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
-import { done, newDatabase, removeReplicas, startReplica, startThree } from './replicas.js'
+import { done, newDatabase, removeReplicas, startReplica, startThree, writeSharedPolicy } from './replicas.js'
 
 afterEach(removeReplicas)
 
@@ -24,6 +24,8 @@ it('of replicas that find the store empty one makes the first key', async () => 
     await store.close()
   }
 })
+
+const ROUNDS = 8 * stress.replica_rounds
 
 describe('three replicas', () => {
   it('policies', async () => {
@@ -124,6 +126,45 @@ describe('three replicas', () => {
       const decisions = await same('/v1/decisions', { agent_id: 'a', action: 'a', holder: 'h' })
       for (const made of [keys, policies, decisions]) expect(new Set(made.map(({ id }) => id)).size).toBe(1)
       expect(keys.filter(({ key }) => key !== undefined)).toHaveLength(1)
+    }
+  })
+
+  it('a call is not refused for what it has reserved itself at another', async () => {
+    const replicas = await startThree(newDatabase())
+    const policy = {
+      name: 'room for one',
+      rules: [
+        { action: 'pay.small', effect: 'allow' },
+        { action: 'pay.big', effect: 'review' },
+      ],
+      budget: { limit: 1000, unit: 'EUR', period: 'total', scope: 'agent' },
+    }
+    await writeSharedPolicy(replicas, policy)
+    const request = (action: string, round: number, amount = 600) => ({
+      body: { agent_id: `agent:${round}.${action}`, action, context: { amount } },
+    })
+    for (let round = 0; round < ROUNDS; round++)
+      for (const action of ['pay.small', 'pay.big'])
+        await done(replicas[0].call('POST', '/v1/agents', { body: { id: `agent:${round}.${action}` } }))
+    for (const server of replicas)
+      await until('all to know the agents', async () =>
+        (await server.call('POST', '/v1/decisions', request('pay.big', ROUNDS - 1, 1))).body.effect === 'review'
+          ? true
+          : undefined,
+      )
+    for (let round = 0; round < ROUNDS; round++) {
+      const headers = { 'Idempotency-Key': `call-${round}` }
+      const every = (path: string, call: object) =>
+        Promise.all(replicas.map((server) => server.call('POST', path, call)))
+      const decided = await every('/v1/decisions', { ...request('pay.small', round), headers })
+      expect(decided.map(({ body }) => body.advice ?? body.effect)).toEqual(['allow', 'allow', 'allow'])
+      expect(new Set(decided.map(({ body }) => body.id)).size).toBe(1)
+
+      const review = await done(replicas[0].call('POST', '/v1/decisions', request('pay.big', round)))
+      const isNamed = round % 2 === 0
+      const approved = await every(`/v1/decisions/${review.id}/approve`, { body: {}, ...(isNamed && { headers }) })
+      const other = isNamed ? 'approved' : 'invalid_transition'
+      expect(approved.map(({ body }) => body.code ?? body.status).sort()).toEqual(['approved', other, other])
     }
   })
 })

@@ -1,4 +1,4 @@
-/** The store is away for 3 s under load: every answer meanwhile is 503, no permit leaves, and service returns by itself. */
+/** The store is away under load: every answer meanwhile is 503, no permit leaves, and service returns by itself. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
@@ -6,8 +6,9 @@ import { SEED, seededRandom } from '../../process/random.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
 import { openRelay, type Relay } from '../relay.js'
-import { ReplicaLoad } from './replica-load.js'
-import { done, newDatabase, removeReplicas, settledAccounts, startReplica } from './replicas.js'
+import { expectWholeOutcome } from './outcome.js'
+import { ReplicaLoad, tally } from './replica-load.js'
+import { newDatabase, POLICY, removeReplicas, startReplica, writeSharedPolicy } from './replicas.js'
 
 let relay: Relay
 afterEach(async () => {
@@ -16,56 +17,62 @@ afterEach(async () => {
 })
 
 const CALLERS = 12
-const AWAY_MS = 3000
-/** What the store said before it went may still be on its way to a caller. */
-const LAST_WORD_MS = 300
-/** No caller waits longer for an answer: the server's own bound, and what a busy machine takes. */
-const BOUND_MS = 8000 + 500
+/** While it is away another caller comes so often. */
+const ARRIVAL_MS = 50
+/** The second length is more than any call waits for the store. */
+const OUTAGES = [
+  { how: 'kill', ms: 3000 },
+  { how: 'hold', ms: 3000 },
+  { how: 'kill', ms: 7000 },
+  { how: 'hold', ms: 7000 },
+] as const
+const ANSWER_MS = 8000
+const ASK = { agent_id: 'agent:other', action: 'pay.create', context: { amount: 0 } }
 
-it('is told to every caller in time, and over when it is over', async () => {
+it(`replicas under load whose store was away ${stress.replica_rounds} times`, async () => {
   console.log(`SEED=${SEED}`)
   const random = seededRandom(SEED)
   const url = newDatabase()
   relay = await openRelay(url, () => 'passes')
-  const replicas = [await startReplica({ url: relay.url }), await startReplica({ url: relay.url })]
-  const any = () => replicas[Math.floor(random() * 2)] as ShippedServer
-  const budget = { limit: 1_000_000, unit: 'EUR', period: 'total' }
-  const rules = [{ action: 'pay.create', effect: 'allow' }]
-  const { id } = await done(any().call('POST', '/v1/policies', { body: { name: 'shared', rules, budget } }))
-  for (const server of replicas)
-    await until('all to know the policy', async () =>
-      (await server.call('GET', `/v1/policies/${id}`)).status === 200 ? true : undefined,
-    )
-  const load = new ReplicaLoad(random, any)
+  const replicas = [await startReplica({ url: relay.url }), await startReplica({ url: relay.url })] as const
+  await writeSharedPolicy(replicas, POLICY)
+  const load = new ReplicaLoad(random, () => replicas[random() < 0.5 ? 0 : 1])
   const running = load.run(CALLERS)
-  const returns: number[] = []
   for (let round = 0; round < stress.replica_rounds; round++) {
+    const { how, ms } = OUTAGES[round % OUTAGES.length] as (typeof OUTAGES)[number]
     const enough = load.acknowledged.size + 30
     await until('decisions', () => (load.acknowledged.size >= enough ? true : undefined))
+
     const wentAt = performance.now()
-    relay.kill()
-    await sleep(AWAY_MS)
+    relay[how]()
+    const arrivals: Promise<void>[] = []
+    for (; performance.now() - wentAt < ms; await sleep(ARRIVAL_MS)) arrivals.push(load.visit())
     const backAt = performance.now()
-    const meanwhile = load.seen.filter(({ at }) => at > wentAt + LAST_WORD_MS && at < backAt)
-    expect(meanwhile.map(({ answer }) => answer?.status).filter((status) => status !== 503)).toEqual([])
-    expect(JSON.stringify(meanwhile)).not.toContain('permit_token')
+    // What was asked before may have been recorded before, too.
+    const meanwhile = load.seen.filter(({ sentAt, at }) => sentAt > wentAt && at < backAt)
     relay.revive()
-    const before = load.acknowledged.size
-    await until('service', () => (load.acknowledged.size > before ? true : undefined))
-    returns.push(performance.now() - backAt)
+    expect(meanwhile.filter(({ answer }) => answer?.status !== 503)).toEqual([])
+    for (const { answer } of meanwhile) expect(answer?.headers.get('retry-after')).not.toBeNull()
+    expect(JSON.stringify(meanwhile)).not.toContain('permit_token')
+    if (ms > 5000) expect(meanwhile.length).toBeGreaterThan(0)
+
+    const returns = await Promise.all(replicas.map((server) => serviceOf(server, backAt)))
+    await Promise.all(arrivals)
+    console.log(`${how}, ${ms} ms: ${tally(meanwhile)}; service was back after ${returns.join(' and ')} ms`)
   }
   load.stop()
   await running
   const longest = Math.max(...load.seen.map(({ sentAt, at }) => at - sentAt))
-  const refused = load.seen.filter(({ answer }) => answer?.status === 503)
-  const codes = new Map<string, number>()
-  for (const { answer } of refused) codes.set(answer?.body.code, (codes.get(answer?.body.code) ?? 0) + 1)
-  console.log(
-    `${refused.length} of ${load.seen.length} answers were 503 (${JSON.stringify([...codes])}), the longest took ` +
-      `${longest.toFixed(0)} ms; service was back after ${returns.map((ms) => ms.toFixed(0)).join(', ')} ms`,
-  )
-  for (const { answer } of refused) expect(answer?.headers.get('retry-after')).not.toBeNull()
-  expect(longest).toBeLessThan(BOUND_MS)
-  const { stored, recomputed } = await settledAccounts(url)
-  expect(stored).toEqual(recomputed)
+  console.log(`${load.seen.length} answers: ${tally(load.seen)}; the longest took ${longest.toFixed(0)} ms`)
+  // A busy machine answers later than it means to.
+  expect(longest).toBeLessThan(1.5 * ANSWER_MS)
+  console.log(await expectWholeOutcome(url, replicas[0], load))
 })
+
+/** How long after the store was back this one decides again. */
+async function serviceOf(server: ShippedServer, backAt: number): Promise<string> {
+  await until('service', async () =>
+    (await server.call('POST', '/v1/decisions', { body: ASK })).status === 200 ? true : undefined,
+  )
+  return (performance.now() - backAt).toFixed(0)
+}

@@ -1,6 +1,7 @@
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { HeldRequest, Posting, StoredDecision } from '../../../ports/documents.js'
 import type {
+  ClosedDecision,
   ClosedFilter,
   DecisionFilter,
   DecisionWithRequest,
@@ -149,7 +150,7 @@ export function listClosed(
   db: Connection,
   { evaluated_before, ended_before }: ClosedFilter,
   { limit, after }: PageRequest,
-): Page<StoredDecision> {
+): Page<ClosedDecision> {
   const [, ms = '-1', id = ''] = CLOSED_CURSOR.exec(after ?? '') ?? []
   const rows = db.all(
     `SELECT id, at_ms, document FROM decisions INDEXED BY decisions_by_time

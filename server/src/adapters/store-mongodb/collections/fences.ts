@@ -1,0 +1,64 @@
+/**
+ * Fences: what makes sure that a write which may still be on its way comes to nothing. A write of what exists is
+ * conditional on its `rev`, which a fence raises; a write of what does not exist finds a tombstone in its place.
+ */
+import type { Database } from '../connection/database.js'
+import type { DecisionHome } from '../stored.js'
+
+/** The status of a tombstone. */
+export const VOID = 'void'
+
+/** The place of a decision that must not come any more. */
+function voidDecision(id: string): DecisionHome {
+  return {
+    _id: id,
+    rev: 1,
+    version: 0,
+    last: null,
+    is_void: true,
+    // Far from any range of time that is asked for.
+    at_ms: Number.MIN_SAFE_INTEGER,
+    status: VOID,
+    // When it was put there.
+    expires_ms: Date.now(),
+    agent_id: '',
+    action: '',
+    resource: null,
+    effect: '',
+    policy_id: '',
+    request_hash: '',
+    key_id: '',
+    document: '',
+    context: null,
+    salt: '',
+    attempt: null,
+    ledger: {},
+  }
+}
+
+/** False when there is something already. */
+export async function insertVoid(database: Database, decision: string): Promise<boolean> {
+  return (await insertVoids(database, [decision])).size === 0
+}
+
+/** Says in which places there is something already. */
+export function insertVoids(database: Database, decisions: readonly string[]): Promise<ReadonlySet<number>> {
+  return database.insertNew(database.decisions, decisions.map(voidDecision))
+}
+
+/** False when it was written meanwhile. */
+export async function fenceDecision(
+  database: Database,
+  { _id, rev }: Pick<DecisionHome, '_id' | 'rev'>,
+): Promise<boolean> {
+  return fence(() => database.decisions.updateOne({ _id, rev }, { $inc: { rev: 1 } }), database)
+}
+
+/** False when it was written meanwhile, or when an answer was lost: then the next look tells. */
+export async function fence(
+  update: () => Promise<{ readonly matchedCount: number }>,
+  database: Database,
+): Promise<boolean> {
+  const { matchedCount } = await database.call(update)
+  return matchedCount === 1
+}

@@ -1,0 +1,87 @@
+import {
+  MongoCompatibilityError,
+  MongoMissingCredentialsError,
+  MongoMissingDependencyError,
+  MongoNetworkError,
+  MongoNetworkTimeoutError,
+  MongoOperationTimeoutError,
+  MongoParseError,
+  MongoServerError,
+  MongoServerSelectionError,
+} from 'mongodb'
+import { addressOf } from './url.js'
+
+/** A sentence for people: which MongoDB it is, and why it cannot be used. */
+export function mongoFailure(url: string, error: unknown): string {
+  return `MongoDB at ${addressOf(url)}: ${failureOf(error)}.`
+}
+
+/** By the codes of MongoDB. */
+const KNOWN: Readonly<Record<number, string>> = {
+  13: 'the user has not the rights that it needs (readWrite on the database)',
+  18: 'it refuses the user or the password',
+}
+
+/** An index of the same name or members is there, with other options. */
+const INDEX_CONFLICTS: readonly unknown[] = [85, 86]
+
+/** Of the driver, the more special ones first. */
+const KINDS: readonly (readonly [kind: abstract new (...args: never[]) => Error, told: string])[] = [
+  [MongoNetworkTimeoutError, 'it does not answer in time'],
+  [MongoOperationTimeoutError, 'it does not answer in time'],
+  [MongoNetworkError, 'the connection to it broke; look at the network and at its log'],
+  [MongoCompatibilityError, 'its version and this server do not go together; use one that the documentation names'],
+  [MongoMissingCredentialsError, 'it asks for a user and a password; put them into MONGODB_URL'],
+  [MongoMissingDependencyError, 'an option of MONGODB_URL needs a package that is not there; leave the option out'],
+  [MongoParseError, 'MONGODB_URL has hosts or options that cannot be used together; look at them'],
+]
+
+type Tell = (cause: Error) => string | null
+
+/** What MongoDB itself says, or that none was found. */
+function answerOf(cause: Error): string | null {
+  if (cause instanceof MongoServerSelectionError) return `it does not answer (${cause.message})`
+  if (!(cause instanceof MongoServerError)) return null
+  const { code, codeName } = cause
+  const known = KNOWN[Number(code)]
+  if (known !== undefined) return known
+  if (INDEX_CONFLICTS.includes(code)) return `an index that is there is not as it has to be (${cause.message})`
+  return `it refuses a command (${codeName ?? code})`
+}
+
+/** What the system could not do before MongoDB was reached. Of the error, only its code is told. */
+function systemFailureOf(cause: Error): string | null {
+  const { syscall } = cause as NodeJS.ErrnoException
+  const code = codeOf(cause)
+  if (code === null) return null
+  if (syscall?.startsWith('query')) return `DNS does not find its hosts (${code}); look at the hosts in MONGODB_URL`
+  if (syscall === 'open' || syscall === 'read')
+    return `a file that MONGODB_URL names cannot be read (${code}); look at its tls options`
+  if (/^ERR_(OSSL|SSL|TLS)/.test(code))
+    return `TLS cannot be used (${code}); look at the certificates and keys that MONGODB_URL names`
+  return null
+}
+
+function driverFailureOf(cause: Error): string | null {
+  return KINDS.find(([kind]) => cause instanceof kind)?.[1] ?? null
+}
+
+/** A name of the system's: any other text might be of the URL. */
+function codeOf({ code }: NodeJS.ErrnoException): string | null {
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : null
+}
+
+const TELL: readonly Tell[] = [answerOf, systemFailureOf, driverFailureOf]
+
+/** By the innermost cause that tells it. Holds nothing of the URL but its hosts. */
+function failureOf(error: unknown): string {
+  const causes: Error[] = []
+  for (let cause = error; cause instanceof Error; cause = cause.cause) causes.unshift(cause)
+  for (const tell of TELL)
+    for (const cause of causes) {
+      const told = tell(cause)
+      if (told !== null) return told
+    }
+  const [innermost] = causes
+  return `it cannot be used (${innermost === undefined ? 'unknown' : (codeOf(innermost) ?? innermost.name)})`
+}

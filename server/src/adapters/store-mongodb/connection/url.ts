@@ -1,0 +1,54 @@
+import { MongoClient } from 'mongodb'
+
+const DEFAULT_DATABASE = 'countersign'
+
+/** Where a URL leads, without the credentials and options that it holds. */
+interface MongoAddress {
+  readonly hosts: string
+  readonly database: string
+}
+
+/** Null for what cannot be read. */
+export function readMongoUrl(url: string): MongoAddress | null {
+  const parts = /^mongodb(?:\+srv)?:\/\/(?:[^@/?]*@)?([^@/?\s]+)(?:\/([^?\s]*))?(?:\?\S*)?$/.exec(url)
+  if (parts === null) return null
+  const [, hosts = '', database = ''] = parts
+  try {
+    return { hosts, database: decodeURIComponent(database) || DEFAULT_DATABASE }
+  } catch {
+    return null
+  }
+}
+
+/** `hosts/database`, for people. */
+export function addressOf(url: string): string {
+  const address = readMongoUrl(url)
+  return address === null ? 'MONGODB_URL' : `${address.hosts}/${address.database}`
+}
+
+/** Of a database; the driver takes more than the server. */
+const NAME = /^[^/\\. "$*<>:|?\0]{1,63}$/
+
+/**
+ * Why the driver could not use a URL, null when it can. It tells no part of the URL, not even what the driver says of it:
+ * where the password is not encoded, any part may be of the password.
+ */
+export function faultOfMongoUrl(url: string): string | null {
+  if (!/^mongodb(\+srv)?:\/\//.test(url))
+    return 'has to start with mongodb:// or mongodb+srv://. Unset it to use the embedded store in DATA_DIR.'
+  const address = readMongoUrl(url)
+  if (address === null || !isTakenByDriver(url))
+    return 'is no URL that can be used. Encode the user and the password (encodeURIComponent), and look at the hosts and options.'
+  if (!NAME.test(address.database)) return 'names a database by what is no name of one.'
+  return null
+}
+
+function isTakenByDriver(url: string): boolean {
+  try {
+    // It connects with the first command.
+    new MongoClient(url)
+    return true
+  } catch {
+    return false
+  }
+}

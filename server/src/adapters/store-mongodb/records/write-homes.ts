@@ -1,0 +1,142 @@
+import type { AuditEntry } from '@countersign/contract'
+import type { Settling } from '../budgets/settlements.js'
+import { unwrittenAgent } from '../collections/agents.js'
+import { auditDocumentOf } from '../collections/audit.js'
+import { keyEntryOf, keysOver, retireKeys } from '../collections/keys.js'
+import { allDone } from '../connection/all-done.js'
+import { type Database, isTooLarge } from '../connection/database.js'
+import type { AgentHome, Claim, KeyDirectory, PolicyDirectory } from '../stored.js'
+import { takeNames } from './claims.js'
+import { areOurs, type Homes } from './homes.js'
+import { type ChangeOf, lastOf, type Step } from './step.js'
+import { moveDecisions, type WriteDeps, writeNewDecisions } from './write-decisions.js'
+
+interface WrittenHomes {
+  /** The records that stand, each with what its decision's accounts have to follow. */
+  readonly standing: ReadonlyMap<Step, Settling | null>
+  /** Those that can never be written. */
+  readonly tooLarge: ReadonlySet<Step>
+}
+
+/** Writes the homes of records. */
+export async function writeHomes(deps: WriteDeps, steps: readonly Step[], homes: Homes): Promise<WrittenHomes> {
+  try {
+    return { standing: await writeTogether(deps, steps, homes), tooLarge: new Set() }
+  } catch (error) {
+    if (!isTooLarge(error)) throw error
+  }
+  // Each by itself, so that the others do not fail with the one.
+  const standing = new Map<Step, Settling | null>()
+  const tooLarge = new Set<Step>()
+  for (const step of steps)
+    try {
+      for (const [one, settling] of await writeTogether(deps, [step], homes)) standing.set(one, settling)
+    } catch (error) {
+      if (!isTooLarge(error)) throw error
+      tooLarge.add(step)
+    }
+  return { standing, tooLarge }
+}
+
+async function writeTogether(
+  deps: WriteDeps,
+  steps: readonly Step[],
+  homes: Homes,
+): Promise<ReadonlyMap<Step, Settling | null>> {
+  const standing = new Map<Step, Settling | null>()
+  // Nothing of this group is on its way any more when the commit fails.
+  await allDone([
+    writeNewDecisions(deps, steps, standing),
+    moveDecisions(deps, steps, homes, standing),
+    ...steps.map(async (step) => {
+      if (await writeOther(deps.database, step, homes)) standing.set(step, null)
+    }),
+  ])
+  return standing
+}
+
+async function writeOther(database: Database, step: Step, homes: Homes): Promise<boolean> {
+  const { change } = step.record
+  switch (change.kind) {
+    case 'decision.create':
+    case 'decision.update':
+      return false
+    case 'policy.write':
+      return writePolicy(database, step, change, homes.policies as PolicyDirectory)
+    case 'agent.write':
+      return writeAgent(database, step, change, homes.agents.get(change.agent.id))
+    case 'key.write':
+      return writeKey(database, step, change, homes.keys as KeyDirectory)
+    case 'entry.only':
+      return writeEntry(database, step)
+    case 'call.only':
+      return takeNames(database, [step.claim as Claim])
+  }
+}
+
+async function writePolicy(
+  database: Database,
+  step: Step,
+  { policy }: ChangeOf<'policy.write'>,
+  { _id, rev }: PolicyDirectory,
+): Promise<boolean> {
+  const { id, version, document, deleted_at, policy_set } = policy
+  const common = { rev: rev + 1, policy_set, last: lastOf(step), written: JSON.stringify(policy) }
+  const update =
+    deleted_at === null
+      ? { $set: { ...common, [`live.${id}`]: { version, name: document.name } } }
+      : { $set: common, $unset: { [`live.${id}`]: 1 as const } }
+  const { matchedCount } = await database.call(() => database.policyDirectory.updateOne({ _id, rev }, update))
+  return matchedCount === 1 || (await areOurs(database, [step])).has(step)
+}
+
+async function writeKey(
+  database: Database,
+  step: Step,
+  { key }: ChangeOf<'key.write'>,
+  directory: KeyDirectory,
+): Promise<boolean> {
+  const { _id, rev } = directory
+  const over = keysOver(directory, key.id, (step.record.entry as AuditEntry).at)
+  await retireKeys(database, over)
+  const update = {
+    $set: { rev: rev + 1, last: lastOf(step), [`keys.${key.id}`]: keyEntryOf(key) },
+    ...(over.length > 0 && { $unset: Object.fromEntries(over.map(([id]) => [`keys.${id}`, 1 as const])) }),
+  }
+  const { matchedCount } = await database.call(() => database.keyDirectory.updateOne({ _id, rev }, update))
+  return matchedCount === 1 || (await areOurs(database, [step])).has(step)
+}
+
+async function writeAgent(
+  database: Database,
+  step: Step,
+  { agent }: ChangeOf<'agent.write'>,
+  before: AgentHome | undefined,
+): Promise<boolean> {
+  const isHeld = agent.registration !== null || agent.suspended !== null
+  const isSeen = before?.is_seen ?? false
+  const written = {
+    version: agent.version,
+    last: lastOf(step),
+    is_held: isHeld,
+    document: JSON.stringify(agent),
+  }
+  if (before === undefined) {
+    const home = { ...unwrittenAgent(agent.id, agent.known_at), ...written, rev: 1, is_listed: isHeld }
+    return (await database.insertNew(database.agents, [home])).size === 0 || (await areOurs(database, [step])).has(step)
+  }
+  const { _id, rev } = before
+  const { matchedCount } = await database.call(() =>
+    database.agents.updateOne(
+      // Seen meanwhile, it stays listed.
+      { _id, rev, is_seen: isSeen },
+      { $set: { ...written, rev: rev + 1, is_listed: isHeld || isSeen } },
+    ),
+  )
+  return matchedCount === 1 || (await areOurs(database, [step])).has(step)
+}
+
+async function writeEntry(database: Database, step: Step): Promise<boolean> {
+  const there = await database.insertNew(database.audit, [auditDocumentOf(step.record.entry as AuditEntry)])
+  return there.size === 0 || (await areOurs(database, [step])).has(step)
+}

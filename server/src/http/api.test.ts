@@ -1,0 +1,165 @@
+/** What the pipeline asks of memory that may be behind the store: at the beginning, after each wait, and before the answer. */
+import { beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { typeidIds } from '../adapters/typeid-ids.js'
+import { generateKeyText, secretOf } from '../api-key-text.js'
+import { DomainError } from '../domain-error.js'
+import type { Moment } from '../moment.js'
+import type { StoredKey } from '../ports/documents.js'
+import { ConfirmedFreshness } from '../state/freshness.js'
+import { Keys } from '../state/keys.js'
+import { Api } from './api.js'
+import { Idempotency } from './idempotency.js'
+import { RateLimit } from './rate-limit.js'
+import type { Reply } from './reply.js'
+import { type Route, route } from './route.js'
+
+const TEXT = generateKeyText()
+const KEY: StoredKey = {
+  id: 'key_1',
+  version: 1,
+  name: 'k',
+  scopes: ['*'],
+  agents: null,
+  created_at: '2026-11-21T10:00:00.000Z',
+  created_by: null,
+  expires_at: null,
+  revoked_at: null,
+  secrets: [secretOf(TEXT)],
+}
+
+let now: { monotonicMs: number; wallMs: number }
+let freshness: ConfirmedFreshness
+let keys: Keys
+let api: Api
+beforeEach(() => {
+  now = { monotonicMs: 0, wallMs: 0 }
+  const moment = (): Moment => ({ ...now })
+  freshness = new ConfirmedFreshness(moment)
+  freshness.confirm(moment())
+  keys = new Keys([KEY], new Map())
+  const clock = { now: () => new Date() }
+  const nowhere = { findIdempotency: () => Promise.resolve(null) }
+  api = new Api({
+    clock,
+    ids: typeidIds(clock),
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+    keys,
+    freshness,
+    rateLimit: new RateLimit(0),
+    idempotency: new Idempotency(nowhere, clock),
+    answerMs: null,
+  })
+})
+
+const MADE: Reply = { status: 200, body: {} }
+const plain = {
+  method: 'GET',
+  path: '/v1/x',
+  name: 'x.get',
+  summary: '',
+  scopes: { all: [] },
+  answer: { status: 200, description: '' },
+  problems: [],
+} as const
+
+function ask(asked: Route, body: () => Promise<string> = async () => '{}'): Promise<Reply> {
+  return api.answer(asked, {
+    path: '/v1/x',
+    params: {},
+    query: '',
+    headers: { authorization: `Bearer ${TEXT}`, 'content-type': 'application/json', 'content-length': '2' },
+    body: async () => Buffer.from(await body()),
+    isWanted: () => true,
+  })
+}
+
+/** Nothing runs for so long; what others changed meanwhile is taken over in the first moment after it. */
+function freeze(ms: number, isChanged: boolean): void {
+  now = { monotonicMs: now.monotonicMs + ms, wallMs: now.wallMs + ms }
+  if (isChanged) freshness.changed()
+  freshness.confirm({ ...now })
+}
+
+const during = (happens: () => void, reply: () => Reply = () => MADE) =>
+  route({
+    ...plain,
+    handle: async () => {
+      happens()
+      return reply()
+    },
+  })
+const refuse = (): Reply => {
+  throw new DomainError('policy_denies')
+}
+
+test.each([
+  ['nothing changed', () => freeze(60_000, false), 200],
+  ['something changed less than 2 s after the last look', () => freeze(2000, true), 200],
+  ['something changed 2 s ago or longer', () => freeze(2001, true), 503],
+])('while an answer was made, %s', async (_, happens, status) => {
+  expect((await ask(during(happens))).status).toBe(status)
+})
+
+test('a change waits for its turn as long as it takes: it rests on what the store held then', async () => {
+  const change: Route = { ...during(() => freeze(60_000, true)), isChange: true }
+  expect((await ask(change)).status).toBe(200)
+})
+
+test('what was recorded while it was so is told, however long its record took', async () => {
+  const records = route({
+    ...plain,
+    handle: async ({ caller }) => {
+      expect(caller.holds()).toBe(true)
+      freeze(60_000, true)
+      expect(caller.holds()).toBe(false)
+      caller.recorded()
+      return MADE
+    },
+  })
+  expect((await ask(records)).status).toBe(200)
+})
+
+test('a refusal by what is no longer so is none', async () => {
+  expect((await ask(during(() => {}, refuse))).status).toBe(409)
+  expect((await ask(during(() => freeze(2001, true), refuse))).body).toMatchObject({ code: 'replica_stale' })
+})
+
+test('what the store could not do is told as that', async () => {
+  const fail = (): Reply => {
+    throw new DomainError('store_unavailable')
+  }
+  expect((await ask(during(() => freeze(2001, true), fail))).body).toMatchObject({ code: 'store_unavailable' })
+})
+
+test.each<[string, (happens: () => void) => Promise<Reply>]>([
+  [
+    'a body',
+    (happens) => {
+      const body = { schema: z.strictObject({}), maxBytes: 100, maxDepth: 2 }
+      return ask(route({ ...plain, method: 'POST', body, handle: async () => MADE }), async () => {
+        happens()
+        return '{}'
+      })
+    },
+  ],
+  [
+    'a wait',
+    (happens) => {
+      const patience = { ms: () => 1, wait: async () => happens() }
+      return ask(route({ ...plain, patience, handle: async () => MADE }))
+    },
+  ],
+])(
+  '%s may take as long as it wants: what counts is who calls in the end, and what is known then',
+  async (_, answer) => {
+    expect(await answer(() => freeze(60_000, true))).toMatchObject({ status: 200, keyId: 'key_1' })
+    const sleep = () => {
+      now.wallMs += 2001
+    }
+    expect((await answer(sleep)).body).toMatchObject({ code: 'replica_stale' })
+    freeze(1, false)
+    const revoke = () => keys.apply({ ...KEY, version: 2, revoked_at: '2026-11-21T10:00:01.000Z' })
+    expect((await answer(revoke)).status).toBe(401)
+  },
+)

@@ -1,0 +1,41 @@
+import express, { type Express, type Request, type Response } from 'express'
+import helmet from 'helmet'
+import type { Reply } from './reply.js'
+
+/** An application that takes requests as they were sent, and whose every answer has the headers of security. */
+export function newExpressApp(): Express {
+  const app = express()
+  app.disable('etag').disable('x-powered-by')
+  app.enable('strict routing').enable('case sensitive routing')
+  app.set('query parser', false)
+  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: NOTHING_MAY_LOAD } }))
+  return app
+}
+
+/** The policy of every answer that brings none of its own: JSON needs nothing. */
+const NOTHING_MAY_LOAD = {
+  defaultSrc: ["'none'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
+}
+
+/** What is refused is still read up to here: who sends too much should get its answer, not a broken connection. */
+export const DISCARDED_BYTES = 1024 * 1024
+
+export function send(req: Request, res: Response, reply: Reply): void {
+  const isLarge = !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
+  if (!req.complete && isLarge && reply.status >= 400) res.setHeader('Connection', 'close')
+  res.locals.keyId = reply.keyId
+  res.statusCode = reply.status
+  for (const [name, value] of Object.entries(reply.headers ?? {})) res.setHeader(name, value)
+  const text = reply.text ?? (reply.body === undefined ? undefined : JSON.stringify(reply.body))
+  if (text === undefined) {
+    res.end()
+    return
+  }
+  const bytes = Buffer.from(text)
+  if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', 'application/json')
+  res.setHeader('Content-Length', bytes.length)
+  res.end(req.method === 'HEAD' ? undefined : bytes)
+}

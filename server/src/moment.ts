@@ -1,0 +1,18 @@
+/** A moment by both clocks of a machine: the one stands still while the machine sleeps, the other may be set back. */
+export interface Moment {
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
+export function thisMoment(): Moment {
+  return { monotonicMs: performance.now(), wallMs: Date.now() }
+}
+
+/** How long the one was before the other, by the clock that says more. */
+export function msBetween(earlier: Moment, later: Moment): number {
+  return Math.max(later.monotonicMs - earlier.monotonicMs, later.wallMs - earlier.wallMs)
+}
+
+export function msSince(moment: Moment): number {
+  return msBetween(moment, thisMoment())
+}

@@ -1,0 +1,219 @@
+/**
+ * The directories of keys and of policies are one document each. What would make one too large is refused before it is
+ * written, alone, and with room left to revoke, to rotate and to delete.
+ */
+import { randomBytes } from 'node:crypto'
+import {
+  createOf,
+  decisionOf,
+  idOf,
+  instant,
+  keyOf,
+  LogPen,
+  policyOf,
+  updateOf,
+  WHOLE,
+  writeKeyOf,
+  writePolicyOf,
+} from '@countersign/testkit/store-suite'
+import { BSON, type Document, MongoClient } from 'mongodb'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { keyEntryOf } from '#server/adapters/store-mongodb/collections/keys'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import type { KeySecret, StoredKey } from '#server/ports/documents'
+import type { Store } from '#server/ports/store'
+import { type Answer, runServer } from '../running-server.js'
+import { dropDatabase, mongoUrl } from './open-mongo-store.js'
+
+const MIB = 2 ** 20
+/** The number of the first entry that a directory is filled with. */
+const FIRST = 10_000
+/** What is new is refused beyond the first, more of what is there beyond the second. */
+const [NEW, MORE] = [4 * MIB, 6 * MIB]
+const TOO_LARGE = { written: 0, conflict: 'too_large' }
+const WRITTEN = { written: 1, conflict: null }
+
+let name: string
+let store: Store
+let pen: LogPen
+const client = new MongoClient(mongoUrl('admin'))
+beforeEach(async () => {
+  name = `countersign-bounds-${randomBytes(6).toString('hex')}`
+  store = await openMongoStore({ url: mongoUrl(name) })
+  pen = await LogPen.of(store)
+})
+afterEach(async () => {
+  await store.close()
+  await dropDatabase(name)
+})
+afterAll(() => client.close())
+
+const secret = (hash: string, expires_at: string | null = null): KeySecret => ({ hash, hint: 'cs_sk_…', expires_at })
+
+function later(key: StoredKey, over: Partial<StoredKey>): StoredKey {
+  return { ...key, version: key.version + 1, ...over }
+}
+
+/** Gives the directory entries that have exactly this size together. */
+async function fill(
+  directory: 'keys' | 'policies',
+  bytes: number,
+  make: (number: number, padding: string) => readonly [string, Document],
+): Promise<void> {
+  const sizeOf = (entries: Document) => BSON.calculateObjectSize(entries)
+  const each = sizeOf(Object.fromEntries([make(FIRST + 1, '')])) - sizeOf({})
+  const count = Math.floor((bytes - sizeOf({})) / each)
+  const numbers = Array.from({ length: count }, (_, i) => FIRST + i)
+  const entries = Object.fromEntries(numbers.map((number) => make(number, '')))
+  Object.assign(entries, Object.fromEntries([make(FIRST + count - 1, ' '.repeat(bytes - sizeOf(entries)))]))
+  expect(sizeOf(entries)).toBe(bytes)
+  const [collection, member] = directory === 'keys' ? ['key_directory', 'keys'] : ['policy_directory', 'live']
+  await client
+    .db(name)
+    .collection<{ _id: string }>(collection)
+    .updateOne({ _id: directory }, { $set: { [member]: entries } })
+}
+
+/** Keys as large as their lists of agents make them. */
+const AGENTS = Array.from({ length: 20 }, (_, i) => `agent:${'x'.repeat(240)}-${i}`)
+const wide = (number: number) => keyOf(number, { agents: AGENTS })
+function entryOf(number: number, padding: string) {
+  const entry = keyEntryOf(wide(number))
+  return [idOf('key', number), { ...entry, document: `${entry.document}${padding}` }] as const
+}
+const nameOf = (number: number) => `${number}${'x'.repeat(5000)}`
+function liveOf(number: number, padding: string) {
+  return [idOf('pol', number), { version: 1, name: `${nameOf(number)}${padding}` }] as const
+}
+
+describe('the directory of keys', () => {
+  it('refuses one more, alone, and lets every key be rotated and revoked', async () => {
+    await fill('keys', NEW, entryOf)
+    const group = [createOf(decisionOf(1)), writeKeyOf(wide(1)), createOf(decisionOf(2))]
+    expect(await pen.commit(...group)).toEqual({ written: 1, conflict: 'too_large' })
+    expect(await pen.commit(createOf(decisionOf(2)))).toEqual(WRITTEN)
+    const rotated = later(wide(FIRST), { secrets: [secret('new'), secret(`hash-${FIRST}`, instant(99))] })
+    expect(await pen.commit(writeKeyOf(rotated))).toEqual(WRITTEN)
+    expect(await pen.commit(writeKeyOf(wide(1)))).toEqual(TOO_LARGE)
+    for (const number of [FIRST, FIRST + 1])
+      expect(
+        await pen.commit(writeKeyOf(later(number === FIRST ? rotated : wide(number), { revoked_at: instant(0) }))),
+      ).toEqual(WRITTEN)
+    // What was revoked makes room, and is still there.
+    expect(await pen.commit(writeKeyOf(wide(1)))).toEqual(WRITTEN)
+    const keys = new Map((await store.loadKeys()).map((key) => [key.id, key]))
+    expect(keys.get(idOf('key', FIRST))).toEqual({ ...rotated, version: 3, revoked_at: instant(0) })
+    expect(keys.has(idOf('key', 1))).toBe(true)
+  })
+
+  it('is full for texts that live on, and lets every key be rotated at once and revoked', async () => {
+    await fill('keys', MORE, entryOf)
+    const before = wide(FIRST)
+    const graceful = later(before, { secrets: [secret('new'), secret(`hash-${FIRST}`, instant(99))] })
+    expect(await pen.commit(writeKeyOf(graceful))).toEqual(TOO_LARGE)
+    const rotated = later(before, { secrets: [secret('new')] })
+    expect(await pen.commit(writeKeyOf(rotated))).toEqual(WRITTEN)
+    expect(await pen.commit(writeKeyOf(later(rotated, { revoked_at: instant(0) })))).toEqual(WRITTEN)
+  })
+
+  it('is left by keys that are over, which stay what they were', async () => {
+    const revoked = keyOf(1, { version: 1, revoked_at: instant(0), secrets: [secret('first'), secret('second')] })
+    const expired = keyOf(2, { expires_at: instant(0) })
+    await pen.commit(writeKeyOf(revoked), writeKeyOf(expired), writeKeyOf(keyOf(3)), writeKeyOf(keyOf(4)))
+    const inDirectory = async () => {
+      const found = await client.db(name).collection('key_directory').findOne({})
+      return Object.keys(found?.keys).sort()
+    }
+    expect(await inDirectory()).toEqual([idOf('key', 3), idOf('key', 4)])
+    expect((await store.loadKeys()).map(({ id }) => id)).toEqual([1, 2, 3, 4].map((number) => idOf('key', number)))
+    for (const hash of ['first', 'second', 'hash-2'])
+      expect(await pen.commit(writeKeyOf(keyOf(5, { secrets: [secret(hash)] })))).toEqual({
+        written: 0,
+        conflict: 'key_secret',
+      })
+    expect(await pen.commit(writeKeyOf(keyOf(1)))).toEqual({ written: 0, conflict: 'version' })
+    // One that had expired can still be revoked, and leaves again.
+    const both = later(expired, { revoked_at: instant(2) })
+    expect(await pen.commit(writeKeyOf(both))).toEqual(WRITTEN)
+    expect(await inDirectory()).toEqual([2, 3, 4].map((number) => idOf('key', number)))
+    expect(await pen.commit({ ...writeKeyOf(keyOf(6)), beside: [{ id: both.id, version: 2 }] })).toEqual(WRITTEN)
+    expect(await inDirectory()).toEqual([3, 4, 6].map((number) => idOf('key', number)))
+    expect(await pen.commit({ ...writeKeyOf(keyOf(7)), beside: [{ id: both.id, version: 1 }] })).toEqual({
+      written: 0,
+      conflict: 'version',
+    })
+    expect((await store.loadKeys()).find(({ id }) => id === both.id)).toEqual(both)
+  })
+})
+
+describe('the API at the bound of keys', () => {
+  it('says limit_reached and goes on deciding, and a key that is revoked makes room', async () => {
+    await store.close()
+    const server = await runServer({ settings: { mongodbUrl: mongoUrl(name) }, parts: {} })
+    store = await openMongoStore({ url: mongoUrl(name) })
+    const call = (method: string, path: string, body?: object) => server.call(method, path, { body })
+    try {
+      const { body: mine } = await call('GET', '/v1/keys/self')
+      const [own] = (await store.loadKeys()).filter(({ id }) => id === mine.id)
+      await fill('keys', NEW - 1000, (number, padding) =>
+        number === FIRST ? [mine.id, { ...keyEntryOf(own as StoredKey) }] : entryOf(number, padding),
+      )
+      const create = () => call('POST', '/v1/keys', { name: 'one more', scopes: ['audit:read'], agents: null })
+      const answers: Answer[] = []
+      while (answers.at(-1)?.status !== 409) answers.push(await create())
+      expect(answers.at(-1)?.body.code).toBe('limit_reached')
+      expect(answers.length).toBeGreaterThan(1)
+      const decided = await call('POST', '/v1/decisions', { agent_id: 'agent:a', action: 'pay.create' })
+      expect(decided.status).toBe(200)
+      expect((await call('DELETE', `/v1/keys/${answers[0]?.body.id}`)).status).toBe(204)
+      expect((await create()).status).toBe(201)
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('the directory of policies', () => {
+  it('refuses one more and a longer name, and lets every policy be changed under its name and deleted', async () => {
+    await fill('policies', NEW, liveOf)
+    const another = policyOf(1, 1)
+    expect(await pen.commit(writePolicyOf(another))).toEqual(TOO_LARGE)
+    const named = (number: number, name: string, set: number) =>
+      policyOf(number, set, { version: 2, document: { name, rules: [{ action: '*', effect: 'deny' }] } })
+    expect(await pen.commit(writePolicyOf(named(10_000, 'a'.repeat(6000), 1)))).toEqual(WRITTEN)
+    await fill('policies', MORE, liveOf)
+    expect(await pen.commit(writePolicyOf(named(10_000, 'a'.repeat(6000), 2)))).toEqual(TOO_LARGE)
+    expect(await pen.commit(writePolicyOf(named(10_000, nameOf(FIRST), 2)))).toEqual(WRITTEN)
+    const gone = { ...named(10_001, 'x', 3), deleted_at: instant(60) }
+    expect(await pen.commit(writePolicyOf(gone))).toEqual(WRITTEN)
+  })
+})
+
+describe('a record that can never be written', () => {
+  const huge = { reason: 'x'.repeat(17 * MIB) }
+
+  it('is refused alone: those beside it stand, its place in the log is void, and the next ones follow', async () => {
+    await pen.commit(createOf(decisionOf(1)), createOf(decisionOf(2)))
+    const settled = { status: 'confirmed' } as const
+    const group = [
+      createOf(decisionOf(3)),
+      createOf(decisionOf(4, huge)),
+      updateOf(decisionOf(1), settled),
+      updateOf(decisionOf(2), { ...settled, ...huge }),
+      writeKeyOf(keyOf(1)),
+    ]
+    const refused = new Map([
+      [1, 'too_large'],
+      [3, 'too_large'],
+    ])
+    expect(await pen.commit(...group)).toEqual({ written: 5, conflict: null, refused })
+    expect(await pen.commit(createOf(decisionOf(5)))).toEqual(WRITTEN)
+    const versions = await Promise.all(
+      [1, 2, 3, 4, 5].map(async (number) => (await store.findDecision(idOf('dec', number)))?.decision.version),
+    )
+    expect(versions).toEqual([2, 1, 1, undefined, 1])
+    const entries = (await store.listAuditEntries({}, WHOLE)).items.map(({ index, type }) => [index, type])
+    expect(entries).toHaveLength(8)
+    expect(entries.filter(([, type]) => type === 'void').map(([index]) => index)).toEqual([5, 3])
+  })
+})

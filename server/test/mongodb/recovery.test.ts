@@ -1,0 +1,102 @@
+/** What the store does by itself: whoever runs it is told when that fails, and one part does not wait for another. */
+import { randomBytes } from 'node:crypto'
+import { accountOf, createOf, decisionOf, idOf, LogPen } from '@countersign/testkit/store-suite'
+import { MongoServerError } from 'mongodb'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { Database } from '#server/adapters/store-mongodb/connection/database'
+import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import { until } from '../process/until.js'
+import { dropDatabase, mongoUrl } from './open-mongo-store.js'
+import { change } from './sabotages.js'
+
+const NAME = `countersign-recovery-${randomBytes(6).toString('hex')}`
+const MINUTE = 60_000
+/** Without a right that it needs. */
+const FORBIDDEN = new MongoServerError({ code: 13, errmsg: 'not authorized' })
+
+let database: Database
+let store: MongoStore
+let told: unknown[]
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  await (await openMongoStore({ url: mongoUrl(NAME) })).close()
+  database = await Database.open(mongoUrl(NAME))
+  told = []
+  store = new MongoStore(
+    database,
+    () => Date.now() + 2 * MINUTE,
+    (error) => told.push(error),
+  )
+})
+afterEach(async () => {
+  await store.close()
+  vi.useRealTimers()
+  await dropDatabase(NAME)
+})
+
+function forbid(name: keyof Database): void {
+  change(database, name, () => ({
+    find: () => {
+      throw FORBIDDEN
+    },
+  }))
+}
+
+const leaveReservation = (by: MongoStore, number = 1) =>
+  by.ledger.reserve({
+    decision_id: idOf('dec', number),
+    version: 0,
+    demands: [{ account: accountOf({ policy_id: idOf('pol', number) }), amount: 5n, limit: 9n }],
+  })
+
+it('that recovery fails is told', async () => {
+  forbid('decisions')
+  vi.advanceTimersByTime(MINUTE)
+  await until('to be told', () => (told.length > 0 ? true : undefined))
+  expect(told[0]).toMatchObject({ name: 'StoreUnavailableError', cause: FORBIDDEN })
+})
+
+it('logs that cannot be read keep nothing else from being recovered', async () => {
+  const dead = await openMongoStore({ url: mongoUrl(NAME) })
+  await leaveReservation(dead)
+  forbid('logs')
+  vi.advanceTimersByTime(MINUTE)
+  await until('the reservation to be given back', async () => {
+    const [balance] = await store.ledger.balances([accountOf()])
+    return balance?.reserved === 0n ? true : undefined
+  })
+  expect(told).toMatchObject([{ cause: FORBIDDEN }])
+  await dead.close()
+})
+
+it('that a store could not be left in order is told, and what can be is', async () => {
+  const pen = await LogPen.of(store)
+  await pen.commit(createOf(decisionOf(1)))
+  await leaveReservation(store)
+  change(database, 'decisions', () => ({ bulkWrite: () => Promise.reject(FORBIDDEN) }))
+  change(database, 'replicas', () => ({ deleteOne: () => Promise.reject(FORBIDDEN) }))
+  await store.close()
+  expect(told).toMatchObject([{ cause: FORBIDDEN }])
+  const other = await openMongoStore({ url: mongoUrl(NAME) })
+  expect(await other.openLog()).toEqual({ log: pen.log, next_index: 1 })
+  await other.close()
+})
+
+it('goes on with what it has begun when the store closes, and begins nothing else', async () => {
+  const dead = await openMongoStore({ url: mongoUrl(NAME) })
+  for (const number of [1, 2, 3, 4]) await leaveReservation(dead, number)
+  const tried = new Set<string>()
+  // Others are always faster.
+  change(database, 'accounts', () => ({
+    updateOne: async ({ _id }: { _id: string }) => {
+      tried.add(_id)
+      return { matchedCount: 0, acknowledged: true }
+    },
+  }))
+  vi.advanceTimersByTime(MINUTE)
+  await until('it to begin', () => (tried.size > 0 ? true : undefined))
+  await store.close()
+  expect(tried.size).toBe(1)
+  await dead.close()
+})

@@ -1,0 +1,84 @@
+/** How the server starts on a MongoDB: what it refuses, what it tells then, and how long it waits. */
+import { randomBytes } from 'node:crypto'
+import { MongoClient } from 'mongodb'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openMongoStore } from '#server/adapters/store-mongodb/open'
+import { NewerSchemaError } from '#server/ports/store'
+import { endChildren } from '../process/child.js'
+import { countersign, newDirectory, removeDirectories, ShippedServer } from '../process/shipped-server.js'
+import { relayTo } from './holding-relay.js'
+import { dropDatabase, mongoUrl } from './open-mongo-store.js'
+
+let name: string
+let url: string
+const client = new MongoClient(mongoUrl('admin'))
+beforeEach(() => {
+  name = `countersign-start-${randomBytes(6).toString('hex')}`
+  url = mongoUrl(name)
+})
+afterEach(async () => {
+  await endChildren()
+  removeDirectories()
+  await dropDatabase(name)
+})
+afterAll(() => client.close())
+
+const collections = async () => (await client.db(name).listCollections().toArray()).map((one) => one.name).sort()
+const schemaOf = () => client.db(name).collection<{ _id: string; version: number }>('meta').findOne({ _id: 'schema' })
+
+async function writeSchema(version: number): Promise<void> {
+  const meta = client.db(name).collection<{ _id: string }>('meta')
+  await meta.updateOne({ _id: 'schema' }, { $set: { version } }, { upsert: true })
+}
+
+/** What a start that is refused tells. */
+async function refused(env: Record<string, string> = {}) {
+  const child = countersign(['serve'], { env: { PORT: '0', DATA_DIR: newDirectory(), MONGODB_URL: url, ...env } })
+  const { code } = await child.end()
+  expect(child.stdout).toBe('')
+  return { code, message: JSON.parse(child.stderr).msg as string }
+}
+
+async function doctor(): Promise<string> {
+  const child = countersign(['doctor'], { env: { PORT: '0', DATA_DIR: newDirectory(), MONGODB_URL: url } })
+  await child.end()
+  return /^\w+ +store +(.*)$/m.exec(child.stdout)?.[1] ?? child.stdout
+}
+
+describe('the schema version', () => {
+  it('is written by the first start, and stays', async () => {
+    expect(await doctor()).toContain('unused')
+    await (await ShippedServer.start({ dataDir: newDirectory(), env: { MONGODB_URL: url } })).stop()
+    expect(await schemaOf()).toEqual({ _id: 'schema', version: 1 })
+    expect(await doctor()).toContain('schema version 1')
+  })
+
+  it('of a newer release is refused, as the embedded store does, and nothing is touched', async () => {
+    await writeSchema(99)
+    const { code, message } = await refused()
+    expect(code).toBe(1)
+    expect(message).toMatch(/schema version 99, this release knows versions up to 1\. Start the release .* newer one\./)
+    expect(message).toContain(name)
+    expect(await collections()).toEqual(['meta'])
+    expect(await schemaOf()).toEqual({ _id: 'schema', version: 99 })
+    await expect(openMongoStore({ url })).rejects.toThrow(NewerSchemaError)
+    expect(await doctor()).toMatch(/schema version 99.* Fix: start the release that wrote it/)
+  })
+
+  it('is refused, too, when a newer release starts at the same moment', async () => {
+    const relay = await relayTo(url, { before: 'createIndexes', run: () => writeSchema(2) })
+    await expect(openMongoStore({ url: relay.url })).rejects.toThrow(NewerSchemaError)
+    relay.close()
+    expect(await schemaOf()).toEqual({ _id: 'schema', version: 2 })
+  })
+})
+
+it('an index may take longer to be built than any other answer is waited for', async () => {
+  const relay = await relayTo(url, {
+    before: 'createIndexes',
+    run: () => new Promise((end) => setTimeout(end, 6500)),
+  })
+  await (await openMongoStore({ url: relay.url })).close()
+  relay.close()
+  expect(await collections()).toContain('decisions')
+})
