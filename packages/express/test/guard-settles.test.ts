@@ -228,7 +228,7 @@ describe('an error after which nobody knows', () => {
     await request(appOf(fails, { outcome: () => ({ kind: 'failed' }) }))
       .post('/')
       .expect(500)
-    const settleOn: Options['settleOn'] = (outcome) =>
+    const settleOn: NonNullable<Options>['settleOn'] = (outcome) =>
       outcome.kind === 'unknown' ? { settle: 'confirm', amount: (outcome.error as { fee: number }).fee } : undefined
     await request(appOf(fails, { settleOn })).post('/').expect(500)
     await rig().settled(3)
