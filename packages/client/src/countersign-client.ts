@@ -72,7 +72,7 @@ export abstract class CountersignClient {
       waitForReview: (decision, options) => this.decisions.waitForReview(decision, options),
       settlements: new SettlementQueue(this.decisions, this.#requester),
       flush: (flushing) => this.flush(flushing),
-      admitted: new AdmittedDecisions(),
+      admitted: AdmittedDecisions.of(this.#settings.baseUrl),
       timeoutMs: this.#settings.timeoutMs,
     }
   }

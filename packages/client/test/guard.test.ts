@@ -439,13 +439,19 @@ describeTransports('a decision that comes twice', (rig) => {
     }
   })
 
-  it('is remembered until the decision point knows how it ended: from then on that one refuses it', async () => {
+  it.each([
+    ['one client', 1],
+    ['two clients', 2],
+  ])('is not run again by %s when an answer is late and says that it may', async (_who, count) => {
     const { stub, open } = rig()
     stub.answer(answerJson(200, decisionAbout(asked)))
-    const client = open()
+    const clients = [open(), count === 1 ? null : open()]
     const action = vi.fn()
-    for (const _time of [1, 2]) await client.guard(asked, action, { idempotencyKey: 'job-1', holder: 'run-77' })
-    expect(action).toHaveBeenCalledTimes(2)
+    const again = { idempotencyKey: 'job-1', holder: 'run-77' }
+    await clients[0]?.guard(asked, action, again)
+    const second = (clients[1] ?? clients[0])?.guard(asked, action, again)
+    expect(await denialOf(second as Promise<unknown>)).toMatchObject({ reason: 'already_claimed' })
+    expect(action).toHaveBeenCalledTimes(1)
   })
 
   it('is not run again after its end was left open', async () => {
@@ -501,12 +507,28 @@ describeTransports('the mode observe', (rig) => {
     expect(stub.connectionCount()).toBe(0)
   })
 
-  it('withdraws the review of an action that failed, and confirms nothing that was not authorized', async () => {
+  it.each([
+    ['succeeds', () => Promise.resolve(1)],
+    ['fails', () => Promise.reject(new Error('no'))],
+  ])(
+    'withdraws the review of an action that runs all the same, and tells nothing more when it %s',
+    async (_how, run) => {
+      const { stub, open } = rig()
+      deciding(rig(), 'review')
+      const client = open()
+      await client.guard(asked, run, { mode: 'observe' }).catch(() => undefined)
+      await client.flush()
+      expect(told(stub)).toEqual([['reject', { reason: 'it was only observed' }]])
+    },
+  )
+
+  it('leaves a review that others may ask for again', async () => {
     const { stub, open } = rig()
     deciding(rig(), 'review')
-    const failing = open().guard(asked, () => Promise.reject(new Error('no')), { mode: 'observe' })
-    expect(await rejectionOf(failing)).toMatchObject({ message: 'no' })
-    expect(told(stub)).toEqual([['reject', { reason: 'the action failed' }]])
+    const client = open()
+    await client.guard(asked, () => 1, { mode: 'observe', idempotencyKey: 'job-1' })
+    await client.flush()
+    expect(told(stub)).toEqual([])
   })
 
   it('still ends with the abort of the caller', async () => {

@@ -1,15 +1,18 @@
 import { expect, it } from 'vitest'
 import { AdmittedDecisions } from './admitted-decisions.js'
 
-it('admits a decision once until it is forgotten', () => {
+it('admits a decision once', () => {
   const admitted = new AdmittedDecisions()
   expect([admitted.add('dec_1', 100, 0), admitted.add('dec_1', 100, 50), admitted.add('dec_2', 100, 50)]).toEqual([
     true,
     false,
     true,
   ])
-  admitted.forget('dec_1')
-  expect(admitted.add('dec_1', 100, 60)).toBe(true)
+})
+
+it('is one for all clients of a decision point', () => {
+  expect(AdmittedDecisions.of('http://one')).toBe(AdmittedDecisions.of('http://one'))
+  expect(AdmittedDecisions.of('http://one')).not.toBe(AdmittedDecisions.of('http://other'))
 })
 
 it('forgets what is over, and remembers whatever is not', () => {

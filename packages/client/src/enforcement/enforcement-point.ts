@@ -4,6 +4,7 @@ import type { JsonObject } from '../wire.js'
 import { Aborted } from './abort.js'
 import { type Admission, type AdmitOptions, OpenAdmission, WatchedAdmission } from './admission.js'
 import type { Asked, GuardRequest } from './asked.js'
+import { atOnce } from './at-once.js'
 import { denialFor, wouldBe } from './denial.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
 import { ActionRun, type GuardRun } from './guard-run.js'
@@ -58,7 +59,8 @@ export class EnforcementPoint {
    * @throws the signal's reason, once it is aborted
    */
   admit(request: GuardRequest | (() => GuardRequest), options: AdmitOptions = {}): Promise<Admission> {
-    return this.admitBy(() => ({ request: typeof request === 'function' ? request() : request, options }))
+    const read = typeof request === 'function' ? () => atOnce('a question', request()) : () => request
+    return this.admitBy(() => ({ request: read(), options }))
   }
 
   /**
@@ -173,7 +175,9 @@ export class EnforcementPoint {
     const would = wouldBe(error)
     const decision = progress.decision && shown(progress.decision)
     this.#settings.tell({ type: 'observed', asked, would, reason: error.reason, decision, error })
-    const settle = this.#settler.settleOf(progress)
+    // It runs without its review: nobody is to be asked for what has happened already.
+    if (would === 'review') this.#settler.takeBack(progress, 'it was only observed')
+    const settle = this.#settler.settleOf({ ...progress, isOnlyOurs: false })
     return new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, would })
   }
 

@@ -11,6 +11,7 @@ import { denial, denialBy } from './denial.js'
 import type { ShownDecision } from './enforcement-event.js'
 import type { EnforcementSettings } from './enforcement-options.js'
 import { deepFreeze } from './held-data.js'
+import { Late, unlessLate } from './late.js'
 import { readQuestion } from './question.js'
 import { isForReview, type Progress, type Settler, type Settling } from './settler.js'
 
@@ -29,6 +30,9 @@ export interface Asking {
   readonly request: GuardRequest
   readonly options: AdmitOptions
 }
+
+/** So much longer is listened for an answer that nobody waits for, in milliseconds. */
+const LATE_ANSWER_MS = 5_000
 
 /** THE place where everything that is not a clear yes, known or not, becomes an error. */
 export class PermitDoor {
@@ -80,23 +84,32 @@ export class PermitDoor {
     }
   }
 
-  /** Not given the signal: the answer to a question that nobody waits for any more is taken back when it comes. */
+  /**
+   * Not given the signal, and more time than there is: the answer to a question that nobody waits for any more is taken back
+   * when it comes, or it would hold its budget until it expires. Not when it came too late to a question that may be asked
+   * again by its key.
+   */
   async #authorize(asked: Asked, { signal, ...options }: AdmitOptions): Promise<Decision> {
     const { resource, context, ...names } = asked
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
-    const asking = this.#calls.authorize({ ...question, ...options, timeoutMs: this.#settings.timeoutMs })
+    const isOnlyOurs = options.idempotencyKey === undefined
+    const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
+    const limitMs = isOnlyOurs ? timeoutMs + LATE_ANSWER_MS : timeoutMs
+    const asking = this.#calls.authorize({ ...question, ...options, timeoutMs: limitMs })
     try {
-      return await unlessAborted(asking, signal)
+      return await unlessAborted(isOnlyOurs ? unlessLate(asking, timeoutMs) : asking, signal)
     } catch (error) {
-      if (!(error instanceof Aborted)) throw error
-      const isOnlyOurs = options.idempotencyKey === undefined
-      const takeBack = (decision: Decision): void => {
-        const isOurs = decision.status === 'authorized' && this.#isFirst(decision)
-        this.#settler.takeBack({ asked, decision, signal, isOurs, isOnlyOurs })
-      }
-      void this.#calls.settlements.track(asking.then(takeBack, () => undefined))
-      throw error
+      if (error instanceof Aborted || error instanceof Late) this.#takeBackLater(asking, { asked, signal, isOnlyOurs })
+      throw error instanceof Late ? error.unavailable : error
     }
+  }
+
+  #takeBackLater(asking: Promise<Decision>, question: Pick<Progress, 'asked' | 'signal' | 'isOnlyOurs'>): void {
+    const takeBack = (decision: Decision): void => {
+      const isOurs = decision.status === 'authorized' && this.#isFirst(decision)
+      this.#settler.takeBack({ ...question, decision, isOurs })
+    }
+    void this.#calls.settlements.track(asking.then(takeBack, () => undefined))
   }
 
   /** The decision after a person has approved it and this holder has claimed it. */

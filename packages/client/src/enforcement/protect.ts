@@ -2,6 +2,7 @@ import { DeniedError } from '../errors/denied-error.js'
 import type { CallSignal } from '../options.js'
 import type { JsonObject } from '../wire.js'
 import type { GuardRequest } from './asked.js'
+import { atOnce } from './at-once.js'
 import { assertOptions } from './enforcement-options.js'
 import type { EnforcementPoint } from './enforcement-point.js'
 import { argumentHolder, type BoundField, type HeldArguments } from './held-arguments.js'
@@ -60,7 +61,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
     let held: HeldArguments | undefined
     let signal: CallSignal | undefined
     const admission = await point.admitBy(() => {
-      signal = kept.signal?.(...given)
+      signal = atOnce('a signal', kept.signal?.(...given))
       held = heldOrDenied(hold, given)
       return askingOf(point, name, kept, held, signal)
     })
@@ -89,7 +90,7 @@ function askingOf<Args extends readonly unknown[]>(
 ): Asking {
   const read = <Value>(from: FromArguments<Args, Value> | undefined): Value | undefined => {
     if (typeof from !== 'function') return from
-    return (from as (...args: unknown[]) => Value)(...held.toMap())
+    return atOnce('what a question is mapped to', (from as (...args: unknown[]) => Value)(...held.toMap()))
   }
   const request: GuardRequest = {
     agent_id: read(mapping.agent_id),

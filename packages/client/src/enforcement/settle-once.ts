@@ -1,3 +1,4 @@
+import { atOnce } from './at-once.js'
 import { ownMembers } from './own-members.js'
 import type { ActionOutcome, Settle, Settlement, SettlementResult, SettlementState, SettleOn } from './settlement.js'
 
@@ -36,11 +37,18 @@ export class SettleOnce implements Settle {
   readonly leave: Settle['leave'] = () => this.#once(() => LEAVE)
 
   readonly by: Settle['by'] = (outcome) => {
-    return this.#once(() => this.#options.settleOn?.(outcome) ?? settlementByDefault(outcome))
+    return this.#once(() => atOnce('a settlement', this.#options.settleOn?.(outcome)) ?? settlementByDefault(outcome))
   }
 
   #once(settlement: () => Settlement): Promise<SettlementResult> {
-    this.#first ??= this.#settle(settlement)
+    if (this.#first === undefined) {
+      let settle = (_result: Promise<SettlementResult>): void => undefined
+      // Before anything of the caller's runs, which may call again.
+      this.#first = new Promise((resolve) => {
+        settle = resolve
+      })
+      settle(this.#settle(settlement))
+    }
     return this.#first
   }
 

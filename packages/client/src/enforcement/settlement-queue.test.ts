@@ -21,6 +21,7 @@ const problem = (status: number, code: string): ApiError =>
 /** A decision point that can be away, and what it was told. */
 class Point {
   fault: unknown
+  faultOf: (id: string) => unknown = () => undefined
   readonly told: [id: string, body: object, key: string | undefined, timeoutMs: number | undefined][] = []
   attempts = 0
   readonly confirm = async (
@@ -29,7 +30,8 @@ class Point {
     options: { idempotencyKey?: string | undefined; timeoutMs?: number | undefined },
   ) => {
     this.attempts += 1
-    if (this.fault !== undefined) throw this.fault
+    const fault = this.fault ?? this.faultOf(id)
+    if (fault !== undefined) throw fault
     this.told.push([id, body, options.idempotencyKey, options.timeoutMs])
     return {} as Decision
   }
@@ -40,13 +42,11 @@ describe('the queue of settlements', () => {
   let point: Point
   let queue: SettlementQueue
   let events: EnforcementEvent[]
-  let settledIds: string[]
   beforeEach(() => {
     vi.useFakeTimers()
     point = new Point()
     queue = new SettlementQueue(point, { random: () => 1, now: () => Date.now() })
     events = []
-    settledIds = []
   })
   afterEach(() => {
     queue.close()
@@ -61,8 +61,8 @@ describe('the queue of settlements', () => {
     settlement,
     timeoutMs: 1_000,
     tell: (event) => void events.push(event),
-    onSettled: () => void settledIds.push(decision_id),
   })
+  const settledIds = (): string[] => point.told.map(([id]) => id)
   const types = (): string[] => events.map(({ type }) => type)
 
   it('tells at once what it can', async () => {
@@ -72,7 +72,7 @@ describe('the queue of settlements', () => {
       ['dec_1', { amount: 4, note: 'n' }, expect.any(String), 1_000],
       ['dec_2', { reason: 'r' }, expect.any(String), 1_000],
     ])
-    expect([types(), settledIds]).toEqual([
+    expect([types(), settledIds()]).toEqual([
       ['settled', 'settled'],
       ['dec_1', 'dec_2'],
     ])
@@ -96,7 +96,7 @@ describe('the queue of settlements', () => {
     await vi.advanceTimersByTimeAsync(2_001)
     for (const [, , options] of confirm.mock.calls) keys.push(options.idempotencyKey)
     expect(new Set(keys).size).toBe(1)
-    expect([keys.length, types(), settledIds]).toEqual([3, ['settlement_failed', 'settled'], ['dec_1']])
+    expect([keys.length, types(), settledIds()]).toEqual([3, ['settlement_failed', 'settled'], ['dec_1']])
   })
 
   it.each([
@@ -109,7 +109,7 @@ describe('the queue of settlements', () => {
     point.fault = fault
     expect(await queue.settle(order('dec_1'))).toBe('refused')
     await vi.advanceTimersByTimeAsync(100_000)
-    expect([point.attempts, settledIds]).toEqual([1, []])
+    expect([point.attempts, settledIds()]).toEqual([1, []])
     expect(events).toMatchObject([{ type: 'settlement_failed', error: fault, willRetry: false }])
   })
 
@@ -153,7 +153,35 @@ describe('the queue of settlements', () => {
     expect(point.attempts - before).toBeLessThanOrEqual(8)
     point.fault = undefined
     await vi.advanceTimersByTimeAsync(2_001)
-    expect(settledIds).toHaveLength(500)
+    expect(settledIds()).toHaveLength(500)
+  })
+
+  it('lets none that is never taken hold up the others', async () => {
+    point.fault = AWAY
+    const ids = Array.from({ length: 20 }, (_, index) => `dec_${index}`)
+    for (const id of ids) await queue.settle(order(id))
+    const stuck = ids.slice(0, 10)
+    point.fault = undefined
+    point.faultOf = (id) => (stuck.includes(id) ? problem(500, 'internal_error') : undefined)
+    const flushed = queue.flush(2_000)
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await flushed).toBe(10)
+    expect(settledIds().sort()).toEqual(ids.slice(10).sort())
+    // They alone are asked for less and less often.
+    const before = point.attempts
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(point.attempts - before).toBeLessThanOrEqual(10 * 7)
+    point.faultOf = () => undefined
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(settledIds().sort()).toEqual(ids.sort())
+  })
+
+  it('sends none twice at the same time', async () => {
+    point.fault = AWAY
+    await queue.settle(order('dec_1'))
+    point.fault = undefined
+    await Promise.all([queue.flush(1_000), queue.flush(1_000), queue.flush(1_000)])
+    expect(settledIds()).toEqual(['dec_1'])
   })
 
   it('holds a thousand, and drops the oldest beyond', async () => {
@@ -167,7 +195,7 @@ describe('the queue of settlements', () => {
     const flushed = queue.flush(5_000)
     await vi.advanceTimersByTimeAsync(5_000)
     expect(await flushed).toBe(0)
-    expect(new Set(settledIds).size).toBe(1_000)
+    expect(new Set(settledIds()).size).toBe(1_000)
   })
 
   it('gives up after a day', async () => {
@@ -192,7 +220,7 @@ describe('the queue of settlements', () => {
     point.fault = undefined
     await vi.advanceTimersByTimeAsync(300)
     expect(await flushed).toBe(0)
-    expect(settledIds.sort()).toEqual(['dec_1', 'dec_2'])
+    expect(settledIds().sort()).toEqual(['dec_1', 'dec_2'])
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -217,7 +245,8 @@ describe('the queue of settlements', () => {
     await queue.settle(order('dec_1'))
     queue.close()
     expect(events.at(-1)).toMatchObject({ type: 'settlement_dropped', decision_id: 'dec_1', why: 'closed' })
-    expect(await queue.settle(order('dec_2'))).toBe('refused')
+    expect(await queue.settle(order('dec_2'))).toBe('dropped')
+    expect(events.at(-1)).toMatchObject({ type: 'settlement_dropped', decision_id: 'dec_2', why: 'closed' })
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -228,7 +257,7 @@ describe('the queue of settlements', () => {
     expect(process.listenerCount('beforeExit')).toBe(before + 1)
     point.fault = undefined
     await vi.advanceTimersByTimeAsync(2_000)
-    expect(settledIds).toHaveLength(2)
+    expect(settledIds()).toHaveLength(2)
     expect(process.listenerCount('beforeExit')).toBe(before)
   })
 })

@@ -29,8 +29,6 @@ export interface SettlementOrder {
   /** Time limit of the first attempt, in milliseconds. */
   readonly timeoutMs: number
   tell(event: EnforcementEvent): void
-  /** The decision point knows, and will answer nobody any more that this decision may run. */
-  onSettled(): void
 }
 
 /** Why an attempt came to nothing, and whether a later one may fare better. */
@@ -38,6 +36,8 @@ interface Fault {
   readonly error: unknown
   readonly mayPass: boolean
 }
+
+type DropReason = 'queue_full' | 'gave_up' | 'exit' | 'closed'
 
 interface Queued extends SettlementOrder {
   /** The same on each attempt. */
@@ -60,7 +60,7 @@ const EXIT_MS = 5_000
 export class SettlementQueue {
   readonly #calls: SettlementCalls
   readonly #clock: QueueClock
-  /** Oldest first. */
+  /** Whichever was tried longest ago first. */
   readonly #queued = new Set<Queued>()
   /** First attempts, and what else has to be over before a flush is. */
   readonly #underWay = new Set<Promise<unknown>>()
@@ -119,15 +119,18 @@ export class SettlementQueue {
   async #settleFirst(order: Queued): Promise<SettlementState> {
     const fault = await this.#attempt(order, order.timeoutMs)
     if (fault === undefined) return 'settled'
-    if (!fault.mayPass || this.#isClosed) return 'refused'
+    if (!fault.mayPass) return 'refused'
+    if (this.#isClosed) {
+      this.#tellDropped(order, 'closed')
+      return 'dropped'
+    }
     this.#tellFailed(order, fault.error, true)
     this.#enqueue(order)
     return 'queued'
   }
 
   #enqueue(order: Queued): void {
-    const [oldest] = this.#queued
-    if (this.#queued.size >= MAX_QUEUED && oldest !== undefined) this.#drop(oldest, 'queue_full')
+    if (this.#queued.size >= MAX_QUEUED) this.#drop(oldestOf(this.#queued), 'queue_full')
     this.#queued.add(order)
     this.#forgetExit ??= whenProcessIsIdle(() => this.#flushAtExit())
     this.#schedule()
@@ -146,36 +149,42 @@ export class SettlementQueue {
       }
     } catch (error) {
       const fault = { error, mayPass: mayPass(error) }
-      if (!fault.mayPass || this.#isClosed) this.#tellFailed(order, error, false)
+      if (!fault.mayPass) this.#tellFailed(order, error, false)
       return fault
     }
-    order.onSettled()
     order.tell({ type: 'settled', decision_id, settlement })
     return undefined
   }
 
-  /** Tries each that is queued once, some at a time; false when the decision point is still away. */
+  /** Tries each that is queued once, some at a time, unless the decision point is away; false when none was taken. */
   async #sendAll(timeoutMs: number): Promise<boolean> {
-    const waiting = [...this.#queued].filter(({ isUnderWay }) => !isUnderWay)
+    const waiting = [...this.#queued]
+    const before = this.#queued.size
     let isAway = false
     const send = async (): Promise<void> => {
       for (let order = waiting.shift(); order !== undefined && !isAway; order = waiting.shift()) {
-        isAway = (await this.#retry(order, timeoutMs)) || isAway
+        const fault = await this.#retry(order, timeoutMs)
+        isAway ||= fault !== undefined && takesNone(fault.error)
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, send))
-    return !isAway
+    return this.#queued.size < before
   }
 
-  /** True when the decision point is away. */
-  async #retry(order: Queued, timeoutMs: number): Promise<boolean> {
-    if (!this.#queued.has(order)) return false
+  async #retry(order: Queued, timeoutMs: number): Promise<Fault | undefined> {
+    if (order.isUnderWay || !this.#queued.has(order)) return undefined
     order.isUnderWay = true
     const fault = await this.#attempt(order, Math.min(ATTEMPT_TIMEOUT_MS, timeoutMs))
     order.isUnderWay = false
     if (!fault?.mayPass) this.#remove(order)
     else if (this.#clock.now() - order.sinceMs > GIVE_UP_MS) this.#drop(order, 'gave_up')
-    return fault?.mayPass === true
+    else this.#moveToEnd(order)
+    return fault
+  }
+
+  /** One that is refused again and again holds up no other. */
+  #moveToEnd(order: Queued): void {
+    if (this.#queued.delete(order)) this.#queued.add(order)
   }
 
   /** The timer holds no process: what it would do is done when the process has nothing else to do. */
@@ -188,8 +197,8 @@ export class SettlementQueue {
 
   async #sendInBackground(): Promise<void> {
     this.#timer = undefined
-    const isThere = await this.#sendAll(ATTEMPT_TIMEOUT_MS)
-    this.#failures = isThere ? 0 : this.#failures + 1
+    const isTold = await this.#sendAll(ATTEMPT_TIMEOUT_MS)
+    this.#failures = isTold ? 0 : this.#failures + 1
     this.#schedule()
   }
 
@@ -202,10 +211,12 @@ export class SettlementQueue {
     for (const order of [...this.#queued]) this.#drop(order, why)
   }
 
-  #drop(order: Queued, why: 'queue_full' | 'gave_up' | 'exit' | 'closed'): void {
-    if (!this.#remove(order)) return
-    const { decision_id, settlement } = order
-    order.tell({ type: 'settlement_dropped', decision_id, settlement, why })
+  #drop(order: Queued, why: DropReason): void {
+    if (this.#remove(order)) this.#tellDropped(order, why)
+  }
+
+  #tellDropped({ decision_id, settlement, tell }: Queued, why: DropReason): void {
+    tell({ type: 'settlement_dropped', decision_id, settlement, why })
   }
 
   #tellFailed({ decision_id, settlement, tell }: Queued, error: unknown, willRetry: boolean): void {
@@ -224,6 +235,15 @@ export class SettlementQueue {
     }
     return wasThere
   }
+}
+
+/** Whether no settlement would be taken now, whichever it is. */
+function takesNone(error: unknown): boolean {
+  return UnavailableError.isInstance(error) || (ApiError.isInstance(error) && error.status === 429)
+}
+
+function oldestOf(orders: Iterable<Queued>): Queued {
+  return [...orders].reduce((oldest, order) => (order.sinceMs < oldest.sinceMs ? order : oldest))
 }
 
 /** Whether the same settlement may be taken later. */

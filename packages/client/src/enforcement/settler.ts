@@ -47,24 +47,27 @@ export class Settler {
     })
   }
 
-  /** Rejects what did not begin and can begin nowhere else, so that it holds no budget and no reviewer. */
-  takeBack(progress: Progress): void {
-    if (!progress.isOurs && !(isForReview(progress.decision) && progress.isOnlyOurs)) return
-    void this.settleOf(progress).reject('it did not begin')
+  /** Rejects what does not begin and can begin nowhere else, so that it holds no budget and no reviewer. */
+  takeBack(progress: Progress, reason = 'it did not begin'): void {
+    if (isToTakeBack(progress)) void this.settleOf(progress).reject(reason)
   }
 
-  async #send(settlement: Settlement, { decision, isOurs }: Progress): Promise<SettlementState> {
+  async #send(settlement: Settlement, progress: Progress): Promise<SettlementState> {
     const { tell, settleTimeoutMs: timeoutMs } = this.#settings
+    const { decision, isOurs } = progress
     if (decision === null) return 'left'
     const { id: decision_id } = decision
     if (settlement.settle === 'leave') {
       tell({ type: 'settled', decision_id, settlement })
       return 'left'
     }
-    if (!isOurs && !(isForReview(decision) && settlement.settle === 'reject')) return 'left'
-    const onSettled = (): void => this.#settling.admitted.forget(decision_id)
-    return this.#settling.settlements.settle({ decision_id, settlement, timeoutMs, tell, onSettled })
+    if (!isOurs && !(isToTakeBack(progress) && settlement.settle === 'reject')) return 'left'
+    return this.#settling.settlements.settle({ decision_id, settlement, timeoutMs, tell })
   }
+}
+
+function isToTakeBack({ decision, isOurs, isOnlyOurs }: Progress): boolean {
+  return isOurs || (isForReview(decision) && isOnlyOurs)
 }
 
 /** A person has yet to approve it, or a job to claim it. */

@@ -1,0 +1,87 @@
+/** An answer that comes when nobody waits for it any more holds no budget, and functions of the caller's break nothing. */
+import { expect, it, vi } from 'vitest'
+import type { ActionOutcome, Settle, Settlement } from '../src/index.js'
+import { denialOf } from './enforcing.js'
+import { memoryClient, permission, type Sent, settled } from './memory-client.js'
+
+const asked = { action: 'a.b' }
+
+/** A decision point that answers questions only once it is let, and what it was told besides. */
+function slowPoint() {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const moves: Sent[] = []
+  const client = memoryClient(async (sent) => {
+    if (!sent.path.endsWith('/decisions')) {
+      moves.push(sent)
+      return settled(sent)
+    }
+    await opened
+    return permission(sent)
+  })
+  return { client, open, moves }
+}
+
+it('takes back what was allowed too late', async () => {
+  const { client, open, moves } = slowPoint()
+  const action = vi.fn()
+  expect(await denialOf(client.guard(asked, action, { timeoutMs: 50 }))).toMatchObject({ reason: 'unavailable' })
+  open()
+  expect(await client.flush()).toBe(0)
+  expect(moves.map(({ path, body }) => [path.split('/').at(-1), body])).toEqual([
+    ['reject', { reason: 'it did not begin' }],
+  ])
+  expect(action).not.toHaveBeenCalled()
+})
+
+it('leaves what may be asked for again by its key', async () => {
+  const { client, open, moves } = slowPoint()
+  const again = { idempotencyKey: 'job-1', holder: 'run-77' }
+  await denialOf(client.guard(asked, () => 1, { ...again, timeoutMs: 50 }))
+  open()
+  expect(await client.guard(asked, () => 'ran', again)).toBe('ran')
+  expect(moves.map(({ path }) => path.split('/').at(-1))).toEqual(['confirm'])
+})
+
+it('settles once, also when what says how to settle settles by itself', async () => {
+  const { client, open, moves } = slowPoint()
+  open()
+  let settle: Settle | undefined
+  const settleOn = (_outcome: ActionOutcome): Settlement => {
+    void settle?.confirm({ amount: 7 })
+    return { settle: 'confirm', amount: 5 }
+  }
+  const admission = await client.enforcement({ settleOn }).admit(asked)
+  settle = admission.settle
+  admission.begin()
+  await admission.settle.by({ kind: 'succeeded' })
+  await client.flush()
+  expect(moves.map(({ body }) => body)).toEqual([{ amount: 5 }])
+})
+
+it('takes no promise where a value is needed at once, and none of them ends the process', async () => {
+  const { client, open, moves } = slowPoint()
+  open()
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const promised = (async () => {
+    throw new Error('later')
+  }) as never
+  const mapped = { action: 'a.b' }
+  for (const wrong of [{ action: promised }, { ...mapped, resource: promised }, { ...mapped, context: promised }])
+    expect(await denialOf(client.protect(() => 1, wrong)())).toMatchObject({ reason: 'mapping_failed' })
+  expect(await denialOf(client.protect(() => 1, { ...mapped, signal: promised })())).toMatchObject({
+    reason: 'mapping_failed',
+  })
+  expect(await denialOf(client.enforcement().admit(promised))).toMatchObject({ reason: 'mapping_failed' })
+  const events: unknown[] = []
+  const onEvent = ({ type }: { type: string }): void => void events.push(type)
+  expect(await client.guard(asked, () => 'ran', { settleOn: promised, onEvent })).toBe('ran')
+  expect(events).toEqual(['decision', 'settlement_failed'])
+  expect(moves).toEqual([])
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
+})
