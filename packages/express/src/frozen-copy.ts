@@ -1,4 +1,8 @@
-/** Holds still what parsers make of JSON, forms, queries and paths. */
+/**
+ * Holds still what parsers make of JSON, forms, queries and paths. Unlike arguments that the client holds, this goes on to be
+ * `req.body` and `req.query` of the app: without a prototype where it had none, the same object at each reading, and with
+ * every member that the caller has sent.
+ */
 
 /**
  * A copy that nobody else knows, frozen at every depth. Objects without a prototype stay so, and a member `__proto__` stays

@@ -1,14 +1,7 @@
-import type {
-  ActionOutcome,
-  AdmitOptions,
-  EnforcementOptions,
-  EnforcementPoint,
-  GuardRequest,
-} from '@countersign/client'
+import type { ActionOutcome, EnforcementOptions, EnforcementPoint, GuardRequest } from '@countersign/client'
 import type { Request, Response } from 'express'
-
-/** A value, or what finds it in the request. */
-export type FromRequest<Value, Req> = Value | ((req: Req) => Value)
+import type { FromRequest } from './from-request.js'
+import { checkFromRequest, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
 
 type Context = GuardRequest['context']
 
@@ -28,7 +21,7 @@ type Asking =
 /** What a route does, and how it is settled. */
 export interface RouteOptions<Req = Request> {
   /** Default: who the verified access token in `req.auth` names. Without an agent the answer is 401. */
-  readonly agentId?: FromRequest<string | null | undefined, Req> | undefined
+  readonly agent_id?: FromRequest<string | null | undefined, Req> | undefined
   readonly action: FromRequest<string, Req>
   /** Default: none. */
   readonly resource?: FromRequest<string | null | undefined, Req> | undefined
@@ -48,14 +41,15 @@ export interface RouteOptions<Req = Request> {
   readonly settle?: 'outcome' | 'manual' | undefined
   /**
    * What a response that the handler has ended says about the action; undefined for the default, which is by its status:
-   * below 400 it succeeded, else it failed. Nobody knows with 504, or when what the handler threw says so.
+   * below 400 it succeeded, else it failed. Nobody knows with 504, or when what the handler threw says so. What it throws, a
+   * promise, and what is no outcome leave the decision, and `onEvent` is told `settlement_failed`.
    */
   readonly outcome?: ((req: Req, res: Response) => ActionOutcome | undefined) | undefined
   /** How long a handler may go on after its caller has left, in milliseconds. Default 30,000. */
   readonly graceMs?: number | undefined
 }
 
-export type GuardOptions<Req = Request> = RouteOptions<Req> & Asking
+export type RouteGuardOptions<Req = Request> = RouteOptions<Req> & Asking
 
 /** The options, whole. */
 export interface GuardSettings extends RouteOptions {
@@ -63,20 +57,20 @@ export interface GuardSettings extends RouteOptions {
   readonly freeze: boolean
   readonly settle: 'outcome' | 'manual'
   readonly graceMs: number
+  /** The clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
-
-export type AdmitKey = NonNullable<AdmitOptions['idempotencyKey']>
 
 const DEFAULT_GRACE_MS = 30_000
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** @throws TypeError naming the faulty option */
-export function readGuardOptions(options: GuardOptions): GuardSettings {
+export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
   if (typeof options !== 'object' || options === null) throw new TypeError('the options of guard have to be an object')
   const {
     client,
     point,
-    agentId,
+    agent_id,
     action,
     resource,
     context,
@@ -89,7 +83,7 @@ export function readGuardOptions(options: GuardOptions): GuardSettings {
     ...rest
   } = ownMembers(options)
   checkFromRequest('action', action, ['string'])
-  checkFromRequest('agentId', agentId, ['string', 'undefined'])
+  checkFromRequest('agent_id', agent_id, ['string', 'undefined'])
   checkFromRequest('resource', resource, ['string', 'undefined'])
   checkFromRequest('context', context, ['object', 'undefined'])
   checkOne('idempotencyKey', idempotencyKey === false || isFunctionOrNone(idempotencyKey), 'false or a function')
@@ -101,7 +95,7 @@ export function readGuardOptions(options: GuardOptions): GuardSettings {
   checkOne('unmapped', unmapped === undefined || unmapped === 'deny', "'deny': a route names its action")
   return {
     point: pointOf(client, point, rest),
-    agentId,
+    agent_id,
     action,
     resource,
     context,
@@ -110,12 +104,13 @@ export function readGuardOptions(options: GuardOptions): GuardSettings {
     settle: settle ?? 'outcome',
     outcome,
     graceMs: graceMs ?? DEFAULT_GRACE_MS,
+    now: rest.now ?? Date.now,
   }
 }
 
 function pointOf(
-  client: GuardOptions['client'],
-  point: GuardOptions['point'],
+  client: RouteGuardOptions['client'],
+  point: RouteGuardOptions['point'],
   rest: EnforcementOptions,
 ): EnforcementPoint {
   checkOne('client', (client === undefined) !== (point === undefined), 'given, or point in its place')
@@ -123,27 +118,4 @@ function pointOf(
   const [stranger] = Reflect.ownKeys(rest)
   if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of guard beside point`)
   return point as EnforcementPoint
-}
-
-/** What was given, and nothing that somebody else has put on Object.prototype. */
-export function ownMembers<Options extends object>(options: Options): Options {
-  return Object.assign(Object.create(null), options)
-}
-
-/** @throws TypeError */
-export function checkOne(name: string, isRight: boolean, wanted: string): void {
-  if (!isRight) throw new TypeError(`${name} has to be ${wanted}`)
-}
-
-/** @throws TypeError unless the option is a function or of one of these types */
-export function checkFromRequest(name: string, given: unknown, types: readonly string[]): void {
-  checkOne(
-    name,
-    typeof given === 'function' || types.includes(typeof given),
-    `${types[0]} or a function of the request`,
-  )
-}
-
-function isFunctionOrNone(given: unknown): boolean {
-  return given === undefined || typeof given === 'function'
 }

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ActionOutcome, type Admission, DeniedError } from '@countersign/client'
+import type { ActionOutcome, Admission } from '@countersign/client'
 import type { NextFunction, Request, Response } from 'express'
+import { admittedCount, assertStillAdmitted, noteAdmitted, rejectAdmitted, rejectUnbegun } from './admitted-guards.js'
 import { denialOf } from './denial-of.js'
-import { type GuardOptions, type GuardSettings, readGuardOptions } from './guard-options.js'
+import { givenOutcome } from './given-outcome.js'
+import { type GuardSettings, type RouteGuardOptions, readGuardOptions } from './guard-options.js'
 import { holdRequest } from './held-request.js'
-import { answerPreflight } from './preflight.js'
+import { answerPreflight, isPreflight } from './preflight.js'
 import { goneSignal, mayHaveRun, type ResponseEnd, watchOtherAnswers, watchResponse } from './response-end.js'
 import { AdmittedRoute } from './route-permit.js'
 import { askedBy, type RouteQuestion } from './route-question.js'
@@ -15,15 +17,13 @@ export type RouteGuard = (req: IncomingMessage, res: ServerResponse, next: NextF
 /** Says that what the route called did not answer in time, and so nothing about whether it did what it was called for. */
 const GATEWAY_TIMEOUT = 504
 
-/** What the guards before this one have let through. */
-const admitted = new WeakMap<Request, readonly Admission[]>()
-
 /**
  * Lets a route run only on a decision that permits it, and settles the decision by how the response ends.
  *
  * To be put right before the handler. What it asks about is held: `body`, `query` and `params` change no more in the route.
  * A refusal goes to `next` as a RouteDeniedError: 403 for what may not run, 401 without an agent, 503 without an answer. When
- * the caller has left meanwhile, nothing runs. A preflight of CORS is answered 204, and nothing runs.
+ * the caller has left meanwhile, nothing runs. A preflight of CORS is answered 204, and nothing runs. Whatever earlier guards
+ * of the request have let through is then rejected.
  *
  * @throws TypeError naming the faulty option
  *
@@ -38,35 +38,33 @@ const admitted = new WeakMap<Request, readonly Admission[]>()
  *
  * Source: docs/express.md "Guard a route".
  */
-export function guard<Req extends IncomingMessage = Request>(options: GuardOptions<Req>): RouteGuard {
-  const settings = readGuardOptions(options as unknown as GuardOptions)
+export function guard<Req extends IncomingMessage = Request>(options: RouteGuardOptions<Req>): RouteGuard {
+  const settings = readGuardOptions(options as unknown as RouteGuardOptions)
   return (req, res, next) => passGuard(settings, req as Request, res as Response, next)
 }
 
 async function passGuard(settings: GuardSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
-  if (answerPreflight(req, res)) return
-  const gone = goneSignal(req, res)
   // Watched routes run as if there were no guard, for callers who have left too.
   const isWatched = settings.point.mode === 'observe'
+  if (isPreflight(req)) return isWatched ? next() : answerPreflight(res)
+  const gone = goneSignal(req, res)
   const isOtherwiseAnswered = watchOtherAnswers(res)
   const isAnswered = (): boolean => !isWatched && isOtherwiseAnswered()
   let admission: Admission | undefined
   try {
     admission = await admit(settings, req, isWatched ? undefined : gone)
-    if (isAnswered()) return notBegun(admission)
+    if (isAnswered()) return rejectUnbegun(admission)
     admission.begin()
-    assertOthersHold(req)
+    assertStillAdmitted(req)
     enter(settings, req, res, admission, gone)
   } catch (error) {
-    if (admission !== undefined) notBegun(admission)
-    if (!gone.aborted && !isAnswered()) next(denialOf(error))
+    if (admission !== undefined) rejectUnbegun(admission)
+    if (isAnswered()) return
+    rejectAdmitted(req)
+    if (!gone.aborted) next(denialOf(error))
     return
   }
   next()
-}
-
-function notBegun({ settle }: Admission): void {
-  void settle.reject('the route did not run')
 }
 
 function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<Admission> {
@@ -75,7 +73,7 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
   let fault: unknown
   try {
     if (freeze && point.mode === 'enforce') holdRequest(req)
-    question = askedBy(req, settings, admitted.get(req)?.length ?? 0)
+    question = askedBy(req, settings, admittedCount(req))
   } catch (error) {
     fault = error
   }
@@ -86,18 +84,9 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
   return point.admit(request, { idempotencyKey: question?.idempotencyKey, signal })
 }
 
-/** @throws DeniedError when what an earlier guard of the route has let through is over by now */
-function assertOthersHold(req: Request): void {
-  for (const { kind, decision } of admitted.get(req) ?? []) {
-    if (kind === 'permitted' && !(Date.parse(decision.expires_at) > Date.now())) {
-      throw new DeniedError('expired', { decision_id: decision.id })
-    }
-  }
-}
-
 function enter(settings: GuardSettings, req: Request, res: Response, admission: Admission, gone: AbortSignal): void {
   const permit = new AdmittedRoute(admission)
-  admitted.set(req, [...(admitted.get(req) ?? []), admission])
+  noteAdmitted(req, { admission, now: settings.now })
   req.permit = permit
   res.locals.permit = permit
   if (settings.settle === 'manual') return
@@ -107,12 +96,8 @@ function enter(settings: GuardSettings, req: Request, res: Response, admission: 
 
 function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end: ResponseEnd): ActionOutcome {
   if (end.kind !== 'answered') return end
-  try {
-    const given = outcome?.(req, res)
-    if (given !== undefined) return given
-  } catch (error) {
-    return { kind: 'unknown', error }
-  }
+  const given = outcome && givenOutcome(outcome, req, res)
+  if (given !== undefined) return given
   const { statusCode } = res
   if (statusCode < 400) return { kind: 'succeeded', value: res }
   const isUnknown = statusCode === GATEWAY_TIMEOUT || mayHaveRun(end.error)

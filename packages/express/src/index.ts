@@ -1,5 +1,6 @@
+export type { FromRequest } from './from-request.js'
 export { guard, type RouteGuard } from './guard.js'
-export type { FromRequest, GuardOptions, RouteOptions } from './guard-options.js'
+export type { RouteGuardOptions, RouteOptions } from './guard-options.js'
 export { permitErrors } from './permit-errors.js'
 export { requirePermit } from './require-permit.js'
 export type { PermitEffect, RequirePermitOptions } from './require-permit-options.js'

@@ -9,7 +9,8 @@ import {
   type SeenPermits,
 } from '@countersign/permit'
 import type { Request } from 'express'
-import { checkFromRequest, checkOne, type FromRequest, ownMembers } from './guard-options.js'
+import type { FromRequest } from './from-request.js'
+import { checkFromRequest, checkOne, ownMembers } from './option-checks.js'
 import { schemeOf } from './shown-token.js'
 import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './single-use.js'
 
@@ -32,7 +33,7 @@ export interface RequirePermitOptions<Req = Request> {
   /** What it does it to; null wants a permit that names nothing. */
   readonly resource: FromRequest<string | null, Req> | typeof any
   /** Default: any agent. */
-  readonly agent?: FromRequest<string, Req> | undefined
+  readonly agent_id?: FromRequest<string, Req> | undefined
   /** The facts that the permit has to be asked for, each and no other: they are compared by the request hash. Default: any. */
   readonly context?: FromRequest<JsonObject | null, Req> | undefined
   /** The request hash itself, in the place of `context`. */
@@ -55,7 +56,7 @@ export interface RequirePermitOptions<Req = Request> {
 }
 
 /** The options, whole. */
-export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'resource' | 'agent' | 'requestHash'> {
+export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'resource' | 'agent_id' | 'requestHash'> {
   readonly context: RequirePermitOptions['context']
   readonly verifier: PermitVerifier
   readonly effects: ReadonlySet<string>
@@ -83,7 +84,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     keys,
     action,
     resource,
-    agent,
+    agent_id,
     context,
     requestHash,
     now,
@@ -102,7 +103,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     resource === null || isFromRequest(resource, ['string', 'symbol']),
     'a string, null or a function',
   )
-  checkFromRequest('agent', agent, ['string', 'undefined'])
+  checkFromRequest('agent_id', agent_id, ['string', 'undefined'])
   checkFromRequest('context', context, ['object', 'undefined'])
   checkFromRequest('requestHash', requestHash, ['undefined'])
   checkOne('context', context === undefined || requestHash === undefined, 'given, or requestHash in its place')
@@ -121,7 +122,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
   return {
     action,
     resource,
-    agent,
+    agent_id,
     context,
     requestHash,
     verifier,

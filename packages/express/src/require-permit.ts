@@ -2,14 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import { DeniedError, type JsonObject } from '@countersign/client'
 import { type PermitClaims, PermitError, type PermitExpectations, requestHash } from '@countersign/permit'
 import type { NextFunction, Request, Response } from 'express'
+import { rejectAdmitted } from './admitted-guards.js'
 import { denialOf } from './denial-of.js'
+import { givenAtOnce, resolved } from './from-request.js'
 import type { RouteGuard } from './guard.js'
 import { holdRequest } from './held-request.js'
-import { answerPreflight } from './preflight.js'
+import { answerPreflight, isPreflight } from './preflight.js'
 import { type PermitSettings, type RequirePermitOptions, readPermitOptions } from './require-permit-options.js'
 import { goneSignal, watchOtherAnswers } from './response-end.js'
 import type { VerifiedPermit } from './route-permit.js'
-import { resolved } from './route-question.js'
 import { schemeOf, shownToken } from './shown-token.js'
 
 /**
@@ -41,10 +42,13 @@ export function requirePermit<Req extends IncomingMessage = Request>(options: Re
 }
 
 async function passPermit(settings: PermitSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
-  if (answerPreflight(req, res)) return
+  if (isPreflight(req)) return answerPreflight(res)
   const gone = goneSignal(req, res)
   const isOtherwiseAnswered = watchOtherAnswers(res)
   const isOver = (): boolean => gone.aborted || isOtherwiseAnswered()
+  const doNotRun = (): void => {
+    if (!isOtherwiseAnswered()) rejectAdmitted(req)
+  }
   try {
     const token = shownToken(req, settings.header)
     const wanted = wantedBy(req, settings)
@@ -52,11 +56,12 @@ async function passPermit(settings: PermitSettings, req: Request, res: Response,
     assertEffect(claims, settings.effects)
     assertHash(claims, wanted.hashOf)
     // A permit is not used up for somebody who has left.
-    if (isOver()) return
+    if (isOver()) return doNotRun()
     const redeemed = settings.useUp === null ? null : await settings.useUp(claims, token)
-    if (isOver()) return
+    if (isOver()) return doNotRun()
     enter(req, res, { claims, decision: redeemed })
   } catch (error) {
+    doNotRun()
     if (!isOver()) next(denialOf(error, schemeOf(settings.header)))
     return
   }
@@ -71,18 +76,18 @@ interface Wanted {
 
 /** Everything that the request says, read before anything is waited for. */
 function wantedBy(req: Request, settings: PermitSettings): Wanted {
-  const { action, resource, agent, context, effects } = settings
+  const { action, resource, agent_id, context, effects } = settings
   if (settings.freeze) holdRequest(req)
   return mapped(() => {
     const expected = {
-      action: resolved(action, req) as PermitExpectations['action'],
-      resource: resolved(resource, req) as PermitExpectations['resource'],
+      action: resolved('action', action, req) as PermitExpectations['action'],
+      resource: resolved('resource', resource, req) as PermitExpectations['resource'],
       allowLog: effects.has('log'),
-      ...(agent === undefined ? {} : { agent_id: resolved(agent, req) }),
+      ...(agent_id === undefined ? {} : { agent_id: resolved('agent_id', agent_id, req) }),
     }
     return {
       expected,
-      hashOf: hashBy(req, settings, context === undefined ? undefined : { of: resolved(context, req) }),
+      hashOf: hashBy(req, settings, context === undefined ? undefined : { of: resolved('context', context, req) }),
     }
   })
 }
@@ -93,7 +98,7 @@ function hashBy(
   context: { of: JsonObject | null } | undefined,
 ): Wanted['hashOf'] {
   const { requestHash: given } = settings
-  if (given !== undefined) return (claims) => mapped(() => given(req, claims))
+  if (given !== undefined) return (claims) => mapped(() => givenAtOnce('requestHash', given(req, claims)))
   if (context === undefined) return null
   if (context.of === undefined) throw new PermitError('expectation_missing', 'The expected context must be given.')
   return ({ sub, action, resource }) =>

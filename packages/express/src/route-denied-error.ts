@@ -27,8 +27,6 @@ export interface RouteProblem {
   readonly status: number
   readonly detail: string
   readonly code: RouteDeniedCode
-  /** The same as `code`. */
-  readonly reason: RouteDeniedCode
   /** Absent when no decision is known. */
   readonly decision_id?: string
   /** Absent when there is none. */
@@ -86,7 +84,6 @@ export class RouteDeniedError extends Error {
       status,
       detail: advice?.message ?? message,
       code,
-      reason: code,
       ...(decision_id === null ? {} : { decision_id }),
       ...(advice === null ? {} : { advice }),
     }

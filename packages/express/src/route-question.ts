@@ -4,45 +4,38 @@ import { DeniedError, type GuardRequest } from '@countersign/client'
 import type { Request } from 'express'
 import { agentOfAuth } from './agent-of-auth.js'
 import { AgentMissing } from './denial-of.js'
-import type { AdmitKey, FromRequest, RouteOptions } from './guard-options.js'
+import { givenAtOnce, resolved } from './from-request.js'
+import type { RouteOptions } from './guard-options.js'
 
 /** What is asked, and the key that the asking is repeated by. */
 export interface RouteQuestion {
   readonly request: GuardRequest
-  readonly idempotencyKey: AdmitKey | undefined
+  readonly idempotencyKey: string | undefined
 }
 
 /**
  * @throws AgentMissing, DeniedError (`unmapped`), and whatever the options' functions throw
  */
 export function askedBy(req: Request, options: RouteOptions, place: number): RouteQuestion {
-  const agent_id = options.agentId === undefined ? agentOfAuth(req) : resolved(options.agentId, req)
+  const agent_id = options.agent_id === undefined ? agentOfAuth(req) : resolved('agent_id', options.agent_id, req)
   if (agent_id === undefined || agent_id === null || agent_id === '')
     throw new AgentMissing('nobody says which agent calls')
-  const action = resolved(options.action, req)
+  const action = resolved('action', options.action, req)
   if (action === undefined || action === null) throw new DeniedError('unmapped')
-  const resource = resolved(options.resource, req)
-  const context = resolved(options.context, req)
+  const resource = resolved('resource', options.resource, req)
+  const context = resolved('context', options.context, req)
   const request = { agent_id, action, resource, context }
   return { request, idempotencyKey: callKey(req, agent_id, options, place) }
-}
-
-export function resolved<Value>(given: FromRequest<Value, Request>, req: Request): Value {
-  return typeof given === 'function' ? (given as (req: Request) => Value)(req) : given
 }
 
 /**
  * A caller's key means what it means to this caller: the same one of another agent, on another route, or at another guard of
  * the route is another key. What it looks like does not matter, as its hash is sent.
  */
-function callKey(
-  req: Request,
-  agent_id: string,
-  { idempotencyKey }: RouteOptions,
-  place: number,
-): AdmitKey | undefined {
+function callKey(req: Request, agent_id: string, { idempotencyKey }: RouteOptions, place: number): string | undefined {
   if (idempotencyKey === false) return undefined
-  const given = idempotencyKey === undefined ? req.headers['idempotency-key'] : idempotencyKey(req)
+  const given =
+    idempotencyKey === undefined ? req.headers['idempotency-key'] : givenAtOnce('idempotencyKey', idempotencyKey(req))
   if (given === undefined || given === null || given === '') return undefined
   if (typeof given !== 'string') throw new TypeError('idempotencyKey has to give a string')
   const route: unknown = req.route?.path ?? null

@@ -60,7 +60,7 @@ function app() {
   const asks = (resource: (req: Request) => string) =>
     guard({
       client,
-      agentId: AGENT,
+      agent_id: AGENT,
       action: 'vault.pay',
       resource,
       context: (req) => ({ amount: req.body.amount }),

@@ -4,7 +4,7 @@ import { guard } from '@countersign/express'
 import express from 'express'
 
 let answers = Number(process.env.ANSWERS)
-const mayRefund = guard({ client: new Countersign(), agentId: 'agent:support-7', action: 'payment.refund' })
+const mayRefund = guard({ client: new Countersign(), agent_id: 'agent:support-7', action: 'payment.refund' })
 const app = express().post('/', mayRefund, (_req, res) => {
   res.set('connection', 'close').json({ done: true })
   answers -= 1

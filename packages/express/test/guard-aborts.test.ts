@@ -1,10 +1,12 @@
 /** What becomes of an action whose caller leaves, over sockets that are really torn down. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { permitErrors } from '@countersign/express'
+import { permitErrors, requirePermit } from '@countersign/express'
+import { any } from '@countersign/permit'
 import type { StubAnswer } from '@countersign/testkit'
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
+import { AUDIENCE, ISSUER, permit } from './permits.js'
 import { gate, newApp, useRig } from './rig.js'
 
 const rig = useRig()
@@ -167,6 +169,69 @@ describe('a caller who leaves before the handler runs', () => {
     await Promise.all(closed.map(({ opened }) => opened))
     left.open()
     expect(await rig().settled(requests.length)).toEqual(requests.map(() => 'reject'))
+    expect(runs).toBe(0)
+  })
+
+  it.each([
+    ['by its response', 'outcome'],
+    ['by the handler', 'manual'],
+  ] as const)(
+    'while a second guard asks: what the first one let through is rejected too, to be settled %s',
+    async (_how, settle) => {
+      let runs = 0
+      const [closed, decided] = [gate(), gate()]
+      const app = newApp().get(
+        '/',
+        rig().guard({ settle, graceMs: 1 }),
+        rig().guard({ action: 'mail.send' }),
+        (_req, res) => {
+          runs += 1
+          res.end()
+        },
+      )
+      const { connect, server } = await rig().listen(app)
+      server.on('request', (_req, res) => res.once('close', () => closed.open()))
+      rig().answer('/decisions', rig().lifecycle.answer, (asked, response) => {
+        void decided.opened.then(() => rig().lifecycle.answer(asked, response))
+      })
+      const socket = await connect()
+      socket.write(get())
+      while (rig().questions().length < 2) await rig().stub.nextRequest()
+      socket.destroy()
+      await closed.opened
+      decided.open()
+      expect(await rig().settled(2)).toEqual(['reject', 'reject'])
+      expect(runs).toBe(0)
+    },
+  )
+
+  it('while the permit that is wanted behind a guard is looked at: what the guard let through is rejected', async () => {
+    let runs = 0
+    const [asked, closed, read] = [gate(), gate(), gate()]
+    const wanted = requirePermit({
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      jwks: async () => {
+        asked.open()
+        await read.opened
+        return { keys: [] }
+      },
+      action: 'payment.refund',
+      resource: any,
+    })
+    const app = newApp().get('/', rig().guard(), wanted, (_req, res) => {
+      runs += 1
+      res.end()
+    })
+    const { connect, server } = await rig().listen(app)
+    server.on('request', (_req, res) => res.once('close', () => closed.open()))
+    const socket = await connect()
+    socket.write(`GET / HTTP/1.1\r\nHost: app\r\nAuthorization: Bearer ${permit()}\r\n\r\n`)
+    await asked.opened
+    socket.destroy()
+    await closed.opened
+    read.open()
+    expect(await rig().settled()).toEqual(['reject'])
     expect(runs).toBe(0)
   })
 

@@ -118,8 +118,8 @@ describe('the agent', () => {
     const options = { client, action: 'payment.refund' } as const
     const app = newApp()
       .post('/nobody', guard(options), (_req, res) => void res.end())
-      .post('/gateway', guard({ ...options, agentId: 'agent:gateway' }), (_req, res) => void res.end())
-      .post('/other', guard({ ...options, agentId: 'agent:root' }), (_req, res) => void res.end())
+      .post('/gateway', guard({ ...options, agent_id: 'agent:gateway' }), (_req, res) => void res.end())
+      .post('/other', guard({ ...options, agent_id: 'agent:root' }), (_req, res) => void res.end())
       .use(permitErrors())
     await request(app).post('/nobody').expect(401)
     await request(app).post('/gateway').expect(200)
@@ -135,7 +135,7 @@ describe('the agent', () => {
     ['a list', ['agent:root'], 403, 'mapping_failed'],
   ])('that a function gives as %s lets nothing run', async (_what, value, status, code) => {
     const app = newApp()
-      .post('/', rig().guard({ agentId: () => value as never }), (_req, res) => void res.end())
+      .post('/', rig().guard({ agent_id: () => value as never }), (_req, res) => void res.end())
       .use(permitErrors())
     const answer = await request(app).post('/')
     expect([answer.status, answer.body.code]).toEqual([status, code])

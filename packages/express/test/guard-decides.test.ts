@@ -40,7 +40,6 @@ describe('a guarded route', () => {
       title: 'Forbidden',
       status: 403,
       code: 'denied',
-      reason: 'denied',
       decision_id: expect.stringMatching(/^dec_/),
     })
     expect(rig().moves()).toEqual([])
@@ -163,7 +162,7 @@ describe('what a refused caller is told', () => {
     )
     const { app } = guarded({ context: { secret: 'hunter2' } })
     const { body, text } = await request(app).post('/refunds/8812')
-    expect(Object.keys(body).sort()).toEqual(['code', 'decision_id', 'detail', 'reason', 'status', 'title', 'type'])
+    expect(Object.keys(body).sort()).toEqual(['code', 'decision_id', 'detail', 'status', 'title', 'type'])
     for (const hidden of ['pol_', 'interns', 'rule', 'hunter2', 'eyJ', 'node_modules'])
       expect(text).not.toContain(hidden)
   })
@@ -267,13 +266,26 @@ describe('the question of a route', () => {
     expect([status, body.code, runs]).toEqual([403, 'mapping_failed', 0])
   })
 
+  const late = async (): Promise<never> => {
+    throw new Error('no such order')
+  }
+
   it.each<[string, object]>([
-    ['the agent', { agentId: async () => AGENT }],
+    ['the agent', { agent_id: async () => AGENT }],
+    ['the agent, which rejects', { agent_id: late }],
     ['the action', { action: async () => 'payment.refund' }],
+    ['the action, which rejects', { action: late }],
     ['the resource', { resource: async () => 'order:8812' }],
+    ['the resource, which rejects', { resource: late }],
     ['the context', { context: async () => ({ amount: 1 }) }],
+    ['the context, which rejects', { context: late }],
+    [
+      'the context, by something that is like a promise',
+      { context: () => Object.fromEntries([['then', () => undefined]]) },
+    ],
     ['the key', { idempotencyKey: async () => 'k1' }],
-  ])('is not asked with a promise in the place of %s', async (_what, options) => {
+    ['the key, which rejects', { idempotencyKey: late }],
+  ])('is not asked with a promise in the place of %s, and whoever runs it is told so', async (_what, options) => {
     let runs = 0
     const app = newApp()
       .post('/', rig().guard(options), (_req, res) => {
@@ -282,8 +294,13 @@ describe('the question of a route', () => {
       })
       .use(permitErrors())
     const { body } = await request(app).post('/').expect(403)
+    // A rejection that nobody waits for would end the process; here it fails the run of the tests.
+    await new Promise(setImmediate)
     expect([body.code, runs]).toEqual(['mapping_failed', 0])
     expect(rig().stub.requests).toEqual([])
+    const [option = ''] = Object.keys(options)
+    const told = { cause: { message: `${option} gave a promise, which is not waited for` } }
+    expect(rig().events).toMatchObject([{ type: 'denied', reason: 'mapping_failed', error: told }])
   })
 
   it('is not asked without an action', async () => {
@@ -317,7 +334,7 @@ describe('the mode observe', () => {
   it('runs the route without an agent, with a mapper that throws and with a body that cannot be frozen', async () => {
     const app = express()
       .use(express.raw())
-      .post('/', rig().guard({ mode: 'observe', agentId: () => undefined }), (_req, res) => res.end())
+      .post('/', rig().guard({ mode: 'observe', agent_id: () => undefined }), (_req, res) => res.end())
       .put(
         '/',
         rig().guard({

@@ -39,6 +39,14 @@ describe('a preflight of CORS', () => {
     expect(headers['access-control-allow-origin']).toBe('https://shop.example')
   })
 
+  it('changes nothing in the mode observe: whatever runs without a guard runs, and nothing is asked', async () => {
+    const answer: RequestHandler = (_req, res) => void res.set('access-control-max-age', '60').status(200).send('mine')
+    const app = newApp().all('/', rig().guard({ mode: 'observe' }), answer)
+    const { headers, text } = await preflight(app).expect(200)
+    expect([headers['access-control-max-age'], text]).toEqual(['60', 'mine'])
+    expect([rig().stub.requests, rig().events]).toEqual([[], []])
+  })
+
   it('is answered by Express where the route takes another method', async () => {
     const { headers } = await preflight(newApp().post('/', rig().guard(), end)).expect(200)
     expect(headers.allow).toBe('POST')
@@ -163,7 +171,7 @@ describe('a guard', () => {
       res.end()
     }
     const { client } = rig()
-    const make = () => guard({ client, agentId: 'agent:a', action: 'payment.refund' })
+    const make = () => guard({ client, agent_id: 'agent:a', action: 'payment.refund' })
     const late: RequestHandler = (req, res, next) => make()(req, res, next)
     const app = newApp().post('/early', make(), handler).post('/late', late, handler)
     const socket = (await (await rig().listen(app)).connect()).setEncoding('latin1')
@@ -193,7 +201,7 @@ describe('a guard', () => {
   it('can be given an enforcement point that was made before', async () => {
     const point = rig().client.enforcement({ mode: 'observe' })
     rig().decide('deny')
-    const app = newApp().post('/', guard({ point, agentId: 'agent:a', action: 'a.b' }), end)
+    const app = newApp().post('/', guard({ point, agent_id: 'agent:a', action: 'a.b' }), end)
     await request(app).post('/').expect(200)
   })
 })
@@ -304,6 +312,50 @@ describe('two guards of one route', () => {
     } finally {
       vi.useRealTimers()
     }
+  })
+
+  it('hold the first decision against the clock that its guard was given', async () => {
+    let aheadMs = 0
+    const now = () => Date.now() + aheadMs
+    const elevenMinutes: RequestHandler = (_req, _res, next) => {
+      aheadMs = 660_000
+      next()
+    }
+    const app = newApp().post('/', rig().guard({ now }), elevenMinutes, rig().guard(), end).use(permitErrors())
+    const { body } = await request(app).post('/').expect(403)
+    expect(body.code).toBe('expired')
+    expect(await rig().settled(2)).toEqual(['reject', 'reject'])
+  })
+
+  it('reject the first decision when the second one refuses, although an error handler answers 200', async () => {
+    rig().decide(({ action }) => (action === 'mail.send' ? 'deny' : 'allow'))
+    const answer: express.ErrorRequestHandler = (error, _req, res, _next) => void res.json({ error: error.code })
+    const app = newApp()
+      .post('/', rig().guard({ action: 'payment.refund' }), rig().guard({ action: 'mail.send' }), end)
+      .use(answer)
+    expect((await request(app).post('/').expect(200)).body).toEqual({ error: 'denied' })
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('reject the first decision when the second one refuses, although the handler was to settle it', async () => {
+    rig().decide(({ action }) => (action === 'mail.send' ? 'deny' : 'allow'))
+    const app = newApp()
+      .post('/', rig().guard({ settle: 'manual' }), rig().guard({ action: 'mail.send' }), end)
+      .use(permitErrors())
+    await request(app).post('/').expect(403)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
+  it('keep what was said of the first decision before the second one refused', async () => {
+    rig().decide(({ action }) => (action === 'mail.send' ? 'deny' : 'allow'))
+    const pay: RequestHandler = (req, _res, next) => {
+      void req.permit?.confirm({ amount: 5 })
+      next()
+    }
+    await request(both({}, [pay]))
+      .post('/')
+      .expect(403)
+    expect(await rig().settled()).toEqual(['confirm'])
   })
 })
 

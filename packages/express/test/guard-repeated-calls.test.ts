@@ -8,7 +8,7 @@ import { newApp, useRig } from './rig.js'
 
 const rig = useRig()
 
-const byHeader = { agentId: (req: { headers: NodeJS.Dict<string | string[]> }) => req.headers['x-verified'] as string }
+const byHeader = { agent_id: (req: { headers: NodeJS.Dict<string | string[]> }) => req.headers['x-verified'] as string }
 const end: RequestHandler = (_req, res) => void res.end()
 
 /** The keys that the decision point was asked with. */

@@ -6,7 +6,7 @@ import { permitErrors } from '@countersign/express'
 import { answerProblem, answerReset, startStubDecisionPoint } from '@countersign/testkit'
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import request from 'supertest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { newApp, useRig } from './rig.js'
 
 const rig = useRig()
@@ -317,22 +317,39 @@ describe('the option outcome', () => {
     expect(await rig().settled()).toEqual(['reject'])
   })
 
-  it.each<[string, Options]>([
-    ['says unknown', { outcome: () => ({ kind: 'unknown' }) }],
-    [
-      'throws',
-      {
-        outcome: () => {
-          throw new Error('broken')
-        },
-      },
-    ],
-    ['says something that nobody knows', { outcome: () => ({ kind: 'fine' }) as never }],
-  ])('leaves the decision alone when it %s', async (_what, options) => {
-    await request(appOf((_req, res) => void res.json({}), options))
+  it('leaves the decision alone when it says unknown', async () => {
+    await request(appOf((_req, res) => void res.json({}), { outcome: () => ({ kind: 'unknown' }) }))
       .post('/')
       .expect(200)
     expect(await rig().settled()).toEqual(['leave'])
+    expect(rig().moves()).toEqual([])
+  })
+
+  it.each<[string, () => unknown, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+      'broken',
+    ],
+    ['says something that nobody knows', () => ({ kind: 'fine' }), 'outcome gave no outcome'],
+    ['says nothing that is one', () => 'failed', 'outcome gave no outcome'],
+    ['gives a promise', async () => ({ kind: 'failed' }), 'outcome gave a promise, which is not waited for'],
+    [
+      'gives a promise that rejects',
+      async () => {
+        throw new Error('late')
+      },
+      'outcome gave a promise, which is not waited for',
+    ],
+  ])('leaves the decision alone when it %s, and tells of the fault', async (_what, outcome, message) => {
+    await request(appOf((_req, res) => void res.json({}), { outcome: outcome as never }))
+      .post('/')
+      .expect(200)
+    await vi.waitFor(() => expect(rig().events.at(-1)?.type).toBe('settlement_failed'))
+    const fault = { settlement: { settle: 'leave' }, willRetry: false, error: { message } }
+    expect(rig().events.at(-1)).toMatchObject(fault)
     expect(rig().moves()).toEqual([])
   })
 

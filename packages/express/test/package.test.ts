@@ -16,14 +16,14 @@ const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 const CONSUMER = `
 import { Countersign, type JsonObject } from '@countersign/client'
-import { guard, permitErrors, requirePermit, RouteDeniedError, type GuardOptions, type RoutePermit, type RouteProblem, type VerifiedPermit } from '@countersign/express'
+import { guard, permitErrors, requirePermit, RouteDeniedError, type RouteGuardOptions, type RoutePermit, type RouteProblem, type VerifiedPermit } from '@countersign/express'
 import express, { type ErrorRequestHandler, type Request } from 'express'
 
 const client = new Countersign({ apiKey: 'k' })
 const app = express()
 app.use(express.json())
 
-const options: GuardOptions = {
+const options: RouteGuardOptions = {
   client,
   action: (req) => (req.method === 'DELETE' ? 'refund.delete' : 'payment.refund'),
   resource: (req) => \`order:\${req.params.id}\`,
@@ -50,7 +50,7 @@ app.post('/refunds/:id', guard(options), async (req, res) => {
 
 // Between handlers of other types, and with a request type of its own.
 interface Order { amount: number }
-const typed = guard<Request<{ id: string }, unknown, Order>>({ client, agentId: 'agent:a', action: 'a.b', context: ({ body }) => ({ amount: body.amount }) })
+const typed = guard<Request<{ id: string }, unknown, Order>>({ client, agent_id: 'agent:a', action: 'a.b', context: ({ body }) => ({ amount: body.amount }) })
 app.put<{ id: string }, { done: boolean }, Order>('/orders/:id', typed, (req, res) => void res.json({ done: req.body.amount > req.params.id.length }))
 app.use(typed)
 express.Router().all(/x/, typed)

@@ -46,7 +46,7 @@ function refunds(client: Countersign = bot) {
   let runs = 0
   const asks = guard({
     client,
-    agentId: AGENT,
+    agent_id: AGENT,
     action: 'payment.refund',
     resource: (req) => `order:${req.params.id}`,
     context: (req) => ({ amount: req.body.amount }),
@@ -86,7 +86,7 @@ describe('a guarded route', () => {
     let done = 0
     const asks = guard({
       client: bot,
-      agentId: AGENT,
+      agent_id: AGENT,
       action: 'payment.refund',
       context: (req) => ({ amount: req.body.amount }),
     })
@@ -183,7 +183,7 @@ describe('a guarded route', () => {
     const canary = (action: string) => {
       let runs = 0
       const attempt = async (client: CountersignClient) => {
-        const asks = guard({ client, agentId: 'agent:canary', action })
+        const asks = guard({ client, agent_id: 'agent:canary', action })
         const app = newApp().post('/', asks, (_req, res) => {
           runs += 1
           res.end()
@@ -215,7 +215,7 @@ describe('a stream that goes on for longer than its decision', () => {
     })
     const app = newApp().get(
       '/',
-      guard({ client: brief.admin, agentId: AGENT, action: 'feed.follow', context: { amount: 5 } }),
+      guard({ client: brief.admin, agent_id: AGENT, action: 'feed.follow', context: { amount: 5 } }),
       async (req, res) => {
         const decision = req.permit?.decision?.id ?? ''
         res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -245,7 +245,7 @@ describe('a service that requires permits', () => {
           jwks: `${point.url}/.well-known/jwks.json`,
           action: 'payment.refund',
           resource: (req) => `order:${req.params.id}`,
-          agent: AGENT,
+          agent_id: AGENT,
           context: (req) => ({ amount: req.body.amount }),
           ...options,
         }),

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
-import { type GuardOptions, guard, type RouteGuard } from '@countersign/express'
+import { guard, type RouteGuard, type RouteGuardOptions } from '@countersign/express'
 import {
   type StubAnswer,
   type StubDecisionPoint,
@@ -17,10 +17,10 @@ import { afterEach, beforeEach } from 'vitest'
 export const AGENT = 'agent:support-7'
 
 /** What a guard of these tests asks unless a test says otherwise. */
-const REFUND = { agentId: AGENT, action: 'payment.refund', resource: 'order:8812' } as const
+const REFUND = { agent_id: AGENT, action: 'payment.refund', resource: 'order:8812' } as const
 
 type Effect = 'allow' | 'deny' | 'review' | 'log'
-type RefundOptions = Partial<Omit<GuardOptions, 'client' | 'point'>>
+type RefundOptions = Partial<Omit<RouteGuardOptions, 'client' | 'point'>>
 
 export interface Rig {
   readonly stub: StubDecisionPoint
@@ -92,7 +92,7 @@ async function openRig(onClose: (close: () => unknown) => void): Promise<Rig> {
     },
     answer: (ending, ...answers) => void others.unshift({ ending, answers: [...answers] }),
     open,
-    guard: (options = {}) => guard({ client, onEvent, ...REFUND, ...options } as GuardOptions),
+    guard: (options = {}) => guard({ client, onEvent, ...REFUND, ...options } as RouteGuardOptions),
     settled: (count = 1) =>
       new Promise((resolve) => {
         const look = (): void => {
