@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { Countersign } from '@countersign/client'
+import type { RealDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { afterAll, beforeAll } from 'vitest'
 
 const SERVER = fileURLToPath(new URL('../../../server/dist/cli/main.js', import.meta.url))
 
@@ -40,6 +42,22 @@ export async function startDecisionPoint(env: NodeJS.ProcessEnv = {}): Promise<D
     await stop()
     throw error
   }
+}
+
+/** One for all tests of a file, and a key of it that may do everything. */
+export function useDecisionPoint(): () => RealDecisionPoint {
+  let point: DecisionPoint
+  let real: RealDecisionPoint
+  beforeAll(async () => {
+    point = await startDecisionPoint()
+    const { key } = await point.admin.keys.create({ name: 'operator', scopes: ['*'] })
+    real = { url: point.url, apiKey: key }
+  }, 60_000)
+  afterAll(async () => {
+    point.admin.close()
+    await point.stop()
+  })
+  return () => real
 }
 
 /** With `MONGODB_URL` a database of its own on that server; else none. */

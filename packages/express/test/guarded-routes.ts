@@ -1,0 +1,150 @@
+/** Guarded routes as the enforcement suite calls them. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Countersign } from '@countersign/client'
+import { guard, permitErrors, type RouteGuard } from '@countersign/express'
+import type {
+  Act,
+  CallOutcome,
+  EnforcementAdapter,
+  GuardedCall,
+  GuardSetup,
+} from '@countersign/testkit/enforcement-suite'
+import type { ErrorRequestHandler, Express, Request } from 'express'
+import { newApp } from './rig.js'
+
+/** Of machines with a lot else to do. */
+const PATIENT_MS = 15_000
+const GRACE_MS = 1_000
+const CALL = 'x-call'
+
+/** The calls of an app under way, by the header that names each. */
+class Calls {
+  readonly #all = new Map<string, GuardedCall>()
+  readonly #errors = new Map<string, unknown>()
+
+  add(call: GuardedCall): string {
+    const name = crypto.randomUUID()
+    this.#all.set(name, call)
+    return name
+  }
+
+  of(req: Request): GuardedCall {
+    return this.#all.get(req.get(CALL) ?? '') as GuardedCall
+  }
+
+  /** What reached the app's own error handler. */
+  noteError(req: Request, error: unknown): void {
+    this.#errors.set(req.get(CALL) ?? '', error)
+  }
+
+  errorOf(name: string): unknown {
+    return this.#errors.get(name)
+  }
+}
+
+/** How a route is put together; a test breaks it here. */
+export interface RouteParts {
+  readonly guarded: RouteGuard
+  readonly act: Act
+}
+
+/** Guarded routes of an app, as an integration for the suite. */
+export function guardedRoutes(
+  name: string,
+  change: (parts: RouteParts) => RouteParts = (parts) => parts,
+): EnforcementAdapter {
+  return {
+    name,
+    async open(setup) {
+      const client = new Countersign({
+        baseUrl: setup.baseUrl,
+        apiKey: setup.apiKey,
+        timeoutMs: PATIENT_MS,
+        connectTimeoutMs: PATIENT_MS,
+      })
+      const calls = new Calls()
+      const server = createServer(appOf(setup, client, calls, change)).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return {
+        call: (call) => send(server, calls, call),
+        flush: (timeoutMs) => client.flush({ timeoutMs }),
+        async close() {
+          server.close()
+          server.closeAllConnections()
+          client.close()
+        },
+      }
+    },
+  }
+}
+
+function appOf(
+  { options, act: given }: GuardSetup,
+  client: Countersign,
+  calls: Calls,
+  change: (parts: RouteParts) => RouteParts,
+): Express {
+  const whole = guard({
+    client,
+    ...options,
+    agent_id: (req) => req.get('x-agent'),
+    action(req) {
+      const { action, mapping } = calls.of(req)
+      if (mapping === 'throws') throw new Error('there is no such order')
+      return mapping === 'unmapped' ? (undefined as unknown as string) : action
+    },
+    resource: (req) => String(req.params.resource),
+    context: (req) => req.body,
+    graceMs: GRACE_MS,
+  })
+  const { guarded, act } = change({ guarded: whole, act: given })
+  const onError: ErrorRequestHandler = (error, req, res, _next) => {
+    calls.noteError(req, error)
+    res.status(500).send('it failed')
+  }
+  return newApp()
+    .post(
+      '/orders/:resource',
+      (req, res, next) => {
+        const { onArguments, onLeft } = calls.of(req)
+        onArguments(req.body)
+        res.once('close', onLeft)
+        next()
+      },
+      guarded,
+      async (req, res) => {
+        const { value, amount } = await act({ resource: String(req.params.resource), context: req.body })
+        if (amount !== undefined) await req.permit?.confirm({ amount })
+        res.json(value)
+      },
+    )
+    .use(permitErrors(), onError)
+}
+
+async function send(server: Server, calls: Calls, call: GuardedCall): Promise<CallOutcome> {
+  const { agent_id, resource, context, idempotencyKey, signal } = call
+  const name = calls.add(call)
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-agent': agent_id, [CALL]: name }
+  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/orders/${encodeURIComponent(resource)}`
+  try {
+    const body = JSON.stringify(context)
+    const answer = await fetch(url, { method: 'POST', headers, body, ...(signal && { signal }) })
+    return outcomeOf(answer, await answer.text(), calls.errorOf(name))
+  } catch (error) {
+    return signal?.aborted ? { kind: 'aborted' } : { kind: 'failed', error, shown: String(error) }
+  }
+}
+
+function outcomeOf(answer: Response, text: string, error: unknown): CallOutcome {
+  const shown = `${answer.status} ${JSON.stringify([...answer.headers])} ${text}`
+  if (answer.ok) return { kind: 'value', value: JSON.parse(text), shown }
+  if (answer.headers.get('content-type')?.startsWith('application/problem+json')) {
+    const { code, decision_id = null } = JSON.parse(text) as { code: string; decision_id?: string }
+    return { kind: 'denied', reason: code, decision_id, shown }
+  }
+  return { kind: 'failed', error, shown }
+}
