@@ -15,6 +15,8 @@ const mayRefund = guard({
   action: 'payment.refund',
   resource: (req) => `order:${req.params.order}`,
   context: (req) => ({ amount: req.body.amount, currency: 'EUR' }),
+  // Whoever answers 500, or not at all, may have booked before: only what was surely refused frees the budget.
+  outcome: (_req, res) => (res.statusCode >= 500 ? { kind: 'unknown' } : undefined),
 })
 
 const app = express()
@@ -26,9 +28,10 @@ app.post('/refunds/:order', mayRefund, async (req, res) => {
     method: 'POST',
     headers: { authorization: `Bearer ${req.permit.permit_token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ amount: req.body.amount }),
+    signal: AbortSignal.timeout(10_000),
   })
   const booking = await answer.json()
-  // Below 400 would be confirmed, and anything else rejected, without a word; this says what it really cost.
+  // Below 400 would be confirmed, and below 500 rejected, without a word; this says what it really cost.
   if (answer.ok) await req.permit.confirm({ amount: booking.amount })
   res.status(answer.status).json(booking)
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { Countersign } from '@countersign/client'
 import { SignJWT } from 'jose'
@@ -59,6 +60,17 @@ try {
   await expectAnswer('once more', again(), 403, 'already_claimed')
   await accountIs({ spent: 442.5, reserved: 0 })
 
+  tell('\nA ledger books 50, breaks, and answers 500')
+  let bookedThere = 0
+  const faultyLedger = await startFaultyLedger(() => {
+    bookedThere += 1
+  })
+  const apiOfFaulty = await startService(PAYMENTS_API, { ...asApi, LEDGER_URL: faultyLedger, TOKEN_SECRET })
+  await expectAnswer('the API', (await refundsAt(apiOfFaulty, AGENT))('8817', 50), 500, 'internal_error')
+  assert.equal(bookedThere, 1)
+  await accountIs({ spent: 442.5, reserved: 50 })
+  tell('  the 50 stay reserved, and count as spent when the decision expires')
+
   tell('\nSomebody calls the ledger past the API')
   const client = new Countersign({ baseUrl: decisionPoint.url, apiKey: forApi.key, agentId: AGENT })
   const permitFor = async (order, amount) => {
@@ -82,9 +94,9 @@ try {
   await expectAnswer('the ledger, with a permit from before', book('8815', 20, kept), 201)
   await expectAnswer('the same permit again', book('8815', 20, kept), 401, 'already_seen')
 
-  const booked = await (await fetch(`${ledger}/bookings`)).json()
+  const bookings = await (await fetch(`${ledger}/bookings`)).json()
   assert.deepEqual(
-    booked.map(({ order, amount, agent }) => [order, amount, agent]),
+    bookings.map(({ order, amount, agent }) => [order, amount, agent]),
     [
       ['8812', 42.5, AGENT],
       ['8813', 400, AGENT],
@@ -92,7 +104,7 @@ try {
       ['8815', 20, AGENT],
     ],
   )
-  tell(`\nBooked: ${booked.map(({ order, amount }) => `${order} ${amount.toFixed(2)}`).join(', ')}. Nothing else.`)
+  tell(`\nBooked: ${bookings.map(({ order, amount }) => `${order} ${amount.toFixed(2)}`).join(', ')}. Nothing else.`)
 } finally {
   for (const service of services) service.disconnect()
   await Promise.all(services.map((service) => service.exitCode ?? once(service, 'exit')))
@@ -105,6 +117,17 @@ async function startService(program, env) {
   services.push(service)
   const [{ url }] = await once(service, 'message')
   return url
+}
+
+/** Books, and answers that it has a fault; resolves with where it listens. It goes with this process. */
+async function startFaultyLedger(book) {
+  const server = createServer((_req, res) => {
+    book()
+    res.writeHead(500, { 'content-type': 'application/json' }).end('{"code": "internal_error"}')
+  }).listen(0, '127.0.0.1')
+  server.unref()
+  await once(server, 'listening')
+  return `http://127.0.0.1:${server.address().port}`
 }
 
 /** How an agent calls the payments API: with a token that says who it is. */
