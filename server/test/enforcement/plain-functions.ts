@@ -2,7 +2,14 @@
 import { inspect } from 'node:util'
 import { Countersign, DeniedError, type EnforcementOptions, type GuardRequest } from '@countersign/client'
 import type { JsonObject } from '@countersign/contract'
-import type { Act, CallOutcome, Done, EnforcementAdapter, GuardedCall } from '@countersign/testkit/enforcement-suite'
+import type {
+  Act,
+  CallOutcome,
+  Done,
+  EnforcementAdapter,
+  Given,
+  GuardedCall,
+} from '@countersign/testkit/enforcement-suite'
 
 /** One call of a guarded function. */
 export interface PlainCall {
@@ -97,6 +104,11 @@ export const protectWay: PlainWay = async ({ client, options, act, call }) => {
 }
 
 export const protectAdapter = plainAdapter('client.protect', protectWay, NEVER_ENDS)
+
+/** The arguments as the caller gave them. */
+export function givenOf({ resource, context }: GuardedCall): Given {
+  return { resource, context }
+}
 
 export function questionOf({ agent_id, action, resource, context }: GuardedCall): GuardRequest {
   return { agent_id, action, resource, context }

@@ -28,6 +28,8 @@ const changed = (change: Readonly<Record<string, unknown>>, more: Partial<Fault>
   ...more,
 })
 const busy = { 'retry-after': '60' }
+/** Nobody waits for a minute. */
+const inTime = { options: { timeoutMs: 20_000 } }
 
 /** What a decision point may do instead of answering. */
 const FAULTS: Readonly<Record<string, Fault>> = {
@@ -43,8 +45,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'answers no decision': answered(answerJson(200, { effect: 'allow', status: 'authorized' })),
   'answers 500': answered(answerProblem(500, 'internal_error')),
   'answers 503': answered(answerProblem(503, 'store_unavailable')),
-  'answers 503 for a minute': answered(answerProblem(503, 'store_unavailable', busy)),
-  'answers 429 for a minute': answered(answerProblem(429, 'rate_limited', busy)),
+  'answers 503 for a minute': answered(answerProblem(503, 'store_unavailable', busy), inTime),
+  'answers 429 for a minute': answered(answerProblem(429, 'rate_limited', busy), inTime),
   'does not know the key': answered(answerProblem(401, 'invalid_api_key'), { reason: 'refused' }),
   'does not take the question': answered(answerProblem(400, 'validation_failed'), { reason: 'refused' }),
   'answers about another agent': changed({ agent_id: 'agent:somebody-else' }),

@@ -13,4 +13,5 @@ export type {
   OpenedGuard,
 } from './adapter.js'
 export type { RealDecisionPoint } from './operator.js'
-export { enforcementSuite, expectCaught } from './suite.js'
+export { caseOf, expectCaught, type Sabotage, sabotageSuite } from './sabotages.js'
+export { enforcementSuite } from './suite.js'

@@ -77,7 +77,7 @@ export const LEAVING_CASES: readonly EnforcementCase[] = [
       left.open()
       await calling
       await trial.untilLeft()
-      expect(await guard.flush()).toBe(0)
+      await guard.expectFlushed()
       expect(trial.told).toEqual([])
       expect((await trial.operator.decision(trial.decision.id)).status).toBe('authorized')
     },
@@ -99,7 +99,7 @@ export const LEAVING_CASES: readonly EnforcementCase[] = [
       await caller.leave()
       expect(await calling).toEqual({ kind: 'aborted' })
       await trial.untilLeft()
-      expect(await guard.flush()).toBe(0)
+      await guard.expectFlushed()
       expect(trial.told).toEqual([])
       expect((await trial.operator.decision(trial.decision.id)).status).toBe('authorized')
     },

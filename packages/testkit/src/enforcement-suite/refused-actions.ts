@@ -53,7 +53,7 @@ async function expectRefused(
   const guard = await trial.open()
   const outcome = await guard.call({ action })
   expect(gist(outcome)).toEqual({ kind: 'denied', reason, decision_id: trial.decision.id })
-  expect(await guard.flush()).toBe(0)
+  await guard.expectFlushed()
   expect(trial.runs).toEqual([])
   expect(trial.told).toEqual([])
   expect((await trial.operator.decision(trial.decision.id)).status).toBe(status)

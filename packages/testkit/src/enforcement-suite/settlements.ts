@@ -88,7 +88,7 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       const guard = await trial.open({ act: () => Promise.reject(error) })
       await expectOwnError(await guard.call({ action }), error)
       await trial.untilLeft()
-      expect(await guard.flush()).toBe(0)
+      await guard.expectFlushed()
       expect(trial.told).toEqual([])
       expect((await trial.operator.decision(trial.decision.id)).status).toBe('authorized')
       expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 40 })
@@ -104,7 +104,7 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       await trial.until(() => expect(trial.told).toContain('confirm'))
       expect((await trial.operator.decision(trial.decision.id)).status).toBe('authorized')
       trial.relay.heal()
-      expect(await guard.flush()).toBe(0)
+      await guard.expectFlushed()
       await trial.expectStatus(trial.decision.id, 'confirmed')
       expect(await trial.operator.told(trial.decision.id)).toEqual(['confirmed'])
       expect(await trial.operator.account(policyId)).toEqual({ spent: 40, reserved: 0 })
@@ -121,7 +121,7 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       await expectOwnError(await guard.call({ action }), error)
       await trial.until(() => expect(trial.told).toContain('reject'))
       trial.relay.heal()
-      expect(await guard.flush()).toBe(0)
+      await guard.expectFlushed()
       await trial.expectStatus(trial.decision.id, 'rejected')
     },
   },
@@ -136,7 +136,7 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       const guard = await trial.open({ act })
       expect(gist(await guard.call({ action }))).toEqual({ kind: 'value', value: RECEIPT })
       await trial.until(() => expect(trial.told).toContain('confirm'))
-      expect(await guard.flush()).toBe(0)
+      await guard.expectFlushed()
       expect(await trial.operator.told(trial.decision.id)).toEqual(['rejected'])
     },
   },
@@ -150,7 +150,7 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       expect(outcomes.map(({ kind }) => kind)).toEqual(Array(5).fill('value'))
       await trial.until(async () => expect(await guard.flush(50)).toBe(5))
       trial.relay.heal()
-      expect(await guard.flush()).toBe(0)
+      await guard.expectFlushed()
       for (const { id } of trial.relay.decisions) {
         await trial.expectStatus(id, 'confirmed')
         expect(await trial.operator.told(id)).toEqual(['confirmed'])

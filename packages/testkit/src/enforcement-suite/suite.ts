@@ -78,16 +78,3 @@ export function declarationFaults({ doesNotApply = {} }: EnforcementAdapter): re
     return reason.trim() === '' ? [`there is no reason for leaving out "${title}"`] : []
   })
 }
-
-/** Whether the one case whose title begins so fails with an adapter, as an assertion does. */
-export async function expectCaught(
-  beginning: string,
-  adapter: EnforcementAdapter,
-  point: RealDecisionPoint,
-  patienceMs: number,
-): Promise<void> {
-  const cases = ENFORCEMENT_CASES.filter(({ title }) => title.startsWith(beginning))
-  if (cases.length !== 1) throw new Error(`${cases.length} cases begin with "${beginning}"`)
-  const apiKey = await new Operator(point).makeKey()
-  await expectFailure(Trial.run(cases[0] as EnforcementCase, { adapter, point, apiKey, patienceMs }))
-}

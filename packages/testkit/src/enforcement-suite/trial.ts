@@ -49,9 +49,20 @@ interface Late {
   readonly kind: 'late'
 }
 
+/** How a case ended. */
+export interface Tried {
+  /** What it failed with; null when it passed. */
+  readonly failure: unknown
+  /** Something was waited for in vain, so that another machine or a longer time might have shown something else. */
+  readonly isOutOfPatience: boolean
+}
+
 type Call = Pick<GuardedCall, 'action'> & Partial<GuardedCall>
 
 export const RECEIPT = { receipt: 'R-7' }
+
+/** What no decision leaves again. */
+const FINAL_STATUSES: readonly DecisionStatus[] = ['confirmed', 'rejected', 'denied', 'declined', 'expired']
 
 /** One case under way: its own relay, agent and actions, and all that it opened. */
 export class Trial {
@@ -67,6 +78,7 @@ export class Trial {
   readonly #adapter: EnforcementAdapter
   readonly #name: string
   readonly #opened: OpenedGuard[] = []
+  #isOutOfPatience = false
 
   private constructor({ adapter, point, patienceMs, apiKey }: TrialSetup, relay: Relay) {
     this.#adapter = adapter
@@ -78,14 +90,21 @@ export class Trial {
     this.agent_id = `agent:${this.#name}`
   }
 
+  /** Runs a case to its end, and rejects as it fails. */
+  static async run(one: EnforcementCase, setup: TrialSetup): Promise<void> {
+    const { failure } = await Trial.try(one, setup)
+    if (failure !== null) throw failure
+  }
+
   /** Runs a case to its end, and closes whatever it has opened. */
-  static async run({ run }: EnforcementCase, setup: TrialSetup): Promise<void> {
+  static async try({ run }: EnforcementCase, setup: TrialSetup): Promise<Tried> {
     const trial = new Trial(setup, await startRelay(setup.point.url))
-    try {
-      await run(trial)
-    } finally {
-      await trial.#close()
-    }
+    const failure = await run(trial).then(
+      () => null,
+      (error: unknown) => error ?? new Error('the case rejected with nothing'),
+    )
+    await trial.#close()
+    return { failure, isOutOfPatience: trial.#isOutOfPatience }
   }
 
   /** The name of an action that is decided so from now on; without an effect no policy is about it. */
@@ -144,8 +163,24 @@ export class Trial {
     return this.relay.decisions[0] as Decision
   }
 
+  /** Fails as soon as it cannot become so any more. */
   async expectStatus(id: string, status: DecisionStatus): Promise<void> {
-    await this.until(async () => expect((await this.operator.decision(id)).status).toBe(status))
+    let found: DecisionStatus | undefined
+    await this.until(async () => {
+      found = (await this.operator.decision(id)).status
+      expect([status, ...FINAL_STATUSES]).toContain(found)
+    })
+    expect(found).toBe(status)
+  }
+
+  /** That this was done with a decision, and nothing else; fails as soon as something else was. */
+  async expectDone(id: string, moves: readonly string[]): Promise<void> {
+    let done: readonly string[] = []
+    await this.until(async () => {
+      done = await this.operator.told(id)
+      expect(done.length).toBeGreaterThanOrEqual(moves.length)
+    })
+    expect(done).toEqual(moves)
   }
 
   /** What came over the relay beside questions and looking: claims, confirmations and rejections. */
@@ -155,13 +190,22 @@ export class Trial {
 
   /** Looks again and again, until it finds what it expects or patience is at its end. */
   async until(look: () => unknown): Promise<void> {
-    await vi.waitFor(look, { timeout: this.patienceMs, interval: 20 })
+    await vi.waitFor(look, { timeout: this.patienceMs, interval: 20 }).catch((error: unknown) => {
+      this.outOfPatience()
+      throw error
+    })
   }
 
-  /** Resolves once it was told that a decision is left to expire. */
+  /** Resolves once it was told that a decision is left to expire; fails as soon as something else is told. */
   async untilLeft(): Promise<void> {
-    const left = { type: 'settled', settlement: { settle: 'leave' } }
-    await this.until(() => expect(this.events).toContainEqual(expect.objectContaining(left)))
+    const settled = (): readonly SeenEvent[] => this.events.filter(({ type }) => type === 'settled')
+    await this.until(() => expect(settled()).not.toEqual([]))
+    expect(settled()).toMatchObject([{ settlement: { settle: 'leave' } }])
+  }
+
+  /** Something was waited for in vain. */
+  outOfPatience(): void {
+    this.#isOutOfPatience = true
   }
 
   async #close(): Promise<void> {
@@ -194,12 +238,21 @@ export class TriedGuard {
     const late = new Promise<Late>((resolve) => {
       timer = setTimeout(() => resolve({ kind: 'late' }), this.#trial.patienceMs)
     })
-    return Promise.race([calling, late]).finally(() => clearTimeout(timer))
+    const outcome = await Promise.race([calling, late]).finally(() => clearTimeout(timer))
+    if (outcome.kind === 'late') this.#trial.outOfPatience()
+    return outcome
   }
 
   /** How many settlements are still open then. */
   flush(timeoutMs: number = this.#trial.patienceMs): Promise<number> {
     return this.#opened.flush(timeoutMs)
+  }
+
+  /** Waits until everything is told. */
+  async expectFlushed(): Promise<void> {
+    const openCount = await this.flush()
+    if (openCount > 0) this.#trial.outOfPatience()
+    expect(openCount).toBe(0)
   }
 }
 
