@@ -68,6 +68,8 @@ try {
   const apiOfFaulty = await startService(PAYMENTS_API, { ...asApi, LEDGER_URL: faultyLedger, TOKEN_SECRET })
   await expectAnswer('the API', (await refundsAt(apiOfFaulty, AGENT))('8817', 50), 500, 'internal_error')
   assert.equal(bookedThere, 1)
+  // It tells what it has to tell before it ends.
+  await stopService(services.pop())
   await accountIs({ spent: 442.5, reserved: 50 })
   tell('  the 50 stay reserved, and count as spent when the decision expires')
 
@@ -106,8 +108,7 @@ try {
   )
   tell(`\nBooked: ${bookings.map(({ order, amount }) => `${order} ${amount.toFixed(2)}`).join(', ')}. Nothing else.`)
 } finally {
-  for (const service of services) service.disconnect()
-  await Promise.all(services.map((service) => service.exitCode ?? once(service, 'exit')))
+  await Promise.all(services.map(stopService))
   await decisionPoint.stop()
 }
 
@@ -117,6 +118,11 @@ async function startService(program, env) {
   services.push(service)
   const [{ url }] = await once(service, 'message')
   return url
+}
+
+async function stopService(service) {
+  service.disconnect()
+  if (service.exitCode === null) await once(service, 'exit')
 }
 
 /** Books, and answers that it has a fault; resolves with where it listens. It goes with this process. */
