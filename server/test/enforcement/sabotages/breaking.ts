@@ -1,6 +1,6 @@
 /** In what ways a sound guard is broken. */
 import { DeniedError, type EnforcementEvent } from '@countersign/client'
-import type { EnforcementAdapter, Sabotage } from '@countersign/testkit/enforcement-suite'
+import type { EnforcementAdapter, GuardedCall, Sabotage } from '@countersign/testkit/enforcement-suite'
 import { givenOf, guardAdapter, guardWay, type PlainCall, type PlainWay, plainAdapter } from '../plain-functions.js'
 
 type Options = PlainCall['options']
@@ -39,9 +39,9 @@ export function withAct(broken: (act: Acting) => ReturnType<PlainCall['act']>): 
   return (calling) => guardWay({ ...calling, act: (given) => broken(() => calling.act(given)) })
 }
 
-/** Calls with other members. */
-export function withCall(change: Partial<PlainCall['call']>, options: Options = {}): PlainWay {
-  return ({ call, ...calling }) => withOptions(options)({ ...calling, call: { ...call, ...change } })
+/** Makes another call. */
+export function withCall(change: (call: GuardedCall) => GuardedCall): PlainWay {
+  return ({ call, ...calling }) => guardWay({ ...calling, call: change(call) })
 }
 
 /** Tells of each event another one, or of none. */

@@ -113,12 +113,12 @@ export const PERMISSION_SABOTAGES = sabotagesBy([
   },
   {
     what: 'asks anew when the same call is made again',
-    way: withCall({ idempotencyKey: undefined }),
+    way: withCall(({ idempotencyKey: _dropped, ...call }) => call),
     caughtBy: ['runs what was approved meanwhile when the same call is made again, once'],
   },
   {
     what: 'runs two calls that are made with one key',
-    way: withCall({ idempotencyKey: undefined }),
+    way: withCall(({ idempotencyKey: _dropped, ...call }) => call),
     caughtBy: ['runs one of two calls that are made with one key'],
     neverComes: 'the refusal of one of them while the other runs',
   },

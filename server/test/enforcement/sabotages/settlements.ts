@@ -1,7 +1,7 @@
 import type { EnforcementAdapter, OpenedGuard, Sabotage } from '@countersign/testkit/enforcement-suite'
 import { ownSettlementAdapter, ownSettlementWay } from '../own-settlements.js'
 import { givenOf, guardAdapter, guardWay, type PlainCall, type PlainWay, questionOf } from '../plain-functions.js'
-import { overhearing, sabotagesBy, withAct, withCall, withOptions } from './breaking.js'
+import { overhearing, sabotagesBy, withAct, withOptions } from './breaking.js'
 
 const IN_VAIN = 'gives its caller the result when the decision point'
 
@@ -118,7 +118,8 @@ export const SETTLEMENT_SABOTAGES: readonly Sabotage[] = [
     },
     {
       what: 'goes on when its caller has left',
-      way: withCall({ signal: undefined }, { timeoutMs: 600_000 }),
+      way: ({ call: { signal: _dropped, ...call }, ...calling }) =>
+        withOptions({ timeoutMs: 600_000 })({ ...calling, call }),
       caughtBy: [
         'does not run what its caller left before it was permitted',
         'does not run what its caller left before a person approved it',
