@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Countersign } from '@countersign/client'
-import { guard, permitErrors, type RouteGuard } from '@countersign/express'
+import { guard, permitErrors } from '@countersign/express'
 import type {
   Act,
   CallOutcome,
@@ -11,7 +11,7 @@ import type {
   GuardedCall,
   GuardSetup,
 } from '@countersign/testkit/enforcement-suite'
-import type { ErrorRequestHandler, Express, Request } from 'express'
+import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express'
 import { newApp } from './rig.js'
 
 /** Of machines with a lot else to do. */
@@ -46,7 +46,7 @@ class Calls {
 
 /** How a route is put together; a test breaks it here. */
 export interface RouteParts {
-  readonly guarded: RouteGuard
+  readonly guarded: RequestHandler
   readonly act: Act
 }
 

@@ -45,7 +45,7 @@ const SABOTAGES: readonly { what: string; change: (parts: RouteParts) => RoutePa
       act,
       guarded: (req, res, next) =>
         guarded(req, res, async (error?: unknown) => {
-          await (req as Express.Request).permit?.confirm()
+          await req.permit?.confirm()
           next(error)
         }),
     }),
