@@ -219,24 +219,68 @@ describe('verifyGuard', () => {
     for (const options of faulty) expect(await rejectionOf(verify(guarding, options))).toBeInstanceOf(TypeError)
   })
 
-  it('makes a policy for its canaries where it is given an admin, and deletes it', async () => {
+  /** A decision point that holds policies of these names and ages, and what was asked of it. */
+  function administered(policies: readonly object[] = [], answers: Readonly<Record<string, number>> = {}) {
     const sent: Sent[] = []
     const admin = memoryClient((one) => {
       sent.push(one)
-      return [201, { id: 'pol_1' }]
+      if ('name' in one.body) return [201, { id: 'pol_1', created_at: '2026-05-01T12:00:00.000Z' }]
+      if (one.path === '/v1/policies') return [200, { data: policies, next_cursor: null }]
+      return [answers[one.path] ?? 204, { code: 'not_found' }]
     })
-    const of = (action: string): GuardCanary => ({
-      ...canary((client, name, run) => client.guard({ action: name }, run), action),
-      asked: { agent_id: 'agent:a', action, resource: 'canary:*' },
-    })
-    const canaries = { allowed: of('canary.allow'), denied: of('canary.deny'), review: of('canary.review') }
-    expect((await verify(() => undefined, { admin, ...canaries })).ok).toBe(true)
-    expect(sent.map(({ path }) => path)).toEqual(['/v1/policies', '/v1/policies/pol_1'])
-    const conditions = { agent_id: { $eq: 'agent:a' }, resource: { $eq: 'canary:*' } }
+    return { admin, sent }
+  }
+
+  const behindGuard = (action: string, resource?: string): GuardCanary => ({
+    ...canary((client, name, run) => client.guard({ action: name, resource }, run), action),
+    asked: { agent_id: 'agent:a', action, resource },
+  })
+
+  const onlyAllowed = { allowed: behindGuard('canary.allow'), denied: undefined, review: undefined }
+
+  it('makes a policy for its canaries where it is given an admin, and deletes it', async () => {
+    const { admin, sent } = administered([], { '/v1/policies/pol_1': 404 })
+    const canaries = { allowed: behindGuard('canary.allow'), denied: behindGuard('canary.deny', 'canary:*') }
+    expect((await verify(() => undefined, { admin, ...canaries, review: behindGuard('canary.review') })).ok).toBe(true)
+    expect(sent.map(({ path }) => path)).toEqual(['/v1/policies', '/v1/policies', '/v1/policies/pol_1'])
+    const conditions = { agent_id: { $eq: 'agent:a' }, resource: { $exists: false } }
     expect(sent[0]?.body).toMatchObject({
+      name: expect.stringMatching(/^verifyGuard [0-9a-f-]{36}$/),
       priority: 1_000_000,
-      rules: ['allow', 'deny', 'review'].map((effect) => ({ action: `canary.${effect}`, effect, conditions })),
+      rules: [
+        { action: 'canary.deny', effect: 'deny', conditions: { resource: { $eq: 'canary:*' } }, on_unknown: 'skip' },
+        { action: 'canary.review', effect: 'review', conditions, on_unknown: 'skip' },
+        { action: 'canary.allow', effect: 'allow', conditions },
+      ],
+      budget: { limit: 1, unit: 'calls', amount: 1, period: 'total' },
     })
+  })
+
+  it('deletes the policies of trials that died, and no others', async () => {
+    const of = (id: string, name: string, created_at: string) => ({ id, name, created_at })
+    const trial = `verifyGuard ${crypto.randomUUID()}`
+    const { admin, sent } = administered([
+      of('pol_dead', trial, '2026-05-01T10:59:59.000Z'),
+      of('pol_alive', trial, '2026-05-01T11:00:01.000Z'),
+      of('pol_own', 'verifyGuard is what this is for', '2026-01-01T00:00:00.000Z'),
+    ])
+    await verify(() => undefined, { admin, ...onlyAllowed })
+    expect(sent.slice(2).map(({ path }) => path)).toEqual(['/v1/policies/pol_dead', '/v1/policies/pol_1'])
+  })
+
+  it('deletes its policy also when it can delete no other', async () => {
+    const dead = { id: 'pol_dead', name: `verifyGuard ${crypto.randomUUID()}`, created_at: '2026-01-01T00:00:00.000Z' }
+    const { admin, sent } = administered([dead], { '/v1/policies/pol_dead': 403 })
+    const failing = verify(() => undefined, { admin, ...onlyAllowed })
+    expect(await rejectionOf(failing)).toMatchObject({ status: 403 })
+    expect(sent.at(-1)?.path).toBe('/v1/policies/pol_1')
+  })
+
+  it('takes no two canaries that ask the same question', async () => {
+    const { admin, sent } = administered()
+    const [allowed, denied] = [behindGuard('canary.allow'), behindGuard('canary.allow')]
+    expect(await rejectionOf(verify(() => undefined, { admin, allowed, denied }))).toBeInstanceOf(TypeError)
+    expect(sent).toEqual([])
   })
 
   it('withdraws the reviews of its canaries', async () => {
