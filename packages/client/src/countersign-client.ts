@@ -1,3 +1,4 @@
+import type { AuthorizeRequest } from './authorize-request.js'
 import { readDecisionAbout } from './decision-answer.js'
 import { AdmittedDecisions } from './enforcement/admitted-decisions.js'
 import type { Asked, GuardRequest } from './enforcement/asked.js'
@@ -7,7 +8,7 @@ import type { GuardOptions, ProtectOptions } from './enforcement/guard-options.j
 import type { GuardRun } from './enforcement/guard-run.js'
 import { ownMembers } from './enforcement/own-members.js'
 import { SettlementQueue } from './enforcement/settlement-queue.js'
-import type { CallOptions, CallSignal, CountersignOptions, IdempotentCallOptions } from './options.js'
+import type { CallOptions, CallSignal, CountersignOptions } from './options.js'
 import { checkTimeout, resolveOptions, type Settings } from './options.js'
 import { Requester } from './requester.js'
 import { Agents } from './resources/agents.js'
@@ -19,17 +20,11 @@ import { Keys } from './resources/keys.js'
 import { Permits } from './resources/permits.js'
 import { Policies } from './resources/policies.js'
 import type { OpenTransport } from './transport.js'
-import type { Decision, DecisionRequest, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
+import type { Decision, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
 
 /** The largest answer that is read: 200 decisions with the largest contexts, or 50 of the largest policies, are below it. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const FLUSH_MS = 10_000
-
-/** The question, with what steers the call beside it: members in snake_case go on the wire, those in camelCase do not. */
-export interface AuthorizeRequest extends Omit<DecisionRequest, 'agent_id'>, IdempotentCallOptions {
-  /** Default: the client's `agentId`; another one than that is refused. Needed when the client has none. */
-  readonly agent_id?: string | undefined
-}
 
 /**
  * A client of one decision point: everything apart from the network, which an entry point of the package brings.

@@ -1,5 +1,6 @@
 /** The last gate before a decision reaches a caller: whatever is not plainly a decision is an error, never a permission. */
 import { isRecord } from './answer.js'
+import { ownMembers } from './enforcement/own-members.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { type AskedAction, isAnswerTo } from './is-permitted.js'
 import type { Decision, DecisionStatus, Effect } from './wire.js'
@@ -37,15 +38,22 @@ export function readDecisionOf<Shown extends Decision = Decision>(call: string, 
   throw new UnavailableError('bad_answer', `${call}: the answer is another decision`)
 }
 
-function faultOf(answer: Readonly<Record<string, unknown>>): string | undefined {
+/** As in RFC 3339: `Date.parse` takes much more, such as a year alone. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+function faultOf(given: Readonly<Record<string, unknown>>): string | undefined {
+  const answer = ownMembers(given)
   const { id, effect, status, expires_at, resource, permit_token } = answer
   if (typeof id !== 'string' || !id.startsWith('dec_')) return 'an id that starts with dec_'
   if (typeof effect !== 'string' || !Object.hasOwn(STATUSES, effect)) return 'a known effect'
   const statuses: readonly unknown[] = STATUSES[effect as Effect]
   if (!statuses.includes(status)) return 'a status that fits its effect'
-  if (typeof expires_at !== 'string' || Number.isNaN(Date.parse(expires_at))) return 'expires_at as a time'
+  if (typeof expires_at !== 'string' || !TIME.test(expires_at) || Number.isNaN(Date.parse(expires_at)))
+    return 'expires_at as a time'
   if (typeof answer.agent_id !== 'string' || typeof answer.action !== 'string') return 'agent_id and action'
   if (typeof resource !== 'string' && resource !== null) return 'resource as a string or null'
-  if (typeof permit_token !== 'string' && permit_token !== undefined) return 'permit_token as a string or not at all'
+  if (permit_token !== undefined && !(typeof permit_token === 'string' && TOKEN.test(permit_token)))
+    return 'permit_token as a signed token or not at all'
   return undefined
 }

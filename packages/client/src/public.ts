@@ -1,5 +1,6 @@
 /** What both entry points export beside the client itself. */
-export type { AuthorizeRequest, CountersignClient } from './countersign-client.js'
+export type { AuthorizeRequest } from './authorize-request.js'
+export type { CountersignClient } from './countersign-client.js'
 export type { Admission, AdmitOptions, ObservedAdmission, PermittedAdmission } from './enforcement/admission.js'
 export type { Asked, GuardRequest } from './enforcement/asked.js'
 export type { EnforcementEvent, ShownDecision, Would } from './enforcement/enforcement-event.js'

@@ -124,7 +124,9 @@ describeTransports('guard', (rig) => {
     ['a code that is not known', answerProblem(418, 'allowed'), 'refused'],
   ])('runs nothing on %s', async (_what, answer, reason) => {
     const { stub, open } = rig()
-    stub.answer(answer, answerJson(200, decisionAbout(asked)))
+    const moved: StubAnswer = (request, response) =>
+      answerJson(200, { ...decisionAbout(asked), id: request.url.split('/').at(-2) })(request, response)
+    stub.answer(answer, moved)
     const client = open()
     const action = vi.fn()
     const { events, onEvent } = listener()
@@ -350,7 +352,7 @@ describeTransports('guard and a review', (rig) => {
       onEvent,
     })
     while (lifecycle.waitingCount() === 0) await stub.nextRequest()
-    lifecycle.change('dec_00000000000000000000000001', { status: 'approved' })
+    lifecycle.change(lifecycle.ids()[0] ?? '', { status: 'approved' })
     expect(await guarding).toBe('authorized')
     const [claim] = stub.requests.filter(({ url }) => url.endsWith('/claim'))
     expect(JSON.parse(claim?.body ?? '')).toEqual({ holder: 'run-77' })
@@ -363,7 +365,7 @@ describeTransports('guard and a review', (rig) => {
     const lifecycle = deciding(rig(), 'review')
     const client = open()
     const first = await denialOf(client.guard(asked, () => 1, { idempotencyKey: 'job-1' }))
-    expect(first).toMatchObject({ reason: 'review_required', decision_id: 'dec_00000000000000000000000001' })
+    expect(first).toMatchObject({ reason: 'review_required', decision_id: lifecycle.ids()[0] })
     lifecycle.change(first.decision_id ?? '', { status: 'approved' })
     const replay: StubAnswer = (request, response) =>
       lifecycle.answer({ ...request, method: 'GET', url: `/v1/decisions/${first.decision_id}` }, response)
@@ -382,8 +384,8 @@ describeTransports('guard and a review', (rig) => {
     const action = vi.fn()
     const denial = denialOf(open().guard(asked, action, { review: 'wait' }))
     while (lifecycle.waitingCount() === 0) await stub.nextRequest()
-    lifecycle.change('dec_00000000000000000000000001', change)
-    expect(await denial).toMatchObject({ reason, decision_id: 'dec_00000000000000000000000001' })
+    lifecycle.change(lifecycle.ids()[0] ?? '', change)
+    expect(await denial).toMatchObject({ reason, decision_id: lifecycle.ids()[0] })
     expect(action).not.toHaveBeenCalled()
   })
 
@@ -396,7 +398,7 @@ describeTransports('guard and a review', (rig) => {
       const action = vi.fn()
       const denial = denialOf(open().guard(asked, action, { review: 'wait' }))
       while (lifecycle.waitingCount() === 0) await stub.nextRequest()
-      lifecycle.change('dec_00000000000000000000000001', { status: 'approved' })
+      lifecycle.change(lifecycle.ids()[0] ?? '', { status: 'approved' })
       expect(await denial).toMatchObject({ reason: code })
       expect(action).not.toHaveBeenCalled()
     },

@@ -85,3 +85,41 @@ it('takes no promise where a value is needed at once, and none of them ends the 
   process.off('unhandledRejection', unhandled)
   expect(unhandled).not.toHaveBeenCalled()
 })
+
+it.each([4, '4', null])('confirms nothing by %j, which names no amount', async (wrong) => {
+  const { client, open, moves } = slowPoint()
+  open()
+  const admission = await client.enforcement().admit(asked)
+  admission.begin()
+  expect(await admission.settle.confirm(wrong as never)).toEqual({ settle: 'leave', state: 'refused' })
+  expect(moves).toEqual([])
+})
+
+it.each([null, '0', undefined, Number.NaN])('runs nothing by a clock that says %j', async (at) => {
+  const { client, open } = slowPoint()
+  open()
+  const action = vi.fn()
+  expect(await denialOf(client.guard(asked, action, { now: () => at as never }))).toMatchObject({ reason: 'expired' })
+  expect(action).not.toHaveBeenCalled()
+})
+
+it.each([{ permit_token: '' }, { permit_token: 'garbage' }, { expires_at: '9999' }, { expires_at: '2999-01-01' }])(
+  'takes no answer with %j for a decision',
+  async (change) => {
+    const client = memoryClient((sent) => permission(sent, change))
+    expect(await denialOf(client.guard(asked, () => 1))).toMatchObject({ reason: 'unavailable' })
+  },
+)
+
+it('takes no member of an answer from a prototype', async () => {
+  const client = memoryClient((sent) => {
+    const [status, { status: _status, ...decision }] = permission(sent) as [number, Record<string, unknown>]
+    return [status, decision]
+  })
+  Object.assign(Object.prototype, { status: 'authorized' })
+  try {
+    expect(await denialOf(client.guard(asked, () => 1))).toMatchObject({ reason: 'unavailable' })
+  } finally {
+    delete (Object.prototype as { status?: string }).status
+  }
+})

@@ -33,11 +33,12 @@ export const answerNothing: StubAnswer = (_request, response) => {
   response.end()
 }
 
-/** The decision that was asked for, allowed, with some members in another way. */
+/** One decision that was asked for, allowed, with some members in another way: the same however often it is asked for. */
 export function answerDecision(change: Readonly<Record<string, unknown>> = {}): StubAnswer {
+  const id = newDecisionId()
   return (request, response) => {
     const asked = JSON.parse(request.body) as Pick<Decision, 'agent_id' | 'action'> & { readonly resource?: string }
-    answerJson(200, { ...decisionAbout(asked), ...change })(request, response)
+    answerJson(200, { ...decisionAbout(asked), id, ...change })(request, response)
   }
 }
 
@@ -72,6 +73,14 @@ export function answerHuge(bytes: number): StubAnswer {
   }
 }
 
+let ids = 0
+
+/** Of no other decision of this process: who enforces remembers what has run, and a stub may get the port of one before. */
+export function newDecisionId(): string {
+  ids += 1
+  return `dec_${String(ids).padStart(26, '0')}`
+}
+
 /** An authorized decision that holds for ten minutes. */
 export function decisionAbout(asked: {
   readonly agent_id: string
@@ -80,7 +89,7 @@ export function decisionAbout(asked: {
 }): Decision {
   const now = Date.now()
   return {
-    id: 'dec_01kagx5v5ne8sr6w1y6gqk4t2h',
+    id: newDecisionId(),
     effect: 'allow',
     status: 'authorized',
     reason: null,

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Decision, DecisionRequest, DecisionStatus, Effect, Review } from '@countersign/contract'
-import { answerJson, answerProblem, decisionAbout } from './stub-answers.js'
+import { answerJson, answerProblem, decisionAbout, newDecisionId } from './stub-answers.js'
 import type { ReceivedRequest, StubAnswer } from './stub-decision-point.js'
 
 export interface StubLifecycle {
@@ -12,6 +12,8 @@ export interface StubLifecycle {
   readonly answer: StubAnswer
   /** Changes a decision behind the API's back, such as its status to `expired`; who waits for it is answered. */
   change(id: string, change: Partial<Decision>): void
+  /** Of the decisions, in the order in which they were asked for. */
+  ids(): readonly string[]
   /** How many long polls are open. */
   waitingCount(): number
 }
@@ -76,7 +78,7 @@ export function startStubLifecycle(effectOf: (asked: DecisionRequest) => Effect 
 
   const ask = (asked: DecisionRequest): Decision => {
     const effect = effectOf(asked)
-    const id = `dec_${String(all.size + 1).padStart(26, '0')}`
+    const id = newDecisionId()
     const made = decisionAbout({ agent_id: asked.agent_id, action: asked.action, resource: asked.resource ?? null })
     const decision: Decision = { ...made, id, effect, status: STATUS_OF[effect] }
     const review = effect === 'review' ? reviewed(decision, 'waiting', null) : null
@@ -114,6 +116,7 @@ export function startStubLifecycle(effectOf: (asked: DecisionRequest) => Effect 
       whenReviewed(one, waitMs, response, () => reply(answerJson(200, shown(one))))
     },
     change: (id, changed) => change(kept(id), changed),
+    ids: () => [...all.keys()],
     waitingCount: () => [...all.values()].reduce((count, { waiting }) => count + waiting.size, 0),
   }
 }

@@ -9,7 +9,7 @@ describe('the options of enforcement', () => {
       unmapped: 'deny',
       timeoutMs: undefined,
       settleTimeoutMs: 1_000,
-      now: Date.now,
+      now: expect.any(Function),
     })
   })
 

@@ -73,7 +73,7 @@ export function resolveEnforcement(given: EnforcementOptions): EnforcementSettin
     reviewTimeoutMs: reviewTimeoutMs === undefined ? undefined : checkTimeout('reviewTimeoutMs', reviewTimeoutMs),
     settleTimeoutMs: checkTimeout('settleTimeoutMs', options.settleTimeoutMs ?? 1_000),
     tell: toldSafely(functionOrNone('onEvent', onEvent)),
-    now: functionOrNone('now', now) ?? Date.now,
+    now: clockOf(functionOrNone('now', now) ?? Date.now),
   }
 }
 
@@ -95,6 +95,14 @@ function oneOf<Value extends string>(name: string, given: unknown, values: reado
 function functionOrNone<Wanted>(name: string, given: Wanted): Wanted {
   if (given === undefined || typeof given === 'function') return given
   throw new TypeError(`${name} has to be a function`)
+}
+
+/** A clock that gives no number is past every end: as a Date, null would be 1970. */
+function clockOf(now: () => unknown): () => number {
+  return () => {
+    const at = now()
+    return typeof at === 'number' ? at : Number.NaN
+  }
 }
 
 /** Whoever listens can hold up nothing: neither by throwing nor by a promise that rejects. */

@@ -1,4 +1,4 @@
-import type { AuthorizeRequest } from '../countersign-client.js'
+import type { AuthorizeRequest } from '../authorize-request.js'
 import { DeniedError } from '../errors/denied-error.js'
 import { isPermitted } from '../is-permitted.js'
 import { type CallSignal, checkIdempotencyKey } from '../options.js'

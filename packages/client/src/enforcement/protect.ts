@@ -1,10 +1,10 @@
 import { DeniedError } from '../errors/denied-error.js'
 import type { CallSignal } from '../options.js'
 import type { JsonObject } from '../wire.js'
+import type { Admission } from './admission.js'
 import type { GuardRequest } from './asked.js'
 import { atOnce } from './at-once.js'
 import { assertOptions } from './enforcement-options.js'
-import type { EnforcementPoint } from './enforcement-point.js'
 import { argumentHolder, type BoundField, type HeldArguments } from './held-arguments.js'
 import { ownMembers } from './own-members.js'
 import type { Asking } from './permit-door.js'
@@ -45,8 +45,15 @@ const PROTECT_OPTIONS = [
   'bind',
 ] as const satisfies readonly (keyof ProtectMapping<[]>)[]
 
+/** What protecting is made of: the calls of an enforcement point. */
+interface ProtectCalls {
+  admitBy(ask: () => Asking): Promise<Admission>
+  run<Result>(admission: Admission, action: () => Result): Promise<Awaited<Result>>
+  actionOf(tool: string, mapped: string | undefined): string
+}
+
 export function protectFunction<Args extends readonly unknown[], Result>(
-  point: EnforcementPoint,
+  point: ProtectCalls,
   fn: (...args: Args) => Result,
   mapping: ProtectMapping<Args>,
 ): (...args: Args) => Promise<Awaited<Result>> {
@@ -82,7 +89,7 @@ function heldOrDenied(hold: (args: readonly unknown[]) => HeldArguments, args: r
 }
 
 function askingOf<Args extends readonly unknown[]>(
-  point: EnforcementPoint,
+  point: ProtectCalls,
   name: string,
   mapping: ProtectMapping<Args>,
   held: HeldArguments,

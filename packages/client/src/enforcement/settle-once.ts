@@ -29,7 +29,12 @@ export class SettleOnce implements Settle {
   }
 
   readonly confirm: Settle['confirm'] = (confirmation = {}) => {
-    return this.#once(() => ({ ...confirmation, settle: 'confirm' }))
+    return this.#once(() => {
+      // Spread, a number would be no members at all, and all that was reserved would be confirmed.
+      if (typeof confirmation !== 'object' || confirmation === null)
+        throw new TypeError('a confirmation has to be an object, such as { amount }')
+      return { ...confirmation, settle: 'confirm' }
+    })
   }
 
   readonly reject: Settle['reject'] = (reason) => this.#once(() => ({ settle: 'reject', reason }))

@@ -22,6 +22,7 @@ it.each([
     'one of many connections that was reset',
     new AggregateError([new Error('a'), Object.assign(new Error('b'), { code: 'ECONNRESET' })]),
   ],
+  ['a fetch of node-fetch that took too long', Object.assign(new Error('late'), { type: 'request-timeout' })],
   ['a gateway that gave up', Object.assign(new Error('Gateway Timeout'), { status: 504 })],
   ['a database that did not answer', Object.assign(new Error('late'), { name: 'MongoNetworkTimeoutError' })],
   ['a client of this package without an answer', new UnavailableError('timeout', 'late')],

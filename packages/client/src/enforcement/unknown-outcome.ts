@@ -26,6 +26,8 @@ const CODES: ReadonlySet<unknown> = new Set([
   'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_SOCKET',
+  'body-timeout',
+  'request-timeout',
 ])
 /** Of HTTP: a gateway or a server gave up waiting. */
 const STATUSES: ReadonlySet<unknown> = new Set([408, 504])
@@ -54,8 +56,8 @@ function isUnknown(error: unknown): boolean {
     // What was denied has not begun, whatever kept it from being asked.
     if (DeniedError.isInstance(at)) continue
     if (UnavailableError.isInstance(at)) return true
-    const { name, code, status, statusCode, details, cause, errors: all } = at as Record<string, unknown>
-    if (NAMES.has(name) || CODES.has(code) || STATUSES.has(status ?? statusCode)) return true
+    const { name, code, type, status, statusCode, details, cause, errors: all } = at as Record<string, unknown>
+    if (NAMES.has(name) || CODES.has(code) || CODES.has(type) || STATUSES.has(status ?? statusCode)) return true
     if (GRPC_CODES.has(code) && typeof details === 'string') return true
     errors.push(cause, ...(Array.isArray(all) ? all.slice(0, MOST_ERRORS) : []))
   }
