@@ -36,14 +36,17 @@ export class Idempotency {
         await first.catch(() => {})
       const attempt = this.attempt(route, name, fingerprint, call)
       this.running.set(id, attempt)
+      let met: unknown
       try {
         return await attempt
       } catch (error) {
         if (!isSameCall(error)) throw error
-        await pauseForSameCall(tries, error)
+        met = error
       } finally {
+        // Before the pause: who waits for a call that has ended would never let anything else happen.
         if (this.running.get(id) === attempt) this.running.delete(id)
       }
+      await pauseForSameCall(tries, met)
     }
   }
 

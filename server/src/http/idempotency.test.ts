@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { StoredKey } from '../ports/documents.js'
+import { CallUnderWayError } from '../ports/ledger.js'
+import { StoreUnavailableError } from '../ports/store.js'
+import { Idempotency } from './idempotency.js'
+import type { Call, Route } from './route.js'
+import { route } from './route.js'
+
+const call = { caller: { key: { id: 'key_1' } as StoredKey }, body: {} } as unknown as Call
+const routeThat = (handle: Route['handle']): Route =>
+  route({
+    method: 'POST',
+    path: '/v1/x',
+    name: 'x.make',
+    summary: '',
+    scopes: { all: [] },
+    answer: { status: 200, description: '' },
+    problems: [],
+    handle,
+  })
+const idempotency = () => new Idempotency({ findIdempotency: () => Promise.resolve(null) }, { now: () => new Date() })
+
+test('copies that meet one under way elsewhere wait for it, one after the other, and let all else go on', async () => {
+  let met = 0
+  const meets = routeThat(async () => {
+    if (met < 4) {
+      met += 1
+      throw new CallUnderWayError()
+    }
+    return { status: 200, body: {} }
+  })
+  const calls = idempotency()
+  const answers = await Promise.all([1, 2, 3].map(() => calls.once(meets, '/v1/x', 'k', call)))
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(met).toBe(4)
+})
+
+test('one that comes to no end is not waited for without end', async () => {
+  const never = routeThat(() => Promise.reject(new CallUnderWayError()))
+  await expect(idempotency().once(never, '/v1/x', 'k', call)).rejects.toThrow(StoreUnavailableError)
+})
