@@ -12,10 +12,8 @@ import type {
   GuardSetup,
 } from '@countersign/testkit/enforcement-suite'
 import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express'
-import { newApp } from './rig.js'
+import { newApp, PATIENT_MS } from './rig.js'
 
-/** Of machines with a lot else to do. */
-const PATIENT_MS = 15_000
 const GRACE_MS = 1_000
 const CALL = 'x-call'
 

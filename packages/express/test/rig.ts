@@ -19,6 +19,10 @@ export const AGENT = 'agent:support-7'
 /** What a guard of these tests asks unless a test says otherwise. */
 const REFUND = { agent_id: AGENT, action: 'payment.refund', resource: 'order:8812' } as const
 
+/** Of machines with a lot else to do. */
+export const PATIENT_MS = 15_000
+const PATIENT = { timeoutMs: PATIENT_MS, connectTimeoutMs: PATIENT_MS }
+
 type Effect = 'allow' | 'deny' | 'review' | 'log'
 type RefundOptions = Partial<Omit<RouteGuardOptions, 'client' | 'point'>>
 
@@ -75,7 +79,13 @@ async function openRig(onClose: (close: () => unknown) => void): Promise<Rig> {
     for (const look of waiting) look()
   }
   const open = (options: CountersignOptions = {}): Countersign => {
-    const client = new Countersign({ baseUrl: stub.url, apiKey: 'key-of-a-test', maxRetries: 0, ...options })
+    const client = new Countersign({
+      baseUrl: stub.url,
+      apiKey: 'key-of-a-test',
+      maxRetries: 0,
+      ...PATIENT,
+      ...options,
+    })
     onClose(() => client.close())
     return client
   }
