@@ -98,8 +98,8 @@ function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end:
   if (end.kind !== 'answered') return end
   const given = outcome && givenOutcome(outcome, req, res)
   if (given !== undefined) return given
-  const { statusCode } = res
-  if (statusCode < 400) return { kind: 'succeeded', value: res }
-  const isUnknown = statusCode === GATEWAY_TIMEOUT || mayHaveRun(end.error)
-  return { kind: isUnknown ? 'unknown' : 'failed', error: end.error ?? statusCode }
+  const { status, error } = end
+  if (status < 400) return { kind: 'succeeded', value: res }
+  const isUnknown = status === GATEWAY_TIMEOUT || mayHaveRun(error)
+  return { kind: isUnknown ? 'unknown' : 'failed', error: error ?? status }
 }

@@ -4,14 +4,14 @@ import type { Request, Response } from 'express'
 import { RouteDeniedError } from './route-denied-error.js'
 
 /**
- * - `answered`: the handler ended the response, with `res.statusCode`, whether or not anybody was there to read it; or an
- *   error handler did, after `error`;
+ * - `answered`: the handler ended the response, with the status that was sent, whether or not anybody was there to read it; or
+ *   an error handler did, after `error`;
  * - `failed`: it threw in the middle of its response;
  * - `unknown`: the caller left and the handler never ended the response, or was cut off by that; or it threw in the middle of
  *   its response what says that nobody knows.
  */
 export type ResponseEnd =
-  | { readonly kind: 'answered'; readonly error: unknown }
+  | { readonly kind: 'answered'; readonly status: number; readonly error: unknown }
   | { readonly kind: 'failed'; readonly error: unknown }
   | { readonly kind: 'unknown'; readonly error?: unknown }
 
@@ -40,7 +40,8 @@ export function watchResponse(res: Response, { gone, graceMs, onEnd }: WatchOpti
     clearTimeout(timer)
     onEnd(how)
   }
-  const answered = (): void => end({ kind: 'answered', error: thrown })
+  const sentStatus = catchStatus(res)
+  const answered = (): void => end({ kind: 'answered', status: sentStatus(), error: thrown })
   const late = catchEnd(res, () => {
     if (gone.aborted) answered()
   })
@@ -102,6 +103,18 @@ export function watchOtherAnswers(res: Response): () => boolean {
   // Headers may have been sent ahead, as for a stream of events.
   const isBegun = res.headersSent
   return () => res.writableEnded || (!isBegun && res.headersSent)
+}
+
+/** The status that leaves: what `res.statusCode` is set to after that, say by an error handler, is told to nobody. */
+function catchStatus(res: Response): () => number {
+  let sent = res.headersSent ? res.statusCode : undefined
+  const inner = res.writeHead
+  res.writeHead = function (this: Response, ...args: Parameters<Response['writeHead']>) {
+    const result = inner.apply(this, args)
+    sent ??= res.statusCode
+    return result
+  } as Response['writeHead']
+  return () => sent ?? res.statusCode
 }
 
 /** Notices that somebody calls `res.end`, through whatever else has wrapped it. */

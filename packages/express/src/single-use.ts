@@ -19,18 +19,32 @@ export interface Redeemer {
 /** Resolves when the permit was used up by this very call, with its decision where it was redeemed. */
 export type UseUp = (claims: PermitClaims, token: string) => Promise<ShownDecision | null>
 
+/** A caller waits no longer for a memory that is elsewhere. */
+const MEMORY_TIMEOUT_MS = 5_000
+
 /** @throws PermitError `already_seen`, `replay_check_failed` */
 export function useUpInMemory(seen: SeenPermits): UseUp {
   return async ({ jti, exp }) => {
     let isFirst: boolean
     try {
-      isFirst = await seen.add(jti, exp)
+      isFirst = await inTime(seen.add(jti, exp))
     } catch (cause) {
       throw new PermitError('replay_check_failed', 'It is not known whether the permit was seen before.', { cause })
     }
     if (isFirst !== true) throw new PermitError('already_seen', 'The permit was seen before.')
     return null
   }
+}
+
+/** @throws Error when a memory does not say in time whether it has seen a permit */
+async function inTime(seen: boolean | Promise<boolean>): Promise<boolean> {
+  if (typeof seen === 'boolean') return seen
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new Error(`The memory of permits did not answer within ${MEMORY_TIMEOUT_MS} ms.`)
+    timer = setTimeout(() => reject(error), MEMORY_TIMEOUT_MS)
+  })
+  return Promise.race([seen, late]).finally(() => clearTimeout(timer))
 }
 
 /** Redeems at the decision point. Only a decision about the very agent, action and resource of the permit is taken. */

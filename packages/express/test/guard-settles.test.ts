@@ -35,6 +35,48 @@ describe('what a handler answers', () => {
     expect(rig().moves()).toHaveLength(told === 'leave' ? 0 : 1)
   })
 
+  it.each<[string, RequestHandler]>([
+    [
+      'throws',
+      (_req, res) => {
+        res.json({ paid: 10 })
+        throw new Error('the audit log failed')
+      },
+    ],
+    [
+      'gives an error to next',
+      (_req, res, next) => {
+        res.json({ paid: 10 })
+        next(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
+      },
+    ],
+    [
+      'changes the status',
+      (_req, res) => {
+        res.json({ paid: 10 })
+        res.statusCode = 500
+      },
+    ],
+  ])('200, after which it %s: what was sent counts', async (_how, handler) => {
+    const ownErrors: ErrorRequestHandler = (_error, _req, res, _next) => {
+      if (!res.headersSent) res.json({})
+      res.statusCode = 500
+      res.end()
+    }
+    for (const app of [appOf(handler), newApp().all('/', rig().guard(), handler)])
+      await request(app.use(ownErrors)).post('/').expect(200, { paid: 10 })
+    expect(await rig().settled(2)).toEqual(['confirm', 'confirm'])
+  })
+
+  it('500, after which the status is changed: what was sent counts', async () => {
+    const app = appOf((_req, res) => {
+      res.status(500).json({})
+      res.statusCode = 200
+    })
+    await request(app).post('/').expect(500)
+    expect(await rig().settled()).toEqual(['reject'])
+  })
+
   it('304 by its ETag is a success', async () => {
     const app = appOf((_req, res) => void res.json({ a: 1 }))
     const { headers } = await request(app).get('/').expect(200)

@@ -55,6 +55,13 @@ describe('in memory', () => {
     expect(body.code).toBe('already_seen')
   })
 
+  it('a memory that never says whether it has seen a permit lets nothing pass, and the caller has its answer', async () => {
+    const { send, runs } = service({ singleUse: { add: () => new Promise<never>(() => undefined) } })
+    const { body } = await send(permit()).expect(503)
+    expect(body.code).toBe('replay_check_failed')
+    expect(runs()).toBe(0)
+  }, 20_000)
+
   it('a full memory lets nothing more pass, and forgets nothing to make room: 503', async () => {
     const { send, runs } = service({ maxSeen: 2 })
     const [first, second] = [permit(), permit()]
