@@ -155,11 +155,14 @@ export const SETTLEMENT_SABOTAGES: readonly Sabotage[] = [
 
 /** What could not be told at once is gone. */
 function forgetting(when: string, caughtBy: string): Sabotage {
+  // Before the decision point is there again, so that nothing is told in the background either.
   const broken = withOpened((opened) => ({
-    async flush() {
+    async call(call) {
+      const outcome = await opened.call(call)
       await opened.close()
-      return 0
+      return outcome
     },
+    flush: async () => 0,
   }))
   const what = `forgets what it could not tell at once, ${when}`
   return { what, broken, sound: guardAdapter, caughtBy: [caughtBy], neverComes: 'the settlement' }
