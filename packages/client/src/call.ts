@@ -16,6 +16,8 @@ export interface Call {
   readonly isAuthenticated?: boolean
   /** What the server may take on top of the time limit, because it was asked to wait. */
   readonly extraTimeMs?: number | undefined
+  /** How long an answer is still taken after the time limit, when nothing is tried anew any more. */
+  readonly lateMs?: number | undefined
   readonly options: CallOptions | undefined
 }
 

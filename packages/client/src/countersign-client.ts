@@ -1,15 +1,15 @@
 import type { AuthorizeRequest } from './authorize-request.js'
 import { readDecisionAbout } from './decision-answer.js'
 import { AdmittedDecisions } from './enforcement/admitted-decisions.js'
-import type { Asked, GuardRequest } from './enforcement/asked.js'
+import type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
 import type { EnforcementOptions } from './enforcement/enforcement-options.js'
 import { type EnforcementCalls, EnforcementPoint, type FlushOptions } from './enforcement/enforcement-point.js'
 import type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
 import type { GuardRun } from './enforcement/guard-run.js'
-import { ownMembers } from './enforcement/own-members.js'
-import { SettlementQueue } from './enforcement/settlement-queue.js'
+import { SettlementQueue } from './enforcement/settlement/settlement-queue.js'
 import type { CallOptions, CallSignal, CountersignOptions } from './options.js'
 import { checkTimeout, resolveOptions, type Settings } from './options.js'
+import { ownMembers } from './own-members.js'
 import { Requester } from './requester.js'
 import { Agents } from './resources/agents.js'
 import { Audit } from './resources/audit.js'
@@ -63,7 +63,7 @@ export abstract class CountersignClient {
     this.health = new Health(this.#requester)
     this.#enforcing = {
       agentOf: (agent_id) => this.#agentOf({ agent_id }),
-      authorize: (request) => this.authorize(request),
+      authorize: (request, lateMs) => this.#authorize(request, lateMs),
       waitForReview: (decision, options) => this.decisions.waitForReview(decision, options),
       settlements: new SettlementQueue(this.decisions, this.#requester),
       flush: (flushing) => this.flush(flushing),
@@ -90,10 +90,15 @@ export abstract class CountersignClient {
    * Source: docs/sdk.md "Ask before you act".
    */
   async authorize(request: AuthorizeRequest): Promise<Decision> {
+    return this.#authorize(request)
+  }
+
+  /** @param lateMs how long an answer is still taken after the time limit, in milliseconds */
+  async #authorize(request: AuthorizeRequest, lateMs?: number): Promise<Decision> {
     const { idempotencyKey = true, signal, timeoutMs, ...given } = request
     const body = { ...given, agent_id: this.#agentOf(given), holder: given.holder ?? crypto.randomUUID() }
-    const options = { signal, timeoutMs }
-    const answer = await this.#requester.send({ method: 'POST', path: '/v1/decisions', body, idempotencyKey, options })
+    const call = { method: 'POST', path: '/v1/decisions', body, idempotencyKey, lateMs } as const
+    const answer = await this.#requester.send({ ...call, options: { signal, timeoutMs } })
     const decision = readDecisionAbout('POST /v1/decisions', answer, body)
     this.#holders.set(decision, body.holder)
     return decision

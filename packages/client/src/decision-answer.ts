@@ -1,8 +1,8 @@
 /** The last gate before a decision reaches a caller: whatever is not plainly a decision is an error, never a permission. */
 import { isRecord } from './answer.js'
-import { ownMembers } from './enforcement/own-members.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { type AskedAction, isAnswerTo } from './is-permitted.js'
+import { ownMembers } from './own-members.js'
 import type { Decision, DecisionStatus, Effect } from './wire.js'
 
 /** Each known effect with the statuses that a decision of that effect can have. */

@@ -2,23 +2,14 @@
 export type { AuthorizeRequest } from './authorize-request.js'
 export type { CountersignClient } from './countersign-client.js'
 export type { Admission, AdmitOptions, ObservedAdmission, PermittedAdmission } from './enforcement/admission.js'
-export type { Asked, GuardRequest } from './enforcement/asked.js'
+export type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
+export type { BoundField } from './enforcement/arguments/held-arguments.js'
 export type { EnforcementEvent, ShownDecision, Would } from './enforcement/enforcement-event.js'
 export { ENFORCEMENT_OPTIONS, type EnforcementOptions } from './enforcement/enforcement-options.js'
 export type { EnforcementPoint, FlushOptions } from './enforcement/enforcement-point.js'
 export type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
 export type { GuardRun } from './enforcement/guard-run.js'
-export type { BoundField } from './enforcement/held-arguments.js'
 export type { FromArguments, ProtectMapping } from './enforcement/protect.js'
-export type {
-  ActionOutcome,
-  Settle,
-  Settlement,
-  SettlementResult,
-  SettlementState,
-  SettleOn,
-} from './enforcement/settlement.js'
-export { isOutcomeUnknown } from './enforcement/unknown-outcome.js'
 export {
   type GuardCanary,
   type GuardCheck,
@@ -26,7 +17,16 @@ export {
   type GuardVerification,
   type VerifyGuardOptions,
   verifyGuard,
-} from './enforcement/verify-guard.js'
+} from './enforcement/self-test/verify-guard.js'
+export type {
+  ActionOutcome,
+  Settle,
+  Settlement,
+  SettlementResult,
+  SettlementState,
+  SettleOn,
+} from './enforcement/settlement/settlement.js'
+export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
 export { ApiError } from './errors/api-error.js'
 export { CountersignError } from './errors/countersign-error.js'
 export { DeniedError, type DeniedReason } from './errors/denied-error.js'

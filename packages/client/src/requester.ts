@@ -119,13 +119,17 @@ export class Requester {
   ): Promise<TransportAnswer> {
     const ownMs = checkTimeout('timeoutMs', call.options?.timeoutMs ?? this.#settings.timeoutMs)
     const timeoutMs = ownMs + (call.extraTimeMs ?? 0)
+    const { lateMs = 0 } = call
     const request = this.#request(call)
     const limit = {
-      timeoutMs,
+      timeoutMs: timeoutMs + lateMs,
       signal: call.options?.signal,
       timeoutError: () => new UnavailableError('timeout', `${nameOf(call)}: no answer within ${timeoutMs} ms`),
     }
-    return this.within(limit, (running) => run({ ...request, signal: running.signal }, running))
+    return this.within(limit, (running) => {
+      const remainingMs = (): number => running.remainingMs() - lateMs
+      return run({ ...request, signal: running.signal }, { ...running, remainingMs })
+    })
   }
 
   #request(call: Call): Omit<TransportRequest, 'signal'> {

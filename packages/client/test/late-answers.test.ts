@@ -123,3 +123,18 @@ it('takes no member of an answer from a prototype', async () => {
     delete (Object.prototype as { status?: string }).status
   }
 })
+
+it('tries nothing anew after the time limit, and tells when to ask again', async () => {
+  const away = { code: 'store_unavailable', title: '', status: 503 }
+  let asked = 0
+  const client = memoryClient(
+    () => {
+      asked += 1
+      return [503, away, { 'retry-after': '2' }]
+    },
+    { maxRetries: 2 },
+  )
+  const denied = await denialOf(client.guard({ action: 'a.b' }, () => 1, { timeoutMs: 1_000 }))
+  expect(denied).toMatchObject({ reason: 'unavailable', retryAfterSeconds: 2 })
+  expect(asked).toBe(1)
+})

@@ -1,4 +1,4 @@
-import { Countersign, type CountersignClient, type Decision } from '../src/index.js'
+import { Countersign, type CountersignClient, type CountersignOptions, type Decision } from '../src/index.js'
 import type { OpenTransport, TransportRequest } from '../src/transport.js'
 
 /** A request as it reached the decision point. */
@@ -13,23 +13,30 @@ interface Internal {
 }
 
 /** Answers a request with a status and a body. */
-export type Answering = (sent: Sent) => Promise<readonly [status: number, body: unknown]> | readonly [number, unknown]
+type Answer = readonly [status: number, body: unknown, headers?: Readonly<Record<string, string>>]
+
+export type Answering = (sent: Sent) => Promise<Answer> | Answer
 
 /** A client whose decision point is a function of this process: all of the SDK apart from the network. */
-export function memoryClient(answer: Answering): CountersignClient {
+export function memoryClient(answer: Answering, options: CountersignOptions = {}): CountersignClient {
   const client = new Countersign({
     baseUrl: 'http://memory',
     apiKey: 'key-of-a-test',
     agentId: 'agent:a',
     maxRetries: 0,
+    ...options,
   })
   const send = async ({ url, body, signal }: TransportRequest) => {
     const aborted = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
     const answering = answer({ path: new URL(url).pathname, body: JSON.parse(body ?? '{}') })
-    const [status, given] = await Promise.race([answering, aborted])
-    return { status, header: () => null, body: new TextEncoder().encode(JSON.stringify(given)) }
+    const [status, given, headers] = await Promise.race([answering, aborted])
+    return {
+      status,
+      header: (name: string) => headers?.[name] ?? null,
+      body: new TextEncoder().encode(JSON.stringify(given)),
+    }
   }
   const open: OpenTransport = () => ({ send, close: () => undefined })
   return (client as unknown as Internal).over(() => open)

@@ -2,9 +2,9 @@ import { DeniedError } from '../errors/denied-error.js'
 import { isPermitted } from '../is-permitted.js'
 import type { CallSignal } from '../options.js'
 import { abortReason } from './abort.js'
-import type { Asked } from './asked.js'
+import type { Asked } from './arguments/asked.js'
 import type { ShownDecision, Would } from './enforcement-event.js'
-import type { Settle } from './settlement.js'
+import type { Settle } from './settlement/settlement.js'
 
 /** What steers one admission. */
 export interface AdmitOptions<Signal extends CallSignal = CallSignal> {

@@ -1,7 +1,7 @@
 import type { DeniedError, DeniedReason } from '../errors/denied-error.js'
 import type { Decision } from '../wire.js'
-import type { Asked } from './asked.js'
-import type { Settlement } from './settlement.js'
+import type { Asked } from './arguments/asked.js'
+import type { Settlement } from './settlement/settlement.js'
 
 /** A decision without its permit. */
 export type ShownDecision = Omit<Decision, 'permit_token'>

@@ -1,7 +1,7 @@
 import { checkTimeout } from '../options.js'
+import { ownMembers } from '../own-members.js'
 import type { EnforcementEvent } from './enforcement-event.js'
-import { ownMembers } from './own-members.js'
-import type { SettleOn } from './settlement.js'
+import type { SettleOn } from './settlement/settlement.js'
 
 /** How an enforcement point behaves: the same options in every integration. */
 export interface EnforcementOptions {

@@ -3,15 +3,15 @@ import type { CallSignal } from '../options.js'
 import type { JsonObject } from '../wire.js'
 import { Aborted } from './abort.js'
 import { type Admission, type AdmitOptions, OpenAdmission, WatchedAdmission } from './admission.js'
-import type { Asked, GuardRequest } from './asked.js'
+import type { Asked, GuardRequest } from './arguments/asked.js'
 import { atOnce } from './at-once.js'
+import { type Asking, type AskingCalls, Authorizer, shown } from './authorizer.js'
 import { denialFor, wouldBe } from './denial.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
 import { ActionRun, type GuardRun } from './guard-run.js'
-import { type Asking, type AskingCalls, PermitDoor, shown } from './permit-door.js'
 import { type ProtectMapping, protectFunction } from './protect.js'
-import { type Progress, Settler } from './settler.js'
-import { isOutcomeUnknown } from './unknown-outcome.js'
+import { type Progress, Settler } from './settlement/settler.js'
+import { isOutcomeUnknown } from './settlement/unknown-outcome.js'
 
 /** What an enforcement point needs of its client. */
 export interface EnforcementCalls extends AskingCalls {
@@ -37,14 +37,14 @@ export class EnforcementPoint {
   readonly #settings: EnforcementSettings
   readonly #calls: EnforcementCalls
   readonly #settler: Settler
-  readonly #door: PermitDoor
+  readonly #authorizer: Authorizer
 
   /** @internal */
   constructor(calls: EnforcementCalls, options: EnforcementOptions = {}) {
     this.#settings = resolveEnforcement(options)
     this.#calls = calls
     this.#settler = new Settler(calls, this.#settings)
-    this.#door = new PermitDoor(calls, this.#settings, this.#settler)
+    this.#authorizer = new Authorizer(calls, this.#settings, this.#settler)
     this.mode = this.#settings.mode
   }
 
@@ -141,7 +141,7 @@ export class EnforcementPoint {
   async admitBy(ask: () => Asking): Promise<Admission> {
     const progress: Progress = { asked: null, decision: null, signal: undefined, isOurs: false, isOnlyOurs: false }
     try {
-      return this.#admit(progress, await this.#door.permitFor(ask, progress))
+      return this.#admit(progress, await this.#authorizer.permitFor(ask, progress))
     } catch (error) {
       if (error instanceof Aborted) {
         this.#settler.takeBack(progress)

@@ -1,13 +1,13 @@
 import { DeniedError } from '../errors/denied-error.js'
 import type { CallSignal } from '../options.js'
+import { ownMembers } from '../own-members.js'
 import type { JsonObject } from '../wire.js'
 import type { Admission } from './admission.js'
-import type { GuardRequest } from './asked.js'
+import type { GuardRequest } from './arguments/asked.js'
+import { argumentHolder, type BoundField, type HeldArguments } from './arguments/held-arguments.js'
 import { atOnce } from './at-once.js'
+import type { Asking } from './authorizer.js'
 import { assertOptions } from './enforcement-options.js'
-import { argumentHolder, type BoundField, type HeldArguments } from './held-arguments.js'
-import { ownMembers } from './own-members.js'
-import type { Asking } from './permit-door.js'
 
 /** A value, or what gives it from the arguments. */
 export type FromArguments<Args extends readonly unknown[], Value> = Value | ((...args: Args) => Value)

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../wire.js'
+import type { JsonObject } from '../../wire.js'
 
 /** What is about to be done. What steers the asking is beside it. */
 export interface GuardRequest<Context extends JsonObject | null = JsonObject | null> {

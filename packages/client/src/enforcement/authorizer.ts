@@ -6,20 +6,21 @@ import type { ReviewWaitOptions } from '../resources/decisions.js'
 import type { Decision } from '../wire.js'
 import { Aborted, unlessAborted } from './abort.js'
 import type { AdmitOptions } from './admission.js'
-import type { Asked, GuardRequest } from './asked.js'
+import type { Asked, GuardRequest } from './arguments/asked.js'
+import { deepFreeze } from './arguments/held-data.js'
+import { readQuestion } from './arguments/question.js'
 import { denial, denialBy } from './denial.js'
 import type { ShownDecision } from './enforcement-event.js'
 import type { EnforcementSettings } from './enforcement-options.js'
-import { deepFreeze } from './held-data.js'
 import { Late, unlessLate } from './late.js'
-import { readQuestion } from './question.js'
-import { isForReview, type Progress, type Settler, type Settling } from './settler.js'
+import { isForReview, type Progress, type Settler, type Settling } from './settlement/settler.js'
 
 /** The calls that asking is made of. */
 export interface AskingCalls extends Settling {
   /** The agent that is asked for. @throws TypeError for another one than the client's own, or none at all */
   agentOf(agent_id: string | undefined): string
-  authorize(request: AuthorizeRequest): Promise<Decision>
+  /** @param lateMs how long an answer is still taken after the time limit, in milliseconds */
+  authorize(request: AuthorizeRequest, lateMs: number): Promise<Decision>
   waitForReview(decision: Decision, options: ReviewWaitOptions): Promise<Decision>
   /** Time limit of a call, in milliseconds. */
   readonly timeoutMs: number
@@ -35,7 +36,7 @@ export interface Asking {
 const LATE_ANSWER_MS = 5_000
 
 /** THE place where everything that is not a clear yes, known or not, becomes an error. */
-export class PermitDoor {
+export class Authorizer {
   readonly #calls: AskingCalls
   readonly #settings: EnforcementSettings
   readonly #settler: Settler
@@ -94,8 +95,7 @@ export class PermitDoor {
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
     const isOnlyOurs = options.idempotencyKey === undefined
     const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
-    const limitMs = isOnlyOurs ? timeoutMs + LATE_ANSWER_MS : timeoutMs
-    const asking = this.#calls.authorize({ ...question, ...options, timeoutMs: limitMs })
+    const asking = this.#calls.authorize({ ...question, ...options, timeoutMs }, isOnlyOurs ? LATE_ANSWER_MS : 0)
     try {
       return await unlessAborted(isOnlyOurs ? unlessLate(asking, timeoutMs) : asking, signal)
     } catch (error) {

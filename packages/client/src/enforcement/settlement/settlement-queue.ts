@@ -1,10 +1,10 @@
 /** Tells the decision point what became of actions: at once where it can, in the background where it cannot. */
-import { ApiError } from '../errors/api-error.js'
-import { UnavailableError } from '../errors/unavailable-error.js'
-import type { IdempotentCallOptions } from '../options.js'
-import type { Confirm, Decision, Reject } from '../wire.js'
+import { ApiError } from '../../errors/api-error.js'
+import { UnavailableError } from '../../errors/unavailable-error.js'
+import type { IdempotentCallOptions } from '../../options.js'
+import type { Confirm, Decision, Reject } from '../../wire.js'
+import type { EnforcementEvent } from '../enforcement-event.js'
 import { endsWithin } from './ends-within.js'
-import type { EnforcementEvent } from './enforcement-event.js'
 import { whenProcessIsIdle } from './process-exit.js'
 import type { Settlement, SettlementState } from './settlement.js'
 

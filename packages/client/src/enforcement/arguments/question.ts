@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '../wire.js'
+import { ownMembers } from '../../own-members.js'
+import type { Json, JsonObject } from '../../wire.js'
 import type { Asked, GuardRequest } from './asked.js'
 import { isPlainArray, isPlainObject, membersOf } from './held-data.js'
-import { ownMembers } from './own-members.js'
 
 /** The decision point refuses what is nested deeper; this is only to come to an end. */
 const MAX_DEPTH = 64

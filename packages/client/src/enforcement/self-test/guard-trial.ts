@@ -1,5 +1,5 @@
-import type { OpenTransport } from '../transport.js'
-import { endsWithin } from './ends-within.js'
+import type { OpenTransport } from '../../transport.js'
+import { endsWithin } from '../settlement/ends-within.js'
 import { FAULTS, faultyTransport, Hearing } from './faulty-transports.js'
 import type { FaultName, GuardCanary, GuardCheck, GuardCheckName, VerifyGuardOptions } from './guard-check.js'
 

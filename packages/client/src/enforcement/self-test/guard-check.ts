@@ -1,6 +1,6 @@
 /** What a trial of a guard is given, and what it says. */
-import type { CountersignClient } from '../countersign-client.js'
-import type { GuardRequest } from './asked.js'
+import type { CountersignClient } from '../../countersign-client.js'
+import type { GuardRequest } from '../arguments/asked.js'
 
 /** A harmless action behind the guard that is tried out. */
 export interface GuardCanary {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ApiError } from '../errors/api-error.js'
-import { UnavailableError } from '../errors/unavailable-error.js'
-import type { Decision } from '../wire.js'
-import type { EnforcementEvent } from './enforcement-event.js'
+import { ApiError } from '../../errors/api-error.js'
+import { UnavailableError } from '../../errors/unavailable-error.js'
+import type { Decision } from '../../wire.js'
+import type { EnforcementEvent } from '../enforcement-event.js'
 import { type SettlementOrder, SettlementQueue } from './settlement-queue.js'
 
 const AWAY = new UnavailableError('connection', 'away')

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { DeniedError } from '../errors/denied-error.js'
-import { UnavailableError } from '../errors/unavailable-error.js'
+import { DeniedError } from '../../errors/denied-error.js'
+import { UnavailableError } from '../../errors/unavailable-error.js'
 import { isOutcomeUnknown } from './unknown-outcome.js'
 
 it.each([

@@ -1,7 +1,7 @@
 /** The policy that a trial of a guard makes for its canaries: it lets one call through, and outlives no next trial. */
-import type { CountersignClient } from '../countersign-client.js'
-import { ApiError } from '../errors/api-error.js'
-import type { Policy, Rule } from '../wire.js'
+import type { CountersignClient } from '../../countersign-client.js'
+import { ApiError } from '../../errors/api-error.js'
+import type { Policy, Rule } from '../../wire.js'
 import type { GuardCanary, VerifyGuardOptions } from './guard-check.js'
 
 const NAME = /^verifyGuard [0-9a-f-]{36}$/

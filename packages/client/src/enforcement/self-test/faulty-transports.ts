@@ -1,6 +1,6 @@
 /** Transports for trying out a guard: one that notes what is answered, and those of a decision point that is gone or mad. */
-import type { OpenTransport, Transport, TransportAnswer, TransportRequest } from '../transport.js'
-import type { Decision } from '../wire.js'
+import type { OpenTransport, Transport, TransportAnswer, TransportRequest } from '../../transport.js'
+import type { Decision } from '../../wire.js'
 import type { FaultName } from './guard-check.js'
 
 /** What went through one transport. */

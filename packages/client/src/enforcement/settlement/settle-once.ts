@@ -1,5 +1,5 @@
-import { atOnce } from './at-once.js'
-import { ownMembers } from './own-members.js'
+import { ownMembers } from '../../own-members.js'
+import { atOnce } from '../at-once.js'
 import type { ActionOutcome, Settle, Settlement, SettlementResult, SettlementState, SettleOn } from './settlement.js'
 
 /** Longer text than this is refused by the decision point. */

@@ -1,5 +1,5 @@
-import { DeniedError } from '../errors/denied-error.js'
-import { UnavailableError } from '../errors/unavailable-error.js'
+import { DeniedError } from '../../errors/denied-error.js'
+import { UnavailableError } from '../../errors/unavailable-error.js'
 
 /** Names of errors, and codes of Node, its fetch and well-known clients, after which a request may have been carried out. */
 const NAMES: ReadonlySet<unknown> = new Set([

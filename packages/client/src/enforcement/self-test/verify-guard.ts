@@ -1,6 +1,6 @@
-import { checkTimeout } from '../options.js'
+import { checkTimeout } from '../../options.js'
+import { assertOptions } from '../enforcement-options.js'
 import { withCanaryPolicy } from './canary-policy.js'
-import { assertOptions } from './enforcement-options.js'
 import type { GuardCheckName, GuardVerification, VerifyGuardOptions } from './guard-check.js'
 import { FAULT_NAMES, GuardTrial } from './guard-trial.js'
 
