@@ -1,5 +1,12 @@
 /** The SDK against the real server: every method once, with what the server makes of it. */
-import { ApiError, Countersign, isPermitted, type Policy } from '@countersign/client'
+import {
+  ApiError,
+  Countersign,
+  type CountersignClient,
+  isPermitted,
+  type Policy,
+  verifyGuard,
+} from '@countersign/client'
 import { createPermitVerifier } from '@countersign/permit'
 import { afterAll, beforeAll, describe, expect, it, type MockInstance, vi } from 'vitest'
 import { type RunningServer, runServer, TestClock } from './running-server.js'
@@ -273,6 +280,40 @@ describe('the SDK', () => {
   it('tells that the server lives and is ready', async () => {
     expect(await client.health.livez()).toBe(true)
     expect(await client.health.readyz()).toBe(true)
+  })
+
+  it('guards actions, and settles them by how they end', async () => {
+    const now = () => server.clock.now().getTime()
+    const pay = (order: string, amount: number) => `${amount} for ${order}`
+    expect(await client.guard(permitted, () => 'paid', { now })).toBe('paid')
+    const refund = client.protect(pay, {
+      agent_id: AGENT,
+      action: 'payment.refund',
+      resource: (order) => `order:${order}`,
+      context: (_order, amount) => ({ amount }),
+      now,
+    })
+    expect(await refund('8812', 7)).toBe('7 for 8812')
+    await expect(refund('8812', 420)).rejects.toMatchObject({ name: 'DeniedError', reason: 'review_required' })
+    const admission = await client.enforcement({ now }).admit(permitted)
+    admission.begin()
+    await admission.settle.reject('the bank is closed')
+    expect(await client.flush()).toBe(0)
+    const { data } = await client.decisions.list({ limit: 4 }).page()
+    expect(data.map(({ status }) => status)).toEqual(['rejected', 'awaiting_review', 'confirmed', 'confirmed'])
+  })
+
+  it('verifies a guard', async () => {
+    const now = () => server.clock.now().getTime()
+    const canary = (action: string) => {
+      let runs = 0
+      const attempt = (given: CountersignClient) =>
+        given.guard({ agent_id: 'agent:canary', action }, () => (runs += 1), { now })
+      return { asked: { agent_id: 'agent:canary', action, resource: null }, attempt, runs: () => runs }
+    }
+    const canaries = { allowed: canary('canary.allow'), denied: canary('canary.deny'), review: canary('canary.review') }
+    const { ok, checks } = await verifyGuard({ client, admin: client, ...canaries })
+    expect([ok, checks.filter(({ outcome }) => outcome !== 'pass')]).toEqual([true, []])
   })
 
   it('waits out the rate limit, as Retry-After says', async () => {
