@@ -35,12 +35,12 @@ const SABOTAGES: readonly Sabotage[] = [
         insertMany: (documents: readonly Document[], options: object) =>
           unless(own.insertMany(documents as never, options), () => own.insertMany(documents.map(renamed) as never)),
       })),
-    caughtBy: /one call made both|was never acknowledged|answered .*not_found/,
+    caughtBy: /one call made both|was never acknowledged|answered .*(not_found|404)/,
   },
   {
     what: 'takes a decision without an answer for written',
     broken: (database) => change(database, 'decisions', (own) => ({ insertMany: trusting(own.insertMany.bind(own)) })),
-    caughtBy: /answered .*not_found|there is undefined/,
+    caughtBy: /answered .*(not_found|404)|there is undefined/,
   },
   {
     what: 'does not look whether a decision without an answer is its own',
