@@ -61,7 +61,10 @@ describe('the sweeper', () => {
   })
 
   it('catches up with many, one entry for each', async () => {
-    const ids = await Promise.all(Array.from({ length: 300 }, async () => (await desk.decide(1)).id))
+    const ids: string[] = []
+    // Not all at once: a server that shares its store and is that busy on a small machine says that it is not up to date.
+    while (ids.length < 300)
+      ids.push(...(await Promise.all(Array.from({ length: 30 }, async () => (await desk.decide(1)).id))))
     desk.clock.advance(5 * MINUTE_MS)
     const entries = await expiries(300)
     expect(new Set(entries.map(({ subject }) => subject))).toEqual(new Set(ids))
