@@ -2,7 +2,7 @@ import type { Decision, DecisionRequest } from '@countersign/contract'
 import { type Evaluation, refuseByBudget } from '@countersign/engine'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
-import type { AuditPosition, HeldRequest } from '../../ports/documents.js'
+import type { AuditPosition, HeldRequest, IdempotencyRecord } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { Metrics } from '../../ports/metrics.js'
 import { type OpenReview, StoreUnavailableError } from '../../ports/store.js'
@@ -68,14 +68,14 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const started = performance.now()
   const evaluated = evaluateSafely(deps, input.requestId, set, request, factsOf(agent, evaluatedAt))
   const evaluatedMs = performance.now()
-  const record = input.idempotency?.(id, 200, evaluatedAt.toISOString())
-  const call = record === undefined ? id : callNameOf(record)
+  const idempotency = input.idempotency?.(id, 200, evaluatedAt.toISOString()) ?? null
+  const call = idempotency === null ? id : callNameOf(idempotency)
   const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, call, exceed: false })
   const reserveMs = performance.now() - evaluatedMs
   const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
 
   try {
-    const made = { id, evaluatedAt, latencyMs, policySet, agent, request, reserved }
+    const made = { id, evaluatedAt, latencyMs, policySet, agent, request, reserved, idempotency }
     const { decision, signMs, storeMs } = await recordEvaluation(deps, caller, input, evaluated.evaluation, made)
     return { decision, timings: { eval: latencyMs, reserve: reserveMs, sign: signMs, store: storeMs } }
   } catch (error) {
@@ -88,13 +88,14 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
 async function recordEvaluation(
   deps: DecideDeps,
   caller: Caller,
-  { request: { holder = null }, requestHash, requestId, idempotency }: DecideInput,
+  { request: { holder = null }, requestHash, requestId }: DecideInput,
   evaluated: Evaluation,
   made: Pick<Evaluated, 'id' | 'evaluatedAt' | 'latencyMs' | 'policySet' | 'agent' | 'request'> & {
     readonly reserved: ReservedBudgets
+    readonly idempotency: IdempotencyRecord | null
   },
 ): Promise<Recorded> {
-  const { id, evaluatedAt, latencyMs, request, reserved } = made
+  const { id, evaluatedAt, latencyMs, request, reserved, idempotency } = made
   const budgeted = reserved.refusal === null ? evaluated : refuseByBudget(evaluated, reserved.refusal)
   const place = {
     id,
@@ -129,14 +130,14 @@ async function record(
   decision: UnrecordedDecision,
   request: HeldRequest,
   { reservation }: ReservedBudgets,
-  idempotency: IdempotencyDraft | null,
+  idempotency: IdempotencyRecord | null,
 ): Promise<Recorded> {
   const now = decision.evaluated_at
   const draft = {
     entry: createdEntry(decision, request),
     change: (audit: AuditPosition) =>
       ({ kind: 'decision.create', decision: { ...decision, audit }, request, reservation }) as const,
-    idempotency: idempotency?.(decision.id, 200, now) ?? null,
+    idempotency,
     holds: caller.holds,
   }
   let signMs = 0
