@@ -1,4 +1,5 @@
 import { UnavailableError } from '../errors/unavailable-error.js'
+import { endsWithin } from './settlement/ends-within.js'
 
 /** Not an answer: the time for it is over, and it may still come. */
 export class Late {
@@ -11,13 +12,6 @@ export class Late {
 
 /** The result of the work, or Late after the time in milliseconds; the work then goes on unseen. */
 export async function unlessLate<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Late(timeoutMs)), timeoutMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  if (await endsWithin(timeoutMs, work)) return work
+  throw new Late(timeoutMs)
 }
