@@ -17,6 +17,8 @@ const NOTHING: Tally = { sent: 0, cut: 0, lost: 0, late: 0, delayed: 0 }
 /** Behind what a start writes, which has enough to try again. */
 const LATE_AT = 5
 const WRITES = { cut: 0.02, lost: 0.005, late: 0.005, delayed: 0.1 }
+/** The driver sends a write again by itself: only what is lost twice in a row comes to the store's notice. */
+const TARGETED = { cut: 0.1, lost: 0.3, late: 0.05, delayed: 0.1 }
 const READS = { cut: 0.001, lost: 0.001, late: 0, delayed: 0.05 }
 
 /**
@@ -32,9 +34,12 @@ export class Cuts {
   isFaulty = true
   readonly #names = new WriteNames()
   readonly #random: () => number
+  readonly #target: string | undefined
 
-  constructor(random: () => number) {
+  /** @param target the writes that break the most: `<command> <collection>` */
+  constructor(random: () => number, target?: string) {
     this.#random = random
+    this.#target = target
   }
 
   readonly fateOf = (command: Command): Fate => {
@@ -43,7 +48,8 @@ export class Cuts {
     const mayBeLost = command.name !== 'createIndexes'
     const tallies = isWrite(command) ? this.namesOf(command).map((name) => this.#tallyOf(name)) : [this.reads]
     for (const tally of tallies) tally.sent += 1
-    const fate = this.isFaulty ? this.#draw(tallies, mayBeLost) : 'passes'
+    const isTarget = `${command.name} ${command.collection}` === this.#target
+    const fate = this.isFaulty ? this.#draw(tallies, isTarget, mayBeLost) : 'passes'
     for (const tally of tallies) {
       if (fate === 'answer cut') tally.cut += 1
       if (fate === 'lost') tally.lost += 1
@@ -63,13 +69,14 @@ export class Cuts {
     return [...rows, rowOf('reads', this.reads)].join('\n')
   }
 
-  #draw(tallies: readonly Tally[], mayBeLost: boolean): Fate {
-    if (!tallies.includes(this.reads)) {
+  #draw(tallies: readonly Tally[], isTarget: boolean, mayBeLost: boolean): Fate {
+    const isRead = tallies.includes(this.reads)
+    if (!isRead) {
       if (tallies.some(({ cut }) => cut === 0)) return 'answer cut'
       if (mayBeLost && tallies.some(({ lost }) => lost === 0)) return 'lost'
       if (mayBeLost && tallies.some(({ late, sent }) => late === 0 && sent >= LATE_AT)) return 'late'
     }
-    const { cut, lost, late, delayed } = tallies.includes(this.reads) ? READS : WRITES
+    const { cut, lost, late, delayed } = isTarget ? TARGETED : isRead ? READS : WRITES
     const draw = this.#random()
     if (draw < cut) return 'answer cut'
     if (draw < cut + lost) return 'lost'

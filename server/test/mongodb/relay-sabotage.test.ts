@@ -19,8 +19,8 @@ afterEach(() => dropDatabase(NAME))
 interface Sabotage {
   readonly what: string
   readonly broken: (database: Database) => void
-  /** What is told in the end. */
-  readonly caughtBy: RegExp
+  /** The writes that it breaks. */
+  readonly target: string
 }
 
 type Insert = (documents: readonly Document[], options?: object) => Promise<unknown>
@@ -30,20 +30,21 @@ const ids = typeidIds({ now: () => new Date() })
 const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'takes a decision without an answer for not written, and writes it under another id',
+    target: 'insert decisions',
     broken: (database) =>
       change(database, 'decisions', (own) => ({
         insertMany: (documents: readonly Document[], options: object) =>
           unless(own.insertMany(documents as never, options), () => own.insertMany(documents.map(renamed) as never)),
       })),
-    caughtBy: /one call made both|was never acknowledged|answered .*(not_found|404)/,
   },
   {
     what: 'takes a decision without an answer for written',
+    target: 'insert decisions',
     broken: (database) => change(database, 'decisions', (own) => ({ insertMany: trusting(own.insertMany.bind(own)) })),
-    caughtBy: /answered .*(not_found|404)|there is undefined/,
   },
   {
     what: 'does not look whether a decision without an answer is its own',
+    target: 'insert decisions',
     broken: (database) =>
       change(database, 'decisions', (own) => ({
         find: (filter: object, options?: object) => {
@@ -53,20 +54,20 @@ const SABOTAGES: readonly Sabotage[] = [
           return cursor
         },
       })),
-    caughtBy: /was answered .*(invalid_transition|internal_error)/,
   },
   {
     what: 'takes an entry without an answer for written',
+    target: 'insert audit',
     broken: (database) => change(database, 'audit', (own) => ({ insertMany: trusting(own.insertMany.bind(own)) })),
-    caughtBy: /has a gap|the log tells/,
   },
   {
     what: 'takes the name of a call without an answer for taken',
+    target: 'insert claims',
     broken: (database) => change(database, 'claims', (own) => ({ insertMany: trusting(own.insertMany.bind(own)) })),
-    caughtBy: /was answered (409|.*, and again)|one call made both/,
   },
   {
     what: 'moves the totals of an account once more when there was no answer',
+    target: 'update accounts',
     broken: (database) =>
       change(database, 'accounts', (own) => ({
         updateOne: async ({ _id, v }: Document, update: Document) => {
@@ -81,15 +82,14 @@ const SABOTAGES: readonly Sabotage[] = [
           })
         },
       })),
-    caughtBy: /the budget .* has/,
   },
   {
     what: 'writes accounts that one member alone has',
+    target: 'update accounts',
     broken: (database) => {
       const accounts = database.accounts.db.collection('accounts', { writeConcern: { w: 1 } })
       Object.assign(database, { accounts })
     },
-    caughtBy: /not of a majority: update accounts|not of a majority: insert accounts/,
   },
 ]
 
@@ -114,19 +114,26 @@ function renamed({ _id, document, ...decision }: Document): Document {
   return { ...decision, _id: other, document: document.replaceAll(_id, other) }
 }
 
+async function runWith(seed: number, target: string, sabotage?: (database: Database) => void): Promise<void> {
+  const random = seededRandom(seed)
+  const run = { url: mongoUrl(NAME), cuts: new Cuts(random, target), random, operations: OPERATIONS }
+  await runBehindRelay({ ...run, ...(sabotage && { sabotage }) })
+}
+
 describe('the run behind a relay', () => {
-  it.each(SABOTAGES)('finds a store that $what', async ({ broken, caughtBy }) => {
+  /** Where a broken store shows first depends on which write was hit: any broken promise is one. */
+  it.each(SABOTAGES)('finds a store that $what', async ({ broken, target }) => {
     for (let seed = 1; seed <= RUNS; seed += 1) {
-      const random = seededRandom(seed)
-      const run = { url: mongoUrl(NAME), cuts: new Cuts(random), random, operations: OPERATIONS, sabotage: broken }
-      const failure = await runBehindRelay(run).catch((error: unknown) => error)
-      if (failure instanceof BrokenPromiseError) {
-        console.log(`found in run ${seed}: ${failure.message.slice(0, 300)}`)
-        return expect(failure.message).toMatch(caughtBy)
-      }
+      const failure = await runWith(seed, target, broken).catch((error: unknown) => error)
+      if (failure instanceof BrokenPromiseError)
+        return console.log(`found in run ${seed}: ${failure.message.slice(0, 300)}`)
       if (failure instanceof Error) throw failure
       await dropDatabase(NAME)
     }
     expect.unreachable(`${RUNS} runs found nothing.`)
   })
+
+  it.each([...new Set(SABOTAGES.map(({ target }) => target))])('finds nothing in ours, however %s breaks', (target) =>
+    runWith(1, target),
+  )
 })
