@@ -1,12 +1,15 @@
 /** RETENTION_DAYS: decisions that are closed for good go; what is left, and what the audit log tells, still adds up. */
 import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { leafHash } from '@countersign/audit-log'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../process/until.js'
 import { type Answer, FROZEN, type RunningServer, runServer } from '../running-server.js'
+import { openStoreWith } from '../store-with.js'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
 const DAYS = 40
 
 let server: RunningServer
@@ -157,4 +160,18 @@ describe('retention', () => {
     server = await server.restart({ settings: { retentionDays: null } })
     expect(await statusOf(denied.id)).toBe(200)
   })
+})
+
+it('what is not removed when the server stops is left to the next start', async () => {
+  let removed = 0
+  const purgeIdempotency = async () => {
+    await setImmediate()
+    removed += 1
+    return 1
+  }
+  const openStore = (dataDir: string) => openStoreWith(dataDir, () => ({ purgeIdempotency }))
+  await server.stop()
+  server = await runServer({ parts: { openStore } })
+  vi.advanceTimersByTime(MINUTE_MS)
+  await until('removals', () => (removed > 10 ? true : undefined))
 })
