@@ -73,6 +73,11 @@ export interface Replicas {
   join(issuer: string): Promise<readonly string[]>
   /** Cheap: it is called all the time. */
   revision(): Promise<Revision>
+  /**
+   * May call back when another process has changed something, so that it is seen before the next look: nothing rests on it.
+   * Answers how to stop, which waits for what is under way.
+   */
+  listen(onChange: () => void): () => Promise<void>
   publishSigningKeys(keys: readonly SharedSigningKey[]): Promise<void>
   /** Says that a verifier reads the key set, and may keep it for a while. */
   sayKeySetIsRead(): Promise<void>

@@ -17,7 +17,7 @@ export class FollowedStore {
   private known: Partial<Revision> = {}
 
   constructor(
-    private readonly replicas: Pick<Replicas, 'revision'>,
+    private readonly replicas: Pick<Replicas, 'revision' | 'listen'>,
     private readonly reload: Reload,
     private readonly freshness: ConfirmedFreshness,
     private readonly now: () => Moment = thisMoment,
@@ -36,19 +36,24 @@ export class FollowedStore {
     this.freshness.confirm(at)
   }
 
-  /** Looks again and again, until it is stopped. Stopping waits for the looks under way. */
+  /** Looks again and again, and when it is told of a change, until it is stopped. Stopping waits for the looks under way. */
   follow(changes: Pick<Changes, 'inTurn'>, everyMs: number, onError: (error: unknown) => void): () => Promise<void> {
     const looks = new Set<Promise<void>>()
-    const timer = setInterval(() => {
-      if (looks.size >= MOST_LOOKS) return
-      const look = this.look(changes)
+    let isStopped = false
+    const look = async () => {
+      if (isStopped || looks.size >= MOST_LOOKS) return
+      const begun = this.look(changes)
         .catch(onError)
-        .finally(() => looks.delete(look))
-      looks.add(look)
-    }, everyMs)
-    timer.unref()
+        .finally(() => looks.delete(begun))
+      looks.add(begun)
+      await begun
+    }
+    const timer = setInterval(look, everyMs).unref()
+    const stopListening = this.replicas.listen(onceMore(look))
     return async () => {
+      isStopped = true
       clearInterval(timer)
+      await stopListening()
       await Promise.all(looks)
     }
   }
@@ -72,4 +77,18 @@ export class FollowedStore {
     const kinds = Object.keys(revision) as (keyof Revision)[]
     return kinds.filter((kind) => revision[kind] === null || revision[kind] !== this.known[kind])
   }
+}
+
+/** Runs a task for whoever calls: calls while it runs make it run once more behind that, however many they are. */
+function onceMore(task: () => Promise<void>): () => void {
+  let running: Promise<void> | null = null
+  let isCalled = false
+  const run = () => {
+    isCalled = running !== null
+    running ??= task().finally(() => {
+      running = null
+      if (isCalled) run()
+    })
+  }
+  return run
 }

@@ -150,6 +150,7 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
         forgetOver: async () => {},
       },
       revision,
+      listen: () => async () => {},
       join: async () => [],
       publishSigningKeys: async () => {},
       loadSigningKeys: async () => [],

@@ -97,6 +97,7 @@ export const EVERY_WRITE: readonly string[] = [
   'update review_places: released',
   'update review_places: taken',
   'update sightings',
+  'update signals',
   'update signing_keys',
   'update touches: key set read',
   'update touches: ping',

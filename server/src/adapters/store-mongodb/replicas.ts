@@ -1,6 +1,7 @@
 import type { Replicas, Revision, SharedSigningKey } from '../../ports/replicas.js'
 import { MongoReviewPlaces } from './collections/review-places.js'
 import type { Database } from './connection/database.js'
+import { listenForSignals, sendSignal } from './signals.js'
 import type { FollowedKind, SigningKeyDocument } from './stored.js'
 
 /** A process that was not seen for so long is gone. */
@@ -60,6 +61,10 @@ export class MongoReplicas implements Replicas {
     }
   }
 
+  listen(onChange: () => void): () => Promise<void> {
+    return listenForSignals(this.#database, onChange)
+  }
+
   async publishSigningKeys(keys: readonly SharedSigningKey[]): Promise<void> {
     const { signingKeys } = this.#database
     await this.#database.insertNew(signingKeys, keys.map(documentOf))
@@ -74,6 +79,7 @@ export class MongoReplicas implements Replicas {
       }
     })
     if (updates.length > 0) await this.#database.call(() => signingKeys.bulkWrite(updates, { ordered: false }))
+    sendSignal(this.#database)
   }
 
   async loadSigningKeys(now: string): Promise<readonly SharedSigningKey[]> {

@@ -48,7 +48,8 @@ const LONGEST_PAUSE_MS = 200
 export const READ_LIMIT_MS = 2000
 /** How long a connection, or a place to read a list, is waited for. */
 const PLACE_WAIT_MS = 2000
-const CONNECTIONS = 20
+/** One of them is held by a change stream. */
+const CONNECTIONS = 21
 /** The others are for commits, and for what they wait for. */
 const CONNECTIONS_FOR_LISTS = 6
 
@@ -86,6 +87,7 @@ export class Database {
   readonly replicas: Collection<ReplicaDocument>
   readonly reviewPlaces: Collection<ReviewPlacesDocument>
   readonly signingKeys: Collection<SigningKeyDocument>
+  readonly signals: Collection<{ _id: string; count: number }>
   /** Reads of lists go through it. */
   readonly lists = new Turnstile(CONNECTIONS_FOR_LISTS, PLACE_WAIT_MS)
   readonly #client: MongoClient
@@ -117,6 +119,7 @@ export class Database {
     this.replicas = db.collection('replicas')
     this.reviewPlaces = db.collection('review_places')
     this.signingKeys = db.collection('signing_keys')
+    this.signals = db.collection('signals')
   }
 
   /**

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { StoreUnavailableError } from '../../../ports/store.js'
 import type { Database } from '../connection/database.js'
+import { sendSignal } from '../signals.js'
 import type { Intent, LogDocument } from '../stored.js'
 import { type Followers, finishGroup } from './finish-group.js'
 import { announcement, completion, heldUntil, newLog, settlement, takeLog, writeLog } from './log-document.js'
@@ -71,7 +72,9 @@ export class Log {
     const { log, next } = this.#state
     const written = await writeLog(this.#database, log, settlement(log))
     // Else another process has taken the log, which does it once it has looked at the records.
-    if (written !== null) this.#state = { kind: 'open', log: written, next }
+    if (written === null) return
+    this.#state = { kind: 'open', log: written, next }
+    sendSignal(this.#database)
   }
 
   /** The announced group is whole, in the log. */
