@@ -57,8 +57,6 @@ export interface GuardSettings extends RouteOptions {
   readonly freeze: boolean
   readonly settle: 'outcome' | 'manual'
   readonly graceMs: number
-  /** The clock, in milliseconds since 1970. */
-  readonly now: () => number
 }
 
 const DEFAULT_GRACE_MS = 30_000
@@ -104,7 +102,6 @@ export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
     settle: settle ?? 'outcome',
     outcome,
     graceMs: graceMs ?? DEFAULT_GRACE_MS,
-    now: rest.now ?? Date.now,
   }
 }
 

@@ -86,7 +86,7 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
 
 function enter(settings: GuardSettings, req: Request, res: Response, admission: Admission, gone: AbortSignal): void {
   const permit = new AdmittedRoute(admission)
-  noteAdmitted(req, { admission, now: settings.now })
+  noteAdmitted(req, admission)
   req.permit = permit
   res.locals.permit = permit
   if (settings.settle === 'manual') return

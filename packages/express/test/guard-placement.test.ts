@@ -314,14 +314,21 @@ describe('two guards of one route', () => {
     }
   })
 
-  it('hold the first decision against the clock that its guard was given', async () => {
+  it.each<[string, (now: () => number) => RequestHandler]>([
+    ['its guard was given', (now) => rig().guard({ now })],
+    [
+      'the point of its guard was given',
+      (now) =>
+        guard({ point: rig().client.enforcement({ now, onEvent: rig().onEvent }), agent_id: 'agent:a', action: 'a.b' }),
+    ],
+  ])('hold the first decision against the clock that %s', async (_, first) => {
     let aheadMs = 0
     const now = () => Date.now() + aheadMs
     const elevenMinutes: RequestHandler = (_req, _res, next) => {
       aheadMs = 660_000
       next()
     }
-    const app = newApp().post('/', rig().guard({ now }), elevenMinutes, rig().guard(), end).use(permitErrors())
+    const app = newApp().post('/', first(now), elevenMinutes, rig().guard(), end).use(permitErrors())
     const { body } = await request(app).post('/').expect(403)
     expect(body.code).toBe('expired')
     expect(await rig().settled(2)).toEqual(['reject', 'reject'])

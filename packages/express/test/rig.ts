@@ -32,6 +32,8 @@ export interface Rig {
   readonly client: Countersign
   /** Everything that the guards told, oldest first. */
   readonly events: readonly EnforcementEvent[]
+  /** Takes what a point tells that is made beside `guard`. */
+  onEvent(event: EnforcementEvent): void
   /** What is asked is decided so from now on. */
   decide(effect: Effect | ((asked: { action: string; resource?: string | null | undefined }) => Effect)): void
   /** Answers requests whose path ends so in other ways, one after another; all else as before. */
@@ -97,6 +99,7 @@ async function openRig(onClose: (close: () => unknown) => void): Promise<Rig> {
     lifecycle,
     client,
     events,
+    onEvent,
     decide(next) {
       effect = next
     },

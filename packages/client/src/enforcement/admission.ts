@@ -27,6 +27,8 @@ export interface PermittedAdmission {
   readonly settle: Settle
   /** The one that it was asked with. */
   readonly signal: CallSignal | undefined
+  /** Whether the decision is over by now, by the clock of the point that admitted it. */
+  readonly isExpired: boolean
   /**
    * To be called once, right before the action: nothing may happen in between.
    *
@@ -90,14 +92,18 @@ export class OpenAdmission implements PermittedAdmission {
     return this.#permitted.permit_token
   }
 
+  get isExpired(): boolean {
+    return !isPermitted(this.decision, this.asked, new Date(this.#permitted.now()))
+  }
+
   begin(): void {
     if (this.#isBegun) throw this.#denial('already_claimed')
     this.#isBegun = true
     if (this.settle.isCalled) throw this.#denial('settled')
-    const { asked, decision, signal } = this
+    const { signal } = this
     try {
       if (signal?.aborted) throw abortReason(signal)
-      if (!isPermitted(decision, asked, new Date(this.#permitted.now()))) throw this.#denial('expired')
+      if (this.isExpired) throw this.#denial('expired')
     } catch (error) {
       void this.settle.reject('it did not begin')
       throw error
