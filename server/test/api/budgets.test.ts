@@ -242,7 +242,7 @@ describe('GET /v1/policies/{id}/budget 200', () => {
   it('gives more accounts than a page holds', async () => {
     const id = await budgeted('a.b', OF_AGENTS)
     const agents = Array.from({ length: 203 }, (_, i) => `agent:n${i}`)
-    await Promise.all(agents.map(register))
+    for (const agent of agents) await register(agent)
     await Promise.all(agents.map((agent) => spend('a.b', 1, agent)))
     const listed = (await ofPolicy(id)).map(({ agent_id }: { agent_id: string }) => agent_id)
     expect([...listed].sort()).toEqual([...agents].sort())
@@ -393,7 +393,7 @@ describe('the pages of GET /v1/budgets', () => {
     await put(id, spending('a.b', { ...MONTHLY, unit: 'USD' }))
     const each = await budgeted('a.each', OF_AGENTS)
     const agents = Array.from({ length: 410 }, (_, i) => `agent:n${i}`)
-    await Promise.all(agents.map(register))
+    for (const agent of agents) await register(agent)
     await Promise.all(agents.map((agent) => spend('a.each', 1, agent)))
     const names = await paged(100)
     expect(names).toHaveLength(412)

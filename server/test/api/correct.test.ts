@@ -33,6 +33,15 @@ describe('200', () => {
     expect(await desk.told(id)).toEqual(['confirmed', ...Array(4).fill('corrected')])
   })
 
+  it('counts what was spent after all, also when its room has gone to another', async () => {
+    const { id } = await desk.decide(40)
+    await succeed(desk.move('reject', id))
+    for (let spent = 0; spent < 1000; spent += 100) await desk.decide(100)
+    await succeed(desk.move('correct', id, { result: 'confirmed' }))
+    expect(await desk.account()).toEqual({ spent: 40, reserved: 1000, remaining: 0 })
+    expect((await desk.ask(0.000001)).body).toMatchObject({ effect: 'deny', reason_code: 'budget_exceeded' })
+  })
+
   it('keeps that the word was late', async () => {
     const { id } = await desk.decide(40)
     desk.clock.advance(5 * MINUTE_MS)

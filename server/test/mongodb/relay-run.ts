@@ -88,6 +88,16 @@ async function startServer(mongodbUrl: string, { sabotage, url }: RelayRunOption
   return runServer({ clock, settings, parts: { openStore } })
 }
 
+/** Of the decisions of an account, in 1e-6. */
+interface Sum {
+  spent: bigint
+  reserved: bigint
+  /** Of `spent`, what had been given back before an operator said that it was spent: others may have taken it meanwhile. */
+  corrected: bigint
+}
+
+const NOTHING: Readonly<Sum> = { spent: 0n, reserved: 0n, corrected: 0n }
+
 class Verification {
   readonly #url: string
   readonly #servers: readonly RunningServer[]
@@ -133,29 +143,36 @@ class Verification {
     const expected = this.#sums()
     for (const { policy_id, agent_id, spent, reserved, limit } of await everyItem(server, '/v1/budgets')) {
       const name = `${policy_id} ${agent_id ?? ''}`
-      const sum = expected.get(name) ?? { spent: 0n, reserved: 0n }
+      const sum = expected.get(name) ?? NOTHING
       expected.delete(name)
       expectThat(
         micro(spent) === sum.spent && micro(reserved) === sum.reserved,
         `the budget ${name} has ${spent} + ${reserved}, its decisions ${sum.spent} + ${sum.reserved}`,
       )
-      expectThat(sum.spent + sum.reserved <= micro(limit), `the budget ${name} is over its limit`)
+      const excess = sum.spent + sum.reserved - micro(limit)
+      expectThat(
+        excess <= sum.corrected,
+        `the budget ${name} is over its limit by ${excess}, ${sum.corrected} corrected`,
+      )
     }
     expectThat(expected.size === 0, `there is no budget for ${[...expected.keys()]}`)
   }
 
   /** What the answers add up to. */
-  #sums(): Map<string, { spent: bigint; reserved: bigint }> {
-    const sums = new Map<string, { spent: bigint; reserved: bigint }>()
+  #sums(): Map<string, Sum> {
+    const sums = new Map<string, Sum>()
     const [reading] = this.#load.policies
     for (const { answer } of this.#load.decisions.values())
       for (const { policy_id, amount, reserved: isReserved } of answer.budgets) {
         if (!isReserved) continue
         const name = `${policy_id} ${policy_id === reading ? '' : answer.agent_id}`
-        const sum = sums.get(name) ?? { spent: 0n, reserved: 0n }
+        const sum = { ...(sums.get(name) ?? NOTHING) }
         sums.set(name, sum)
         if (answer.status === 'authorized' || answer.status === 'approved') sum.reserved += micro(amount)
-        if (answer.status === 'confirmed') sum.spent += micro(policy_id === reading ? answer.outcome.amount : amount)
+        if (answer.status !== 'confirmed') continue
+        const spent = micro(policy_id === reading ? answer.outcome.amount : amount)
+        sum.spent += spent
+        if (answer.outcome.corrected) sum.corrected += spent
       }
     return sums
   }
