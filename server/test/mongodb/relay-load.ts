@@ -66,6 +66,8 @@ export class RelayLoad {
   readonly acknowledged: Acknowledged[] = []
   /** The policy that reads the amount, and the one that counts for each agent. */
   readonly policies: string[] = []
+  /** What corrections have counted that had been given back, in 1e-6: its room may have gone to another. */
+  corrected = 0n
   /** Enough was answered, or something is wrong. */
   isOver = false
   /** How many decisions and moves were answered. */
@@ -181,8 +183,9 @@ export class RelayLoad {
   }
 
   async #correct(known: Known): Promise<void> {
-    const isConfirmed = known.answer.status === 'confirmed'
-    await this.#move('correct', known, isConfirmed ? { result: 'rejected' } : { result: 'confirmed', amount: 0.5 })
+    if (known.answer.status === 'confirmed') return this.#move('correct', known, { result: 'rejected' })
+    this.corrected += 500_000n
+    await this.#move('correct', known, { result: 'confirmed', amount: 0.5 })
   }
 
   /** Two calls of their own that say the same, or the contrary, at once. */

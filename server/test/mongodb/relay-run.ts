@@ -49,7 +49,7 @@ export async function runBehindRelay(options: RelayRunOptions): Promise<RelayLoa
     }
     const load = new RelayLoad({ servers, random, operations, budgetLimit: 20 * operations })
     await load.begin()
-    await Promise.all([load.run(CALLERS), breakDown(load, relays, operations)])
+    await Promise.all([load.run(CALLERS), breakDown(load, relays, operations), watchLimits(load, servers)])
     cuts.isFaulty = false
     expectThat(cuts.weak.size === 0, `not of a majority: ${[...cuts.weak]}`)
     await new Verification(options.url, servers, load).verify()
@@ -73,6 +73,21 @@ async function breakDown(load: RelayLoad, relays: readonly Relay[], operations: 
   }
 }
 
+/** No budget is ever seen above its limit. */
+async function watchLimits(load: RelayLoad, servers: readonly RunningServer[]): Promise<void> {
+  const look = async (server: RunningServer) => {
+    const { status, body } = await server.call('GET', '/v1/budgets')
+    if (status === 200) for (const budget of body.data) expectWithinLimit(budget, load)
+    return load.isOver || undefined
+  }
+  await Promise.all(servers.map((server) => until('the end', () => look(server), LONGEST_RUN_MS)))
+}
+
+function expectWithinLimit({ policy_id, spent, reserved, limit }: AnyJson, { corrected }: RelayLoad): void {
+  const excess = micro(spent) + micro(reserved) - micro(limit)
+  expectThat(excess <= corrected, `the budget ${policy_id} is over its limit by ${excess}, ${corrected} was corrected`)
+}
+
 const clock = new TestClock()
 
 async function startServer(mongodbUrl: string, { sabotage, url }: RelayRunOptions): Promise<RunningServer> {
@@ -87,16 +102,6 @@ async function startServer(mongodbUrl: string, { sabotage, url }: RelayRunOption
   }
   return runServer({ clock, settings, parts: { openStore } })
 }
-
-/** Of the decisions of an account, in 1e-6. */
-interface Sum {
-  spent: bigint
-  reserved: bigint
-  /** Of `spent`, what had been given back before an operator said that it was spent: others may have taken it meanwhile. */
-  corrected: bigint
-}
-
-const NOTHING: Readonly<Sum> = { spent: 0n, reserved: 0n, corrected: 0n }
 
 class Verification {
   readonly #url: string
@@ -141,38 +146,32 @@ class Verification {
 
   async #verifyBudgets(server: RunningServer): Promise<void> {
     const expected = this.#sums()
-    for (const { policy_id, agent_id, spent, reserved, limit } of await everyItem(server, '/v1/budgets')) {
+    for (const budget of await everyItem(server, '/v1/budgets')) {
+      const { policy_id, agent_id, spent, reserved } = budget
       const name = `${policy_id} ${agent_id ?? ''}`
-      const sum = expected.get(name) ?? NOTHING
+      const sum = expected.get(name) ?? { spent: 0n, reserved: 0n }
       expected.delete(name)
       expectThat(
         micro(spent) === sum.spent && micro(reserved) === sum.reserved,
         `the budget ${name} has ${spent} + ${reserved}, its decisions ${sum.spent} + ${sum.reserved}`,
       )
-      const excess = sum.spent + sum.reserved - micro(limit)
-      expectThat(
-        excess <= sum.corrected,
-        `the budget ${name} is over its limit by ${excess}, ${sum.corrected} corrected`,
-      )
+      expectWithinLimit(budget, this.#load)
     }
     expectThat(expected.size === 0, `there is no budget for ${[...expected.keys()]}`)
   }
 
   /** What the answers add up to. */
-  #sums(): Map<string, Sum> {
-    const sums = new Map<string, Sum>()
+  #sums(): Map<string, { spent: bigint; reserved: bigint }> {
+    const sums = new Map<string, { spent: bigint; reserved: bigint }>()
     const [reading] = this.#load.policies
     for (const { answer } of this.#load.decisions.values())
       for (const { policy_id, amount, reserved: isReserved } of answer.budgets) {
         if (!isReserved) continue
         const name = `${policy_id} ${policy_id === reading ? '' : answer.agent_id}`
-        const sum = { ...(sums.get(name) ?? NOTHING) }
+        const sum = sums.get(name) ?? { spent: 0n, reserved: 0n }
         sums.set(name, sum)
         if (answer.status === 'authorized' || answer.status === 'approved') sum.reserved += micro(amount)
-        if (answer.status !== 'confirmed') continue
-        const spent = micro(policy_id === reading ? answer.outcome.amount : amount)
-        sum.spent += spent
-        if (answer.outcome.corrected) sum.corrected += spent
+        if (answer.status === 'confirmed') sum.spent += micro(policy_id === reading ? answer.outcome.amount : amount)
       }
     return sums
   }
