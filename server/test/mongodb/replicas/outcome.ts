@@ -9,6 +9,11 @@ import { until } from '../../process/until.js'
 import { LOAD_AGENT, type ReplicaLoad } from './replica-load.js'
 import { settledAccounts } from './replicas.js'
 
+/** What a process that was taken for dead needs until it goes on, and more. */
+const TAKEN_FOR_DEAD_MS = 60_000
+/** More than a call takes on a busy machine, of those that are sent side by side. */
+const CALL_MS = 50
+
 const TYPES = { decisions: 'decision.created', confirm: 'decision.confirmed', reject: 'decision.rejected' }
 
 /**
@@ -25,8 +30,7 @@ export async function expectWholeOutcome(url: string, server: ShippedServer, loa
     await load.askAgain()
     return load.unknown.length === 0 ? true : undefined
   }
-  // A process that was taken for dead needs a moment until it goes on.
-  await until('an answer to all that had none', isAnswered, 120_000)
+  await until('an answer to all that had none', isAnswered, TAKEN_FOR_DEAD_MS + unanswered * CALL_MS)
   const { stored, recomputed } = await settledAccounts(url)
   expect(stored).toEqual(recomputed)
 
