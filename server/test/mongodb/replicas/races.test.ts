@@ -22,6 +22,7 @@ it('of replicas that find the store empty one makes the first key', async () => 
     const store = await openMongoStore({ url })
     expect([left.length, (await store.loadKeys()).length]).toEqual([1, 1])
     await store.close()
+    await removeReplicas()
   }
 })
 
