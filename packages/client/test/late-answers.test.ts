@@ -24,19 +24,24 @@ function slowPoint() {
   return { client, open, moves }
 }
 
-it('takes back what was allowed too late', async () => {
-  const { client, open, moves } = slowPoint()
-  const action = vi.fn()
-  expect(await denialOf(client.guard(asked, action, { timeoutMs: 50 }))).toMatchObject({ reason: 'unavailable' })
-  open()
-  expect(await client.flush()).toBe(0)
-  expect(moves.map(({ path, body }) => [path.split('/').at(-1), body])).toEqual([
-    ['reject', { reason: 'it did not begin' }],
-  ])
-  expect(action).not.toHaveBeenCalled()
-})
+it.each([{}, { idempotencyKey: 'call-1' }, { holder: 'run-77' }])(
+  'takes back what was allowed too late, with %j',
+  async (named) => {
+    const { client, open, moves } = slowPoint()
+    const action = vi.fn()
+    expect(await denialOf(client.guard(asked, action, { ...named, timeoutMs: 50 }))).toMatchObject({
+      reason: 'unavailable',
+    })
+    open()
+    expect(await client.flush()).toBe(0)
+    expect(moves.map(({ path, body }) => [path.split('/').at(-1), body])).toEqual([
+      ['reject', { reason: 'it did not begin' }],
+    ])
+    expect(action).not.toHaveBeenCalled()
+  },
+)
 
-it('leaves what may be asked for again by its key', async () => {
+it('leaves what may be asked for again by its key and holder', async () => {
   const { client, open, moves } = slowPoint()
   const again = { idempotencyKey: 'job-1', holder: 'run-77' }
   await denialOf(client.guard(asked, () => 1, { ...again, timeoutMs: 50 }))

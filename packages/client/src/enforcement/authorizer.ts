@@ -56,7 +56,7 @@ export class Authorizer {
     const { asked, options } = this.#question(ask, progress)
     const { signal, holder = crypto.randomUUID() } = options
     if (signal?.aborted) throw new Aborted(signal)
-    progress.decision = await this.#authorize(asked, { ...options, holder })
+    progress.decision = await this.#authorize(asked, options, holder)
     this.#settings.tell({ type: 'decision', asked, decision: shown(progress.decision) })
     if (isForReview(progress.decision)) {
       progress.isOnlyOurs = options.idempotencyKey === undefined
@@ -87,17 +87,21 @@ export class Authorizer {
 
   /**
    * Not given the signal, and more time than there is: the answer to a question that nobody waits for any more is taken back
-   * when it comes, or it would hold its budget until it expires. Not when it came too late to a question that may be asked
-   * again by its key.
+   * when it comes, or it would hold its budget until it expires. Not when it came too late to a question whose key and holder
+   * somebody knows, who gets the same permit by asking again.
    */
-  async #authorize(asked: Asked, { signal, ...options }: AdmitOptions): Promise<Decision> {
+  async #authorize(asked: Asked, { signal, ...given }: AdmitOptions, holder: string): Promise<Decision> {
     const { resource, context, ...names } = asked
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
-    const isOnlyOurs = options.idempotencyKey === undefined
+    const isOnlyOurs = given.idempotencyKey === undefined
+    const isAskedAgain = !isOnlyOurs && given.holder !== undefined
     const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
-    const asking = this.#calls.authorize({ ...question, ...options, timeoutMs }, isOnlyOurs ? LATE_ANSWER_MS : 0)
+    const asking = this.#calls.authorize(
+      { ...question, ...given, holder, timeoutMs },
+      isAskedAgain ? 0 : LATE_ANSWER_MS,
+    )
     try {
-      return await unlessAborted(isOnlyOurs ? unlessLate(asking, timeoutMs) : asking, signal)
+      return await unlessAborted(isAskedAgain ? asking : unlessLate(asking, timeoutMs), signal)
     } catch (error) {
       if (error instanceof Aborted || error instanceof Late) this.#takeBackLater(asking, { asked, signal, isOnlyOurs })
       throw error instanceof Late ? error.unavailable : error
