@@ -2,13 +2,15 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { type Composed, compose, composeStarting, type Parts } from './compose.js'
 import type { Config } from './config.js'
+import { StoreUnavailableError } from './ports/store.js'
 
 export interface Started {
   readonly url: string
   readonly composed: Composed
   /**
-   * Finishes what is in flight, then closes the store. What is not done after `graceMs` is cut off. Rejects when the store
-   * does not close in time.
+   * Finishes what is in flight, then closes the store. What is not done after `graceMs` is cut off.
+   *
+   * @throws StoreUnavailableError when the store does not close in time
    */
   stop(graceMs?: number): Promise<void>
 }
@@ -80,7 +82,10 @@ async function stop(
 async function inTime(closing: Promise<void>, deadlineMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The store did not close within ${deadlineMs} ms.`)), deadlineMs)
+    timer = setTimeout(
+      () => reject(new StoreUnavailableError(`The store did not close within ${deadlineMs} ms.`)),
+      deadlineMs,
+    )
   })
   await Promise.race([closing, late]).finally(() => clearTimeout(timer))
 }

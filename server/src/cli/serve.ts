@@ -37,11 +37,20 @@ export async function serve(): Promise<number> {
   try {
     await started.stop()
   } catch (error) {
-    fail(error as Error, EXIT.failure)
     // What did not stop would keep the process alive.
-    process.exit(EXIT.failure)
+    process.exit(isLeftToOthers(error, config) ? leave(error, log) : fail(error as Error, EXIT.failure))
   }
   log.info({}, 'stopped')
+  return EXIT.ok
+}
+
+/** A store that others share is put in order by them: what was acknowledged is in it. */
+function isLeftToOthers(error: unknown, { mongodbUrl }: Config): boolean {
+  return mongodbUrl !== null && error instanceof StoreUnavailableError
+}
+
+function leave(err: unknown, log: Log): number {
+  log.warn({ err }, 'stopped while the store was away; other servers, or the next start, finish what is left')
   return EXIT.ok
 }
 

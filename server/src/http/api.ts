@@ -16,7 +16,7 @@ import type { Log } from '../ports/log.js'
 import { StoreUnavailableError } from '../ports/store.js'
 import type { Freshness, Knowledge } from '../state/freshness.js'
 import type { Keys } from '../state/keys.js'
-import { authenticate } from './authenticate.js'
+import { authenticate, keyTextOf } from './authenticate.js'
 import { type BodySource, readBody } from './body.js'
 import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
 import { problemReply } from './problem.js'
@@ -132,9 +132,10 @@ export class Api {
 
   /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */
   private identify(headers: IncomingHttpHeaders, seen: Seen): Caller {
+    const text = keyTextOf(headers)
     const known = this.deps.freshness.use()
     seen.known = known
-    const key = authenticate(this.deps, headers)
+    const key = authenticate(this.deps, text)
     seen.keyId = key.id
     const recorded = () => {
       seen.known = null

@@ -6,19 +6,23 @@ import type { StoredKey } from '../ports/documents.js'
 import type { Keys } from '../state/keys.js'
 
 /**
- * The key of who calls. Every way to fail looks the same from outside.
+ * What may be the text of a key. Every way to fail looks the same from outside.
+ *
+ * @throws DomainError unauthorized, whatever keys there are
+ */
+export function keyTextOf(headers: IncomingHttpHeaders): string {
+  const text = /^Bearer +([\x21-\x7e]{32,256})$/i.exec(headers.authorization ?? '')?.[1]
+  if (text === undefined || !isPlausibleKeyText(text)) throw new DomainError('unauthorized')
+  return text
+}
+
+/**
+ * The key of who calls.
  *
  * @throws DomainError unauthorized
  */
-export function authenticate(
-  deps: { readonly keys: Keys; readonly clock: Clock },
-  headers: IncomingHttpHeaders,
-): StoredKey {
-  const text = /^Bearer +([\x21-\x7e]{32,256})$/i.exec(headers.authorization ?? '')?.[1]
-  const key =
-    text !== undefined && isPlausibleKeyText(text)
-      ? deps.keys.authenticate(text, deps.clock.now().toISOString())
-      : undefined
+export function authenticate(deps: { readonly keys: Keys; readonly clock: Clock }, text: string): StoredKey {
+  const key = deps.keys.authenticate(text, deps.clock.now().toISOString())
   if (key === undefined) throw new DomainError('unauthorized')
   return key
 }

@@ -6,8 +6,10 @@ import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { NewerSchemaError } from '#server/ports/store'
 import { endChildren } from '../process/child.js'
 import { countersign, newDirectory, removeDirectories, ShippedServer } from '../process/shipped-server.js'
+import { until } from '../process/until.js'
 import { relayTo } from './holding-relay.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
+import { openRelay } from './relay.js'
 
 let name: string
 let url: string
@@ -81,4 +83,23 @@ it('an index may take longer to be built than any other answer is waited for', a
   await (await openMongoStore({ url: relay.url })).close()
   relay.close()
   expect(await collections()).toContain('decisions')
+})
+
+it('a server that is stopped while its store is away leaves what it cannot do, and ends well', async () => {
+  const relay = await openRelay(url, () => 'passes')
+  const server = await ShippedServer.start({ dataDir: newDirectory(), env: { MONGODB_URL: relay.url } })
+  relay.hold()
+  const self = (key?: string) => server.call('GET', '/v1/keys/self', key === undefined ? {} : { key })
+  const { body } = await until('it to be stale', async () => {
+    const answer = await self()
+    return answer.status === 503 ? answer : undefined
+  })
+  expect(body.code).toBe('replica_stale')
+  expect((await self('no-key-at-all')).body.code).toBe('unauthorized')
+  expect(await server.stop()).toEqual({ code: 0, signal: null })
+  expect(server.lines.at(-1)).toMatchObject({ level: 'warn', msg: expect.stringContaining('the store was away') })
+  relay.revive()
+  await relay.close()
+  const next = await ShippedServer.start({ dataDir: newDirectory(), env: { MONGODB_URL: url } })
+  expect(await next.stop()).toEqual({ code: 0, signal: null })
 })

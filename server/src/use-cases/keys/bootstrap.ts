@@ -2,7 +2,7 @@ import { generateKeyText, secretOf } from '../../api-key-text.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
 
 /** The id of every store's first key: of several processes that find the store empty, one can make it. */
-const FIRST_KEY_ID = 'key_00000000000000000000000000'
+const FIRST_KEY_ID = 'key_01kdvdna00f10v518hhh66e416'
 
 /** Where the operator finds a text that was made. */
 export interface FirstKeyPlace {
