@@ -41,6 +41,12 @@ export function holdRequest(req: Request): void {
 
 function holdWhole(req: Request, part: Whole): void {
   const frozen = frozenCopy<unknown>(req[part], `req.${part}`)
+  const present = Object.getOwnPropertyDescriptor(req, part)
+  // As validators define it: it may not become an accessor any more, but it can be written for the last time.
+  if (present?.configurable === false && present.writable === true) {
+    Object.defineProperty(req, part, { value: frozen, writable: false })
+    return
+  }
   define(
     req,
     part,
@@ -62,7 +68,6 @@ function holdParams(req: Request): void {
     return
   }
   const held = { ...place, present: given }
-  heldParams.set(req, held)
   define(
     req,
     'params',
@@ -72,8 +77,10 @@ function holdParams(req: Request): void {
       held.present = value
     },
   )
+  heldParams.set(req, held)
 }
 
+/** @throws TypeError for what was defined for good */
 function define<Part extends Whole | 'params'>(
   req: Request,
   part: Part,
@@ -81,7 +88,10 @@ function define<Part extends Whole | 'params'>(
   set: (value: Request[Part]) => void,
 ): void {
   // Not configurable, as a property that is there already might be otherwise.
-  Object.defineProperty(req, part, { enumerable: true, configurable: false, get, set })
+  if (Reflect.defineProperty(req, part, { enumerable: true, configurable: false, get, set })) return
+  throw new TypeError(
+    `req.${part} cannot be held, as it is defined for good: define it with configurable: true, before the guard`,
+  )
 }
 
 function isHeldHere(req: Request, { route, baseUrl }: HeldParams): boolean {

@@ -30,6 +30,16 @@ function appWith(between: RequestHandler, options: Parameters<ReturnType<typeof 
   return { send, refunded }
 }
 
+/** Puts a part of the request in its place as validators do it, not configurable. */
+function defineBefore(part: 'body' | 'query' | 'params', value: unknown, more: PropertyDescriptor): RequestHandler {
+  return (req, _res, next) => {
+    // What the router has set is configurable, and would stay so.
+    Reflect.deleteProperty(req, part)
+    Object.defineProperty(req, part, { ...Object.getOwnPropertyDescriptor(req, part), value, ...more })
+    next()
+  }
+}
+
 const UNCHANGED = ['8812', 42.5, 'EUR', [{ count: 1 }]]
 
 const CHANGES = 10_000
@@ -293,6 +303,57 @@ describe('a request that was asked about', () => {
     expect(refunded).toEqual([])
   })
 
+  it.each(['query', 'body'] as const)(
+    'is held where its %s was defined before as what can be written alone, as validators do it',
+    async (part) => {
+      const throwing: unknown[] = []
+      const app = newApp().post(
+        '/',
+        defineBefore(part, { amount: 1, items: [{ count: 1 }] }, { writable: true }),
+        rig().guard({ context: (req) => ({ amount: req[part].amount }) }),
+        (req, _res, next) => {
+          const changes: (() => unknown)[] = [
+            () => Object.assign(req, { [part]: { amount: 4250 } }),
+            () => Object.defineProperty(req, part, { value: { amount: 4250 } }),
+            () => Object.defineProperty(req, part, { writable: true }),
+            () => delete (req as unknown as Record<string, unknown>)[part],
+            () => Object.assign(req[part], { amount: 4250 }),
+            () => req[part].items.push({ count: 100 }),
+          ]
+          for (const change of changes) {
+            try {
+              change()
+            } catch (error) {
+              throwing.push(error)
+            }
+          }
+          next()
+        },
+        // A second guard finds it held.
+        rig().guard({ context: (req) => ({ amount: req[part].amount }) }),
+        (req, res) => void res.json(req[part]),
+      )
+      const { status, body } = await request(app).post('/').send({})
+      expect([status, body]).toEqual([200, { amount: 1, items: [{ count: 1 }] }])
+      expect(throwing).toEqual(Array.from({ length: 6 }, () => expect.any(TypeError)))
+      expect(rig().questions()).toMatchObject([{ context: { amount: 1 } }, { context: { amount: 1 } }])
+    },
+  )
+
+  it('is not the object that a validator has defined: what it does to its own later changes nothing', async () => {
+    const parsed = { amount: 1 }
+    const app = newApp().post(
+      '/',
+      defineBefore('query', parsed, { writable: true }),
+      rig().guard({ context: (req) => ({ amount: req.query.amount as never }) }),
+      (req, res) => {
+        parsed.amount = 4250
+        res.json(req.query)
+      },
+    )
+    expect((await request(app).post('/').send({})).body).toEqual({ amount: 1 })
+  })
+
   it('with freeze: false is the app’s own affair', async () => {
     const { send, refunded } = appWith(
       (req, _res, next) => {
@@ -350,6 +411,36 @@ describe('what cannot be held still', () => {
     const { status, body } = await send()
     expect([status, body.code]).toEqual([403, 'arguments_refused'])
     expect(rig().stub.requests).toEqual([])
+  })
+
+  it.each<['body' | 'query' | 'params', PropertyDescriptor]>([
+    ['query', { writable: false }],
+    ['body', { writable: false }],
+    // The router goes on to write it.
+    ['params', { writable: true }],
+  ])('is refused: a %s that is defined for good, and the cause says how to define it', async (part, more) => {
+    let runs = 0
+    const run: RequestHandler = (_req, res) => {
+      runs += 1
+      res.end()
+    }
+    const goOn: express.ErrorRequestHandler = (_error, _req, _res, next) => next()
+    const define = defineBefore(part, {}, more)
+    const app = newApp()
+      .post('/', define, rig().guard(), run)
+      .post('/twice', define, rig().guard(), goOn, rig().guard(), run)
+      .use(permitErrors())
+    for (const path of ['/', '/twice']) {
+      const { status, body } = await request(app).post(path).send({})
+      expect([status, body.code]).toEqual([403, 'arguments_refused'])
+    }
+    expect(runs).toBe(0)
+    expect(rig().stub.requests).toEqual([])
+    const [event] = rig().events
+    expect(event?.type === 'denied' && event.error.cause).toMatchObject({
+      name: 'TypeError',
+      message: `req.${part} cannot be held, as it is defined for good: define it with configurable: true, before the guard`,
+    })
   })
 
   it.each<[string, () => unknown]>([
