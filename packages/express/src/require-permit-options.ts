@@ -32,12 +32,12 @@ export interface RequirePermitOptions<Req = Request> {
   readonly action: FromRequest<string, Req> | typeof any
   /** What it does it to; null wants a permit that names nothing. */
   readonly resource: FromRequest<string | null, Req> | typeof any
-  /** Default: any agent. */
-  readonly agent_id?: FromRequest<string, Req> | undefined
-  /** The facts that the permit has to be asked for, each and no other: they are compared by the request hash. Default: any. */
-  readonly context?: FromRequest<JsonObject | null, Req> | undefined
+  /** Left out: any agent. */
+  readonly agent_id?: FromRequest<string, Req>
+  /** The facts that the permit has to be asked for, each and no other: they are compared by the request hash. Left out: any. */
+  readonly context?: FromRequest<JsonObject | null, Req>
   /** The request hash itself, in the place of `context`. */
-  readonly requestHash?: ((req: Req, claims: PermitClaims) => string) | undefined
+  readonly requestHash?: (req: Req, claims: PermitClaims) => string
   /** Default `['allow', 'review']`: a permit of a policy that only records lets nothing run. */
   readonly effects?: readonly PermitEffect[] | undefined
   /**
@@ -56,8 +56,10 @@ export interface RequirePermitOptions<Req = Request> {
 }
 
 /** The options, whole. */
-export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'resource' | 'agent_id' | 'requestHash'> {
+export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'resource'> {
+  readonly agent_id: RequirePermitOptions['agent_id']
   readonly context: RequirePermitOptions['context']
+  readonly requestHash: RequirePermitOptions['requestHash']
   readonly verifier: PermitVerifier
   readonly effects: ReadonlySet<string>
   /** Null when a permit may be shown again. */
@@ -67,6 +69,8 @@ export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'r
 }
 
 const EFFECTS: readonly PermitEffect[] = ['allow', 'review', 'log']
+/** What is not compared when it is left out. */
+const COMPARED = ['agent_id', 'context', 'requestHash'] as const
 const HEADER_NAME = /^[a-z0-9-]+$/
 
 /** One for the process: a permit that one route has taken is taken by no other. */
@@ -76,6 +80,12 @@ const seenHere = createSeenPermits()
 export function readPermitOptions(options: RequirePermitOptions): PermitSettings {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError('the options of requirePermit have to be an object')
+  }
+  const given = ownMembers(options)
+  for (const name of COMPARED) {
+    // As from a variable that is not set: nobody meant to take any.
+    if (name in given && given[name] === undefined)
+      throw new TypeError(`${name} is undefined: leave it out to take any`)
   }
   const {
     issuer,
@@ -94,7 +104,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     header = 'authorization',
     freeze = true,
     ...more
-  } = ownMembers(options)
+  } = given
   const [stranger] = Reflect.ownKeys(more)
   if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of requirePermit`)
   checkFromRequest('action', action, ['string', 'symbol'])

@@ -100,6 +100,16 @@ requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: n
 requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b' })
 `
 
+/** Where what may be left out may not be undefined. */
+const EXACT = `
+// @ts-expect-error any agent is taken by leaving it out
+requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, agent_id: process.env.AGENT })
+// @ts-expect-error any facts are
+requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, context: undefined })
+// @ts-expect-error any hash is
+requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, requestHash: undefined })
+`
+
 describe('the package', () => {
   let folder: string
   let installed: string
@@ -186,11 +196,12 @@ describe('the package', () => {
     [
       'with the defaults of Node, declarations of libraries included',
       { skipLibCheck: false, skipDefaultLibCheck: true },
+      CONSUMER,
     ],
-    ['with exact optional members', { skipLibCheck: true, exactOptionalPropertyTypes: true }],
+    ['with exact optional members', { skipLibCheck: true, exactOptionalPropertyTypes: true }, CONSUMER + EXACT],
   ])(
     'is typed in a strict project, %s',
-    async (_how, more) => {
+    async (_how, more, consumer) => {
       const options = {
         module: 'nodenext',
         target: 'es2022',
@@ -200,7 +211,7 @@ describe('the package', () => {
         noEmit: true,
       }
       const config = { compilerOptions: { ...options, ...more }, files: ['consumer.ts'] }
-      await writeFile(join(folder, 'consumer.ts'), CONSUMER)
+      await writeFile(join(folder, 'consumer.ts'), consumer)
       await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
       const { stdout } = await run(process.execPath, [tsc, '-p', '.'], { cwd: folder }).catch((error) => error)
       expect(stdout).toBe('')

@@ -325,6 +325,22 @@ describe('a route that requires a permit', () => {
     ]
     for (const [options, said] of faulty) expect(() => requirePermit(options as never), String(said)).toThrow(said)
   })
+
+  it.each(['agent_id', 'context', 'requestHash'])(
+    'takes any %s where it is left out, not where it is undefined',
+    (name) => {
+      const right = {
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        keys: [key.publicJwk],
+        action: 'a.b',
+        resource: null,
+      } as const
+      expect(requirePermit(right)).toBeTypeOf('function')
+      const making = () => requirePermit({ ...right, [name]: process.env.COUNTERSIGN_NOT_SET } as never)
+      expect(making).toThrow(new TypeError(`${name} is undefined: leave it out to take any`))
+    },
+  )
 })
 
 function mintWithOtherKey(): string {
