@@ -67,7 +67,7 @@ export abstract class CountersignClient {
       waitForReview: (decision, options) => this.decisions.waitForReview(decision, options),
       settlements: new SettlementQueue(this.decisions, this.#requester),
       flush: (flushing) => this.flush(flushing),
-      admitted: AdmittedDecisions.of(this.#settings.baseUrl),
+      admitted: AdmittedDecisions.ofProcess,
       timeoutMs: this.#settings.timeoutMs,
     }
   }

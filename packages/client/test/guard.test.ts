@@ -16,6 +16,7 @@ import {
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   ApiError,
+  type Countersign,
   DeniedError,
   type DeniedReason,
   type EnforcementOptions,
@@ -441,18 +442,21 @@ describeTransports('a decision that comes twice', (rig) => {
     }
   })
 
-  it.each([
-    ['one client', 1],
-    ['two clients', 2],
-  ])('is not run again by %s when an answer is late and says that it may', async (_who, count) => {
+  it.each<[string, (first: Countersign) => Countersign]>([
+    ['one client', (first) => first],
+    ['two clients', () => rig().open()],
+    [
+      'two clients that know the decision point by two URLs',
+      () => rig().open({ baseUrl: `${rig().stub.url}/proxied` }),
+    ],
+  ])('is not run again by %s when an answer is late and says that it may', async (_who, other) => {
     const { stub, open } = rig()
     stub.answer(answerJson(200, decisionAbout(asked)))
-    const clients = [open(), count === 1 ? null : open()]
+    const client = open()
     const action = vi.fn()
     const again = { idempotencyKey: 'job-1', holder: 'run-77' }
-    await clients[0]?.guard(asked, action, again)
-    const second = (clients[1] ?? clients[0])?.guard(asked, action, again)
-    expect(await denialOf(second as Promise<unknown>)).toMatchObject({ reason: 'already_claimed' })
+    await client.guard(asked, action, again)
+    expect(await denialOf(other(client).guard(asked, action, again))).toMatchObject({ reason: 'already_claimed' })
     expect(action).toHaveBeenCalledTimes(1)
   })
 

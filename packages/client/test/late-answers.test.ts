@@ -50,6 +50,26 @@ it('leaves what may be asked for again by its key and holder', async () => {
   expect(moves.map(({ path }) => path.split('/').at(-1))).toEqual(['confirm'])
 })
 
+it('has one listener on a signal that many guards share, and none in the end', async () => {
+  const { client, open } = slowPoint()
+  const { signal } = new AbortController()
+  const [added, removed] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]
+  const results = Array.from({ length: 30 }, () => client.guard(asked, () => 'ran', { signal }))
+  await vi.waitFor(() => expect(added).toHaveBeenCalled())
+  open()
+  expect(new Set(await Promise.all(results))).toEqual(new Set(['ran']))
+  expect([added.mock.calls.length, removed.mock.calls.length]).toEqual([1, 1])
+})
+
+it('lets all who share a signal go when it is aborted', async () => {
+  const { client } = slowPoint()
+  const aborting = new AbortController()
+  const results = Array.from({ length: 30 }, () => client.guard(asked, () => 'ran', { signal: aborting.signal }))
+  aborting.abort(new Error('enough'))
+  for (const { status, ...one } of await Promise.allSettled(results))
+    expect([status, one]).toMatchObject(['rejected', { reason: { message: 'enough' } }])
+})
+
 it('settles once, also when what says how to settle settles by itself', async () => {
   const { client, open, moves } = slowPoint()
   open()
@@ -91,7 +111,7 @@ it('takes no promise where a value is needed at once, and none of them ends the 
   expect(unhandled).not.toHaveBeenCalled()
 })
 
-it.each([4, '4', null])('confirms nothing by %j, which names no amount', async (wrong) => {
+it.each([4, '4', null, { amout: 4 }])('confirms nothing by %j, which names no amount', async (wrong) => {
   const { client, open, moves } = slowPoint()
   open()
   const admission = await client.enforcement().admit(asked)

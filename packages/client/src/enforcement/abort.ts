@@ -16,15 +16,46 @@ export function abortReason(signal: CallSignal): unknown {
 /** The result of the work, or Aborted as soon as the signal is; the work then goes on unseen. */
 export async function unlessAborted<Result>(work: Promise<Result>, signal: CallSignal | undefined): Promise<Result> {
   if (signal === undefined) return work
-  let onAbort = (): void => undefined
+  let forget = (): void => undefined
   const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(new Aborted(signal))
-    signal.addEventListener('abort', onAbort, { once: true })
+    const onAbort = () => reject(new Aborted(signal))
+    forget = whenAborted(signal, onAbort)
     if (signal.aborted) onAbort()
   })
   try {
     return await Promise.race([work, aborted])
   } finally {
-    signal.removeEventListener('abort', onAbort)
+    forget()
   }
+}
+
+interface Waiting {
+  readonly acts: Set<() => void>
+  readonly listener: () => void
+}
+
+/** One listener for all who wait for a signal: Node takes more than ten for a leak, and says so. */
+const waitingFor = new WeakMap<CallSignal, Waiting>()
+
+/** @returns what takes it back */
+function whenAborted(signal: CallSignal, act: () => void): () => void {
+  const { acts, listener } = waitingFor.get(signal) ?? beginWaiting(signal)
+  acts.add(act)
+  return () => {
+    acts.delete(act)
+    if (acts.size > 0) return
+    signal.removeEventListener('abort', listener)
+    waitingFor.delete(signal)
+  }
+}
+
+function beginWaiting(signal: CallSignal): Waiting {
+  const acts = new Set<() => void>()
+  const listener = (): void => {
+    for (const act of acts) act()
+  }
+  signal.addEventListener('abort', listener, { once: true })
+  const waiting = { acts, listener }
+  waitingFor.set(signal, waiting)
+  return waiting
 }

@@ -10,11 +10,6 @@ it('admits a decision once', () => {
   ])
 })
 
-it('is one for all clients of a decision point', () => {
-  expect(AdmittedDecisions.of('http://one')).toBe(AdmittedDecisions.of('http://one'))
-  expect(AdmittedDecisions.of('http://one')).not.toBe(AdmittedDecisions.of('http://other'))
-})
-
 it('forgets what is over, and remembers whatever is not', () => {
   const admitted = new AdmittedDecisions()
   for (let index = 0; index < 10_000; index += 1) {

@@ -5,20 +5,12 @@ const SWEEP_AT_LEAST = 1_024
  * holder, the decision point says that it may, and an answer that is late says so when it has run already.
  */
 export class AdmittedDecisions {
-  /** One for each decision point: its clients share it. */
-  static readonly #byBaseUrl = new Map<string, AdmittedDecisions>()
+  /** One for all clients: a decision point may be known by several URLs, and no two give the same id. */
+  static readonly ofProcess = new AdmittedDecisions()
 
   /** By id, when each is over, in milliseconds since 1970. */
   readonly #ends = new Map<string, number>()
   #sweepAt = SWEEP_AT_LEAST
-
-  static of(baseUrl: string): AdmittedDecisions {
-    const known = AdmittedDecisions.#byBaseUrl.get(baseUrl)
-    if (known !== undefined) return known
-    const made = new AdmittedDecisions()
-    AdmittedDecisions.#byBaseUrl.set(baseUrl, made)
-    return made
-  }
 
   /** False when it was admitted before. */
   add(id: string, endsAtMs: number, nowMs: number): boolean {

@@ -75,9 +75,11 @@ function settlementByDefault(outcome: ActionOutcome): Settlement {
   return outcome.kind === 'failed' ? { settle: 'reject', reason: 'the action failed' } : LEAVE
 }
 
-/** @throws TypeError for what could not be told, such as an amount that is no number */
+/** @throws TypeError for what could not be told, such as an amount that is no number or whose name is misspelt */
 function readSettlement(given: unknown): Settlement {
-  const { settle, amount, note, reason } = ownMembers(Object(given)) as Record<string, unknown>
+  const { settle, amount, note, reason, ...more } = ownMembers(Object(given)) as Record<string, unknown>
+  const [stranger] = Reflect.ownKeys(more)
+  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no member of a settlement`)
   if (settle === 'leave') return LEAVE
   if (settle === 'reject') return { settle, ...(reason === undefined ? {} : { reason: readText('reason', reason) }) }
   if (settle !== 'confirm') throw new TypeError("a settlement has to be 'confirm', 'reject' or 'leave'")
