@@ -319,6 +319,15 @@ describe('POST /v1/keys/{id}/rotate 404', () => {
   })
 })
 
+describe('DELETE /v1/keys/{id} 404', () => {
+  it('is told of the id that nothing has, also beside the first key', async () => {
+    await makeKey(server, ['*'])
+    expect((await revoke('key_00000000000000000000000000')).status).toBe(404)
+    expect(self).toMatch(/^key_01/)
+    expect(await whoAmI(server.key)).toBe(200)
+  })
+})
+
 describe('DELETE /v1/keys/{id} 204', () => {
   it('revokes at once, with every text the key has; again changes nothing', async () => {
     const { id, key: old } = await makeKey(server, ['keys:read'])
