@@ -37,7 +37,7 @@ function assertPlainJson(headers: IncomingHttpHeaders): void {
 
 function parse(bytes: Uint8Array, route: RouteBody): Json {
   if (bytes.length === 0 && route.mayBeEmpty === true) return {}
-  const parsed = parseStrictJson(bytes, { maxDepth: route.maxDepth })
+  const parsed = parseStrictJson(bytes, route)
   if (!parsed.ok) throw new DomainError('malformed_json', { detail: parsed.detail })
   return parsed.value
 }

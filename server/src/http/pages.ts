@@ -18,7 +18,8 @@ export const pageQuery = {
   limit: LimitSchema.optional().meta({
     description: `A whole number from 1 to ${LIMITS.pageSize}; ${LIMITS.pageSizeDefault} when absent.`,
   }),
-  cursor: z.string().min(1).max(1024).optional().meta({ description: 'The `next_cursor` of the page before.' }),
+  // Whatever it holds, also nothing: what is wrong with a cursor is told when it is opened, by one code.
+  cursor: z.string().optional().meta({ description: 'The `next_cursor` of the page before.' }),
 }
 
 interface PageParameters {

@@ -26,6 +26,8 @@ export interface RouteBody {
   readonly schema: z.ZodType
   readonly maxBytes: number
   readonly maxDepth: number
+  /** Of the values of these members: a body of another route inside this one is bound as it is there. */
+  readonly memberDepth?: Readonly<Record<string, number>>
   /** Whether an empty body stands for `{}`. */
   readonly mayBeEmpty?: boolean
 }

@@ -9,6 +9,8 @@ import type { Json } from '@countersign/contract'
 export interface StrictJsonOptions {
   /** How many objects and arrays may stand inside one another. */
   readonly maxDepth: number
+  /** The same within the value of a member of the outermost object. */
+  readonly memberDepth?: Readonly<Record<string, number>>
 }
 
 /** `detail` says where and what, such as `Line 1, column 31: the key "amount" is given twice.` */
@@ -61,11 +63,16 @@ function shown(key: string): string {
 
 class Reader {
   private at = 0
+  /** How many objects and arrays may stand inside one another, not counting those around a member with its own bound. */
+  private max: number
+  private around = 0
 
   constructor(
     private readonly text: string,
-    private readonly maxDepth: number,
-  ) {}
+    private readonly options: StrictJsonOptions,
+  ) {
+    this.max = options.maxDepth
+  }
 
   readDocument(): Json {
     if (this.text.charCodeAt(0) === BYTE_ORDER_MARK) throw new Fault(0, 'a byte order mark is not allowed')
@@ -97,7 +104,8 @@ class Reader {
   }
 
   private deeper(depth: number): number {
-    if (depth === this.maxDepth) throw new Fault(this.at, `more than ${depth} objects and arrays inside one another`)
+    if (depth - this.around === this.max)
+      throw new Fault(this.at, `more than ${this.max} objects and arrays inside one another`)
     return depth + 1
   }
 
@@ -123,7 +131,18 @@ class Reader {
     if (Object.hasOwn(object, key)) throw new Fault(start, `the key ${shown(key)} is given twice`)
     this.expect(COLON, 'a colon is expected')
     this.skipSpace()
-    object[key] = this.readValue(depth)
+    object[key] = depth === 1 ? this.readOuterMember(key) : this.readValue(depth)
+  }
+
+  private readOuterMember(key: string): Json {
+    const { maxDepth, memberDepth } = this.options
+    if (memberDepth === undefined || !Object.hasOwn(memberDepth, key)) return this.readValue(1)
+    this.max = memberDepth[key] as number
+    this.around = 1
+    const value = this.readValue(1)
+    this.max = maxDepth
+    this.around = 0
+    return value
   }
 
   private readArray(depth: number): Json {
@@ -236,11 +255,11 @@ function decode(bytes: Uint8Array): string | null {
 }
 
 /** Reads a whole body. Objects have own data properties only; every number is the double nearest to its text. */
-export function parseStrictJson(bytes: Uint8Array, { maxDepth }: StrictJsonOptions): StrictJson {
+export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): StrictJson {
   const text = decode(bytes)
   if (text === null) return { ok: false, detail: detailAt(textBeforeInvalidBytes(bytes), 'the text is not UTF-8') }
   try {
-    return { ok: true, value: new Reader(text, maxDepth).readDocument() }
+    return { ok: true, value: new Reader(text, options).readDocument() }
   } catch (err) {
     if (!(err instanceof Fault)) throw err
     return { ok: false, detail: detailAt(text.slice(0, err.offset), err.what) }

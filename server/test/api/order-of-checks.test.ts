@@ -112,6 +112,7 @@ it('the body comes before the id in the path', async () => {
     ['GET', `/v1/policies/${NONE}?odd=1`, {}],
     ['GET', `/v1/policies/${NONE}/revisions?limit=0`, {}],
     ['DELETE', `/v1/policies/${NONE}?odd=1`, {}],
+    ['DELETE', `/v1/policies/${NONE}`, { headers: { 'If-Match': 'no quotes' } }],
   ]
   for (const [method, path, options] of wrong)
     expect(await server.call(method, path, options), `${method} ${path}`).toMatchObject({
@@ -125,6 +126,7 @@ it('the id in the path comes before the revision and the name', async () => {
   const headers = { 'If-Match': '"7"' }
   const body = { ...allowing('a.b'), name: taken.name }
   expect(code(await server.call('PUT', `/v1/policies/${NONE}`, { body, headers }))).toBe('not_found')
+  expect(code(await server.call('DELETE', `/v1/policies/${NONE}`, { headers }))).toBe('not_found')
   const other = await createPolicy(server, allowing('a.b'))
   expect((await server.call('PUT', `/v1/policies/${other.id}`, { body, headers })).status).toBe(412)
   expect(code(await server.call('PUT', `/v1/policies/${other.id}`, { body }))).toBe('policy_name_taken')

@@ -181,7 +181,7 @@ describe('400', () => {
     })
   })
 
-  it.each(['x', 'x.y', '.', '..', 'AAAA.AAAAAAAAAAAAAAAAAAAAAA', '%00', 'a.b.c', '💥'])(
+  it.each(['', 'x', 'x.y', '.', '..', 'AAAA.AAAAAAAAAAAAAAAAAAAAAA', '%00', 'a.b.c', '💥'])(
     'refuses the cursor %j',
     async (cursor) => {
       for (const list of lists())
@@ -192,11 +192,11 @@ describe('400', () => {
     },
   )
 
-  it('refuses an empty or endless cursor', async () => {
-    for (const cursor of ['', 'x'.repeat(2000)])
-      expect(await server.call('GET', `/v1/audit?cursor=${cursor}`)).toMatchObject({
+  it('refuses an endless cursor', async () => {
+    for (const list of lists())
+      expect(await server.call('GET', `${list}?cursor=${'x'.repeat(2000)}`), list).toMatchObject({
         status: 400,
-        body: { code: 'validation_failed', errors: [{ pointer: '/cursor' }] },
+        body: { code: 'invalid_cursor' },
       })
   })
 

@@ -28,6 +28,8 @@ const BUDGET = { limit: 5000, unit: 'EUR', period: 'monthly' }
 const auditOf = async (id: string) => (await everyItem(server, '/v1/audit')).filter(({ subject }) => subject === id)
 const put = (id: string, body: object, ifMatch?: string) =>
   server.call('PUT', `/v1/policies/${id}`, { body, ...(ifMatch !== undefined && { headers: { 'If-Match': ifMatch } }) })
+const remove = (id: string, ifMatch: string) =>
+  server.call('DELETE', `/v1/policies/${id}`, { headers: { 'If-Match': ifMatch } })
 const effectOf = async (request: object) => (await decide(server, request)).effect
 
 describe('POST /v1/policies 201', () => {
@@ -364,6 +366,47 @@ describe('DELETE /v1/policies/{id} 204', () => {
   })
 })
 
+describe('DELETE /v1/policies/{id} with If-Match', () => {
+  it.each(['"2"', '*', ' * ', '"7", "2"', '"1","2"', 'W/"2", "2"'])('deletes when it is %s', async (ifMatch) => {
+    const made = await createPolicy(server, allowing('if.match'))
+    await succeed(put(made.id, made))
+    expect(await remove(made.id, ifMatch)).toMatchObject({ status: 204, body: undefined })
+    expect((await server.call('GET', `/v1/policies/${made.id}`)).status).toBe(404)
+  })
+
+  it.each(['"1"', '"3"', '"7", "8"', 'W/"2"', '"02"', '""', '"*"'])('is 412 when it is %s', async (ifMatch) => {
+    const made = await createPolicy(server, allowing('stale'))
+    await succeed(put(made.id, made))
+    const before = await stored(server)
+    expect(await remove(made.id, ifMatch)).toMatchObject({
+      status: 412,
+      body: { code: 'revision_mismatch', detail: 'The policy is at revision 2.' },
+    })
+    expect(await stored(server)).toEqual(before)
+  })
+
+  it.each(['1', '"1', 'W/1', '"1" "2"', ',', '*, "1"'])('is 400 when it is %s', async (ifMatch) => {
+    const made = await createPolicy(server, allowing('if.match'))
+    const before = await stored(server)
+    expect(await remove(made.id, ifMatch)).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed', errors: [{ pointer: '/If-Match' }] },
+    })
+    expect(await stored(server)).toEqual(before)
+  })
+
+  it('lets either the change or the deletion of a revision win', async () => {
+    for (let i = 0; i < 10; i++) {
+      const made = await createPolicy(server, allowing('race.delete'))
+      const [changed, deleted] = await Promise.all([put(made.id, made, '"1"'), remove(made.id, '"1"')])
+      expect([
+        [200, 412],
+        [404, 204],
+      ]).toContainEqual([changed.status, deleted.status])
+    }
+  })
+})
+
 describe('404', () => {
   it('is told of a deleted policy by GET, PUT and DELETE', async () => {
     const made = await createPolicy(server, allowing('gone'))
@@ -501,6 +544,39 @@ describe('POST /v1/simulate 400', () => {
     const answer = await server.call('POST', '/v1/simulate', { body })
     expect(answer.status).toBe(400)
     expect(answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers)
+  })
+})
+
+describe('POST /v1/simulate 400 malformed_json', () => {
+  const request = (arrays: number) =>
+    `{"agent_id":"agent:a","action":"a.b","context":{"k":${'['.repeat(arrays)}${']'.repeat(arrays)}}}`
+  const ask = (path: string, body: string) => server.call('POST', path, { body })
+
+  it('is told of a request that nests deeper than a decision may', async () => {
+    const drafts = JSON.stringify([REFUNDS])
+    const forms = [
+      (text: string) => `{"request":${text}}`,
+      (text: string) => `{"policies":${drafts},"request":${text}}`,
+      (text: string) => `{"request":${text},"policies":${drafts}}`,
+    ]
+    expect((await ask('/v1/decisions', request(14))).status).toBe(200)
+    expect((await ask('/v1/decisions', request(15))).body.code).toBe('malformed_json')
+    for (const form of forms) {
+      expect((await ask('/v1/simulate', form(request(14)))).status).toBe(200)
+      for (const arrays of [15, 19, 40])
+        expect(await ask('/v1/simulate', form(request(arrays)))).toMatchObject({
+          status: 400,
+          body: { code: 'malformed_json', detail: expect.stringContaining('more than 16 objects and arrays') },
+        })
+    }
+  })
+
+  it('leaves to policies what they may nest', async () => {
+    const deep = (levels: number) => `{"policies":${'['.repeat(levels)}${']'.repeat(levels)},"request":${request(1)}}`
+    expect((await ask('/v1/simulate', deep(31))).body.code).toBe('validation_failed')
+    expect((await ask('/v1/simulate', deep(32))).body.code).toBe('malformed_json')
+    const hidden = `{"request":{"agent_id":"agent:a","action":"a.b"},"policies":[{"request":${'['.repeat(20)}${']'.repeat(20)}}]}`
+    expect((await ask('/v1/simulate', hidden)).body.code).toBe('validation_failed')
   })
 })
 

@@ -113,9 +113,9 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       summary: 'Delete a policy. It decides nothing from then on.',
       scopes: { all: ['policies:write'] },
       answer: { status: 204, description: 'Deleted.' },
-      problems: ['not_found', 'store_unavailable'],
-      handle: async ({ caller, params }) => {
-        await deletePolicy(deps, caller, params.id as string)
+      problems: ['not_found', 'revision_mismatch', 'store_unavailable'],
+      handle: async ({ caller, params, ifMatch }) => {
+        await deletePolicy(deps, caller, params.id as string, revisionsOf(ifMatch))
         return { status: 204 }
       },
     }),
@@ -139,7 +139,12 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       name: 'policies.simulate',
       summary: 'Decide without storing anything, by the stored policies or by others.',
       scopes: { all: ['policies:read'] },
-      body: { schema: SimulateRequestSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.policyBodyDepth },
+      body: {
+        schema: SimulateRequestSchema,
+        maxBytes: LIMITS.bodyBytes,
+        maxDepth: LIMITS.policyBodyDepth,
+        memberDepth: { request: LIMITS.decisionBodyDepth },
+      },
       answer: { status: 200, description: 'What would be decided.', schema: SimulateResponseSchema },
       problems: ['agent_not_allowed', 'store_unavailable'],
       handle: async ({ caller, body, requestId }) => ({

@@ -1,15 +1,21 @@
 import type { Caller } from '../../caller.js'
-import { findPolicy } from './get.js'
+import { findRevision } from './get.js'
 import { type WritePolicyDeps, writePolicy } from './write.js'
 
 /**
  * Deletes a policy: it decides nothing from then on and its name is free. Its revisions stay readable.
  *
- * @throws DomainError not_found
+ * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
+ * @throws DomainError not_found, revision_mismatch
  */
-export function deletePolicy(deps: WritePolicyDeps, caller: Caller, id: string): Promise<void> {
+export function deletePolicy(
+  deps: WritePolicyDeps,
+  caller: Caller,
+  id: string,
+  expected: readonly string[] | null,
+): Promise<void> {
   return deps.changes.run(caller.key.id, async () => {
-    const present = findPolicy(deps.policies, id)
+    const present = findRevision(deps.policies, id, expected)
     const deleted = {
       ...present,
       version: present.version + 1,

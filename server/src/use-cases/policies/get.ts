@@ -15,3 +15,14 @@ export function findPolicy(policies: Policies, id: string): StoredPolicy {
   if (policy === undefined) throw new DomainError('not_found')
   return policy
 }
+
+/**
+ * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
+ * @throws DomainError not_found, revision_mismatch
+ */
+export function findRevision(policies: Policies, id: string, expected: readonly string[] | null): StoredPolicy {
+  const present = findPolicy(policies, id)
+  if (expected !== null && !expected.includes(String(present.version)))
+    throw new DomainError('revision_mismatch', { detail: `The policy is at revision ${present.version}.` })
+  return present
+}

@@ -1,9 +1,8 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
 import { lint } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
-import { DomainError } from '../../domain-error.js'
 import type { StoredPolicy } from '../../ports/documents.js'
-import { findPolicy } from './get.js'
+import { findRevision } from './get.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
 
@@ -21,9 +20,7 @@ export function replacePolicy(
   expected: readonly string[] | null,
 ): Promise<Policy> {
   return deps.changes.run(caller.key.id, async () => {
-    const present = findPolicy(deps.policies, id)
-    if (expected !== null && !expected.includes(String(present.version)))
-      throw new DomainError('revision_mismatch', { detail: `The policy is at revision ${present.version}.` })
+    const present = findRevision(deps.policies, id, expected)
     const named = deps.policies.named(document.name)
     if (named !== undefined && named.id !== id) throw nameTaken(document.name)
     const policy: StoredPolicy = {
