@@ -461,3 +461,29 @@ describe('beside a session that delays the end of the response', () => {
     store.mayEnd.open()
   })
 })
+
+describe('a middleware that calls next twice', () => {
+  it('lets Express walk past a guard that is asking: the handler sees no permit, and can insist on it', async () => {
+    const asked = gate()
+    const mayAnswer = gate()
+    rig().answer('/decisions', async (question, response) => {
+      asked.open()
+      await mayAnswer.opened
+      rig().lifecycle.answer(question, response)
+    })
+    const seen: unknown[] = []
+    const twice: RequestHandler = async (_req, _res, next) => {
+      next()
+      await asked.opened
+      next()
+    }
+    const app = newApp().get('/', twice, rig().guard(), (req, res) => {
+      seen.push(req.permit)
+      if (req.permit === undefined) throw new Error('no guard has let this through')
+      res.end()
+    })
+    await request(app).get('/').expect(500)
+    mayAnswer.open()
+    expect(seen).toEqual([undefined])
+  })
+})

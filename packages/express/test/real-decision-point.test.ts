@@ -1,13 +1,14 @@
 /** Guarded routes and services with permits against the server as it is shipped. */
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Countersign, type CountersignClient, verifyGuard } from '@countersign/client'
 import { guard, permitErrors, requirePermit } from '@countersign/express'
+import type { Request, RequestHandler } from 'express'
 import request from 'supertest'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type DecisionPoint, startDecisionPoint } from './decision-point.js'
-import { newApp } from './rig.js'
+import { gate, newApp, PATIENT_MS } from './rig.js'
 
 const AGENT = 'agent:support-7'
 
@@ -59,6 +60,11 @@ function refunds(client: Countersign = bot) {
     .use(permitErrors())
   const send = (amount: unknown, id = '8812') => request(app).post(`/refunds/${id}`).send({ amount })
   return { app, send, runs: () => runs }
+}
+
+async function listening(server: Server): Promise<{ url: string }> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
 describe('a guarded route', () => {
@@ -160,6 +166,113 @@ describe('a guarded route', () => {
     await bot.flush()
     expect(await point.admin.decisions.get(body.decision_id)).toMatchObject({ status: 'confirmed' })
     await request(app).post('/refunds/8813').set('idempotency-key', 'refund-8813').send({ amount: 1 }).expect(422)
+  })
+
+  it('runs at most once for one key, and does not take it for another question', async () => {
+    const { app, runs } = refunds()
+    const send = async (key: string, sent: object, id = '8814') => {
+      const { status, body } = await request(app).post(`/refunds/${id}`).set('idempotency-key', key).send(sent)
+      return [status, body.code]
+    }
+    expect(await send('ran', { amount: 1 })).toEqual([200, undefined])
+    expect(await send('ran', { amount: 1, note: 'what is in no question' })).toEqual([403, 'already_claimed'])
+    expect(await send('ran', { amount: 2 })).toEqual([422, 'idempotency_key_reused'])
+    expect(await send('failed', { amount: 1 }, 'sold-out')).toEqual([409, undefined])
+    await bot.flush()
+    expect(await send('failed', { amount: 1 }, 'sold-out')).toEqual([403, 'already_claimed'])
+    expect(await send('denied', { amount: 5000 })).toEqual([403, 'denied'])
+    expect(await send('denied', { amount: 5000 })).toEqual([403, 'denied'])
+    expect(runs()).toBe(2)
+  })
+
+  it('whose first call was rejected before it began runs with a new key alone', async () => {
+    let decided = gate()
+    let passing = gate()
+    const relay = createServer((req, res) => {
+      const way = httpRequest(new URL(req.url ?? '', point.url), { method: req.method, headers: req.headers })
+      way.on('response', async (answer) => {
+        if (req.url === '/v1/decisions') {
+          decided.open()
+          await passing.opened
+        }
+        res.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(res)
+      })
+      way.on('error', () => res.destroy())
+      req.pipe(way)
+    })
+    const { url } = await listening(relay)
+    const { key: apiKey } = await point.admin.keys.create({ name: 'relay', scopes: ['decisions:write'], agents: ['*'] })
+    const clients = [PATIENT_MS, 1_000].map(
+      (timeoutMs) => new Countersign({ baseUrl: url, apiKey, maxRetries: 0, timeoutMs }),
+    )
+    const [patient, hasty] = clients.map((client) => refunds(client))
+    const server = createServer((req, res) => (req.headers['x-hasty'] ? hasty : patient)?.app(req, res))
+    const { url: base } = await listening(server)
+    const gone = gate()
+    server.once('request', (_req, res) => res.once('close', () => gone.open()))
+    const send = async (key: string, signal: AbortSignal | null = null, more: Record<string, string> = {}) => {
+      const headers = { 'content-type': 'application/json', 'idempotency-key': key, ...more }
+      const sent = { method: 'POST', headers, body: '{"amount":1}', signal }
+      const answer = await fetch(`${base}/refunds/8815`, sent)
+      const { code } = (await answer.json()) as { code?: string }
+      return [answer.status, code]
+    }
+    const before = await account()
+
+    const leaving = new AbortController()
+    const left = send('left', leaving.signal).catch((error: unknown) => error)
+    await decided.opened
+    leaving.abort()
+    expect(await left).toMatchObject({ name: 'AbortError' })
+    await gone.opened
+    passing.open()
+    decided = gate()
+    passing = gate()
+    expect(await send('late', null, { 'x-hasty': '1' })).toEqual([503, 'unavailable'])
+    await decided.opened
+    passing.open()
+    await vi.waitFor(async () => {
+      for (const client of clients) await client.flush()
+      expect(await account()).toEqual(before)
+    }, 10_000)
+    expect(await send('left')).toEqual([403, 'already_claimed'])
+    expect(await send('late')).toEqual([403, 'already_claimed'])
+    expect([patient?.runs(), hasty?.runs()]).toEqual([0, 0])
+    expect(await send('new')).toEqual([200, undefined])
+    expect(patient?.runs()).toBe(1)
+    for (const client of clients) await client.flush()
+    for (const open of [server, relay]) {
+      open.close()
+      open.closeAllConnections()
+    }
+    for (const client of clients) client.close()
+  }, 60_000)
+
+  it('asks for users of Auth0 by the function of the guide; their own names are those of no agent', async () => {
+    const { key } = await point.admin.keys.create({ name: 'users', scopes: ['decisions:write'], agents: ['*'] })
+    const client = new Countersign({ baseUrl: point.url, apiKey: key })
+    const auth: RequestHandler = (req, _res, next) => {
+      const payload = { sub: req.get('x-sub') }
+      Object.assign(req, { auth: { header: {}, payload, token: 't' } })
+      next()
+    }
+    const asks = { client, action: 'payment.refund', context: { amount: 1 } }
+    const mapped = (req: Request & { auth: { payload: { sub: string } } }) =>
+      `user:${req.auth.payload.sub.replaceAll('|', ':')}`
+    const end: RequestHandler = (req, res) => void res.json(req.permit?.asked?.agent_id)
+    const app = newApp()
+      .post('/mapped', auth, guard({ ...asks, agent_id: mapped }), end)
+      .post('/unmapped', auth, guard(asks), end)
+      .use(permitErrors())
+    const send = (path: string, sub: string) => request(app).post(path).set('x-sub', sub)
+    expect((await send('/mapped', 'auth0|5f7c').expect(200)).body).toBe('user:auth0:5f7c')
+    expect((await send('/mapped', 'samlp|acme|a@b.example').expect(200)).body).toBe('user:samlp:acme:a@b.example')
+    expect((await send('/mapped', 'a b').expect(403)).body.code).toBe('refused')
+    expect((await request(app).post('/mapped').expect(403)).body.code).toBe('mapping_failed')
+    expect((await send('/unmapped', 'auth0|5f7c').expect(403)).body.code).toBe('refused')
+    await client.flush()
+    client.close()
   })
 
   it('does not run for an agent that was suspended', async () => {
