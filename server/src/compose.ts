@@ -19,6 +19,7 @@ import { Idempotency } from './http/idempotency.js'
 import { openPages } from './http/open-pages.js'
 import { openApiDocument } from './http/openapi.js'
 import { RateLimit } from './http/rate-limit.js'
+import { Refusals } from './http/refusals.js'
 import type { Route } from './http/route.js'
 import { agentRoutes } from './http/routes/agents.js'
 import { auditRoutes } from './http/routes/audit.js'
@@ -101,6 +102,11 @@ export interface Composed {
 /** What answers until all of it is put together. */
 export function composeStarting({ clock, log, ids = typeidIds(clock) }: Omit<Parts, 'address'>): RequestListener {
   return startingApp({ ids, log })
+}
+
+/** What answers those who send no request. */
+export function composeRefusals({ clock, log, ids = typeidIds(clock) }: Omit<Parts, 'address'>): Refusals {
+  return new Refusals({ ids, log })
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
-import { type Composed, compose, composeStarting, type Parts } from './compose.js'
+import { type Composed, compose, composeRefusals, composeStarting, type Parts } from './compose.js'
 import type { Config } from './config.js'
 import { StoreUnavailableError } from './ports/store.js'
 
@@ -18,6 +18,8 @@ export interface Started {
 const HTTP_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
+  // A request without it is refused by a problem, as any other.
+  requireHostHeader: false,
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 65_000,
 }
@@ -32,12 +34,14 @@ const CLOSE_DEADLINE_MS = 6_000
  */
 export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
   let handler = composeStarting(parts)
+  const refusals = composeRefusals(parts)
   const unanswered = new Set<ServerResponse>()
   const server = createServer(HTTP_LIMITS, (req, res) => {
     unanswered.add(res)
     res.once('close', () => unanswered.delete(res))
-    handler(req, res)
+    if (refusals.admits(req, res)) handler(req, res)
   })
+  refusals.watch(server)
   await listen(server, config)
   const { port } = server.address() as AddressInfo
   const url = `http://${isIPv6(config.host) ? `[${config.host}]` : config.host}:${port}`

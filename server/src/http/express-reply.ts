@@ -1,3 +1,5 @@
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import express, { type Express, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import type { Reply } from './reply.js'
@@ -8,7 +10,7 @@ export function newExpressApp(): Express {
   app.disable('etag').disable('x-powered-by')
   app.enable('strict routing').enable('case sensitive routing')
   app.set('query parser', false)
-  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: NOTHING_MAY_LOAD } }))
+  app.use(secure)
   return app
 }
 
@@ -18,6 +20,15 @@ const NOTHING_MAY_LOAD = {
   baseUri: ["'none'"],
   formAction: ["'none'"],
   frameAncestors: ["'none'"],
+}
+
+const secure = helmet({ contentSecurityPolicy: { useDefaults: false, directives: NOTHING_MAY_LOAD } })
+
+/** What every answer has, for those that no application gives. */
+export function securityHeaders(): OutgoingHttpHeaders {
+  const res = new ServerResponse(new IncomingMessage(new Socket()))
+  secure(res.req, res, () => {})
+  return { ...res.getHeaders() }
 }
 
 /** What is refused is still read up to here: who sends too much should get its answer, not a broken connection. */

@@ -104,3 +104,110 @@ it('answers requests that come together in their order', async () => {
   ])
   expect(await everyItem(server, '/v1/decisions')).toHaveLength(3)
 })
+
+/** The answers in what was said, each as a problem that has to be whole. */
+function problemsIn(said: string) {
+  return said
+    .split(/(?=HTTP\/1\.1 \d{3} )/)
+    .filter((answer) => !/^HTTP\/1\.1 2/.test(answer))
+    .map((answer) => {
+      const [head = '', text = ''] = answer.split('\r\n\r\n')
+      const headers = new Headers(
+        head
+          .split('\r\n')
+          .slice(1)
+          .map((line) => line.split(': ', 2) as [string, string]),
+      )
+      expect(Number(headers.get('content-length')), answer).toBe(text.length)
+      return { status: Number(head.split(' ')[1]), headers, problem: JSON.parse(text) }
+    })
+}
+
+function expectProblem(said: string, status: number, code: string, requestId?: string) {
+  expect(statuses(said), said).toEqual([status])
+  const [{ headers, problem }] = problemsIn(said) as [ReturnType<typeof problemsIn>[number]]
+  const id = headers.get('x-request-id')
+  expect(id).toMatch(requestId ?? /^req_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
+  expect(problem).toEqual({
+    ...{ type: `/docs/errors#${code}`, title: expect.any(String), status, detail: expect.any(String), code },
+    request_id: id,
+  })
+  for (const [name, value] of [
+    ['content-type', 'application/problem+json'],
+    ['cache-control', 'no-store'],
+    ['connection', 'close'],
+    ['x-content-type-options', 'nosniff'],
+    ['content-security-policy', expect.stringContaining("default-src 'none'")],
+    ['referrer-policy', 'no-referrer'],
+    ['date', expect.any(String)],
+  ] as const)
+    expect(headers.get(name), name).toEqual(value)
+  expect(server.logged).toContainEqual({
+    level: 'info',
+    fields: expect.objectContaining({ request_id: id, status }),
+    message: expect.any(String),
+  })
+}
+
+it('answers with a problem what is no request of HTTP', async () => {
+  const large = `X-Large: ${'x'.repeat(20_000)}\r\n`
+  for (const [bytes, status] of [
+    ['GARBAGE\r\n\r\n', 400],
+    ['\x16\x03\x01\x02\x00\x01\x00\x01', 400],
+    ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
+    ['GET /livez HTTP/1.1\r\n\r\n', 400],
+    ['GET /livez HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n', 400],
+    [`GET /livez HTTP/1.1\r\nHost: x\r\n${large}\r\n`, 431],
+    [`GET /livez HTTP/1.1\r\nHost: x\r\n${large.repeat(100)}\r\n`, 431],
+    ['GET /livez HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n', 417],
+  ] as const)
+    expectProblem(await exchange(bytes), status, 'validation_failed')
+  expect(statuses(await exchange('GET /livez HTTP/1.0\r\n\r\n'))).toEqual([200])
+})
+
+it('answers a body that is no HTTP once, under the id of its request', async () => {
+  const start = `POST /v1/decisions HTTP/1.1\r\nHost: x\r\nX-Request-Id: own-request-id\r\n${auth()}${JSON_TYPE}`
+  const chunked = `${start}Transfer-Encoding: chunked\r\n\r\n`
+  expectProblem(await exchange(`${chunked}no length\r\n${LAST}`), 400, 'validation_failed', 'own-request-id')
+  expectProblem(await exchange(`${chunked}1;${'x'.repeat(20_000)}\r\n`), 413, 'body_too_large', 'own-request-id')
+})
+
+it('answers what came before, and then what is no request', async () => {
+  const ask = post(auth() + JSON_TYPE, '{"agent_id":"agent:before","action":"a.b"}')
+  const self = `GET /v1/keys/self HTTP/1.1\r\nHost: x\r\n${auth()}\r\n`
+  const said = await exchange(`${ask}${self}${ask}GARBAGE\r\n\r\nGARBAGE\r\n\r\n`)
+  expect(statuses(said)).toEqual([200, 200, 200, 400])
+  expect(problemsIn(said)).toMatchObject([{ problem: { code: 'validation_failed' } }])
+  const chunked = `${HIDDEN.replace('Content-Length: 0', 'Transfer-Encoding: chunked')}${JSON_TYPE}${auth()}\r\nno length\r\n`
+  expect(statuses(await exchange(ask + chunked))).toEqual([200, 400])
+})
+
+it('answers with a problem what does not come in time, but never twice', { timeout: 30_000 }, async () => {
+  const half = (headers: string) => `POST /v1/decisions HTTP/1.1\r\nHost: x\r\n${headers}Content-Length: 50\r\n\r\n{`
+  const [head, body, answered] = await Promise.all([
+    exchange('GET /livez HTTP/1.1\r\nHost: x\r\n'),
+    exchange(half(auth() + JSON_TYPE)),
+    exchange(half(JSON_TYPE)),
+  ])
+  expectProblem(head, 408, 'validation_failed')
+  expectProblem(body, 408, 'validation_failed')
+  expect(statuses(answered)).toEqual([401])
+})
+
+it('goes on when callers break their connections', async () => {
+  const { port } = new URL(server.url)
+  for (const bytes of [
+    '',
+    'GARB',
+    'GARBAGE\r\n\r\n',
+    LAST.slice(0, 30),
+    post(auth() + JSON_TYPE, 'x'.repeat(9)).slice(0, -5),
+  ])
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(Number(port), '127.0.0.1', () =>
+        socket.write(bytes || ' ', () => socket.resetAndDestroy()),
+      )
+      socket.on('close', () => resolve()).on('error', reject)
+    })
+  expect(statuses(await exchange(LAST))).toEqual([401])
+})

@@ -10,7 +10,7 @@ export function getPolicy(deps: { readonly policies: Policies }, id: string): Po
 }
 
 /** @throws DomainError not_found */
-export function findPolicy(policies: Policies, id: string): StoredPolicy {
+function findPolicy(policies: Policies, id: string): StoredPolicy {
   const policy = policies.find(id)
   if (policy === undefined) throw new DomainError('not_found')
   return policy
