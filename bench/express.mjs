@@ -36,6 +36,8 @@ await (roles[process.argv[2]] ?? measureAll)()
 async function measureAll() {
   const decide = fork(SELF, ['decide'])
   const callers = fork(SELF, ['callers'])
+  // Else whoever waits for its next message would wait for good.
+  for (const child of [decide, callers]) child.once('exit', (code) => code && process.exit(code))
   try {
     const [{ port: decidePort }] = await once(decide, 'message')
     const key = generateSigningKey()
@@ -80,7 +82,7 @@ function app(client, key) {
     .use(express.json())
     .post('/bare/:id', handler)
     .post('/permit/:id', requirePermit({ ...permits, ...about }), handler)
-    .post('/guard/:id', guard({ client, agentId: asked.agent_id, ...about }), handler)
+    .post('/guard/:id', guard({ client, agent_id: asked.agent_id, ...about }), handler)
     .use(permitErrors())
 }
 
@@ -174,7 +176,7 @@ function runDecisionPoint() {
     const status = id === undefined ? 'authorized' : 'confirmed'
     const now = new Date().toISOString()
     const expires_at = new Date(Date.now() + 300_000).toISOString()
-    const permit_token = 'x'.repeat(800)
+    const permit_token = [100, 600, 86].map((length) => 'x'.repeat(length)).join('.')
     const rest = {
       reason: null,
       reason_code: 'rule_matched',
