@@ -106,7 +106,7 @@ export function composeStarting({ clock, log, ids = typeidIds(clock) }: Omit<Par
 
 /** What answers those who send no request. */
 export function composeRefusals({ clock, log, ids = typeidIds(clock) }: Omit<Parts, 'address'>): Refusals {
-  return new Refusals({ ids, log })
+  return new Refusals({ clock, ids, log })
 }
 
 /**

@@ -2,7 +2,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { type Composed, compose, composeRefusals, composeStarting, type Parts } from './compose.js'
 import type { Config } from './config.js'
-import { StoreUnavailableError } from './ports/store.js'
+
+/** The store did not close in time. What was acknowledged is in it. */
+export class StoreNotClosedError extends Error {}
 
 export interface Started {
   readonly url: string
@@ -10,7 +12,7 @@ export interface Started {
   /**
    * Finishes what is in flight, then closes the store. What is not done after `graceMs` is cut off.
    *
-   * @throws StoreUnavailableError when the store does not close in time
+   * @throws StoreNotClosedError
    */
   stop(graceMs?: number): Promise<void>
 }
@@ -87,7 +89,7 @@ async function inTime(closing: Promise<void>, deadlineMs: number): Promise<void>
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new StoreUnavailableError(`The store did not close within ${deadlineMs} ms.`)),
+      () => reject(new StoreNotClosedError(`The store did not close within ${deadlineMs} ms.`)),
       deadlineMs,
     )
   })

@@ -5,7 +5,7 @@ import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
 import type { Log } from '../ports/log.js'
 import { StoreUnavailableError } from '../ports/store.js'
-import { type Started, start } from '../start.js'
+import { type Started, StoreNotClosedError, start } from '../start.js'
 import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
 import { jsonLog } from './log.js'
@@ -44,9 +44,9 @@ export async function serve(): Promise<number> {
   return EXIT.ok
 }
 
-/** A store that others share is put in order by them: what was acknowledged is in it. */
+/** A store that others share is put in order by them. */
 function isLeftToOthers(error: unknown, { mongodbUrl }: Config): boolean {
-  return mongodbUrl !== null && error instanceof StoreUnavailableError
+  return mongodbUrl !== null && error instanceof StoreNotClosedError
 }
 
 function leave(err: unknown, log: Log): number {

@@ -6,6 +6,7 @@ import { type IncomingMessage, maxHeaderSize, type Server, type ServerResponse, 
 import type { Socket } from 'node:net'
 import type { ErrorCode } from '@countersign/contract'
 import { DomainError } from '../domain-error.js'
+import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
 import { securityHeaders } from './express-reply.js'
@@ -36,7 +37,7 @@ export class Refusals {
   private readonly connections = new WeakMap<Socket, Connection>()
   private readonly refused = new WeakSet<Socket>()
 
-  constructor(private readonly deps: { readonly ids: Ids; readonly log: Log }) {}
+  constructor(private readonly deps: { readonly clock: Clock; readonly ids: Ids; readonly log: Log }) {}
 
   /** To be called before the server listens; it has to leave the header Host to `admits`. */
   watch(server: Server): void {
@@ -103,7 +104,7 @@ export class Refusals {
 
   private bytes(refusal: Refusal, req?: IncomingMessage): string {
     const { headers, text } = this.reply(refusal, req)
-    const lines = Object.entries({ ...headers, Date: new Date().toUTCString() }).map(
+    const lines = Object.entries({ ...headers, Date: this.deps.clock.now().toUTCString() }).map(
       ([name, value]) => `${name}: ${value}`,
     )
     return [`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`, ...lines, '', text].join('\r\n')
