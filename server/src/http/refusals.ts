@@ -36,6 +36,7 @@ const UNKNOWN_EXPECTATION: Refusal = { status: 417, detail: 'The header Expect m
 export class Refusals {
   private readonly connections = new WeakMap<Socket, Connection>()
   private readonly refused = new WeakSet<Socket>()
+  private readonly securityHeaders = securityHeaders()
 
   constructor(private readonly deps: { readonly clock: Clock; readonly ids: Ids; readonly log: Log }) {}
 
@@ -117,7 +118,7 @@ export class Refusals {
     const text = JSON.stringify({ ...(problem.body as object), status })
     const size = { 'Content-Length': String(Buffer.byteLength(text)), Connection: 'close' }
     log.info({ request_id: requestId, status, cause }, 'refused what is no request')
-    return { headers: { ...securityHeaders(), ...problem.headers, ...size }, text }
+    return { headers: { ...this.securityHeaders, ...problem.headers, ...size }, text }
   }
 }
 

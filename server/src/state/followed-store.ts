@@ -2,6 +2,7 @@ import { type Moment, thisMoment } from '../moment.js'
 import type { Replicas, Revision } from '../ports/replicas.js'
 import type { Changes } from './changes.js'
 import type { ConfirmedFreshness } from './freshness.js'
+import { Turns } from './turns.js'
 
 /** Reads one of the things that are kept in memory anew from the store. */
 export type Reload = Readonly<Record<keyof Revision, () => Promise<void>>>
@@ -49,7 +50,9 @@ export class FollowedStore {
       await begun
     }
     const timer = setInterval(look, everyMs).unref()
-    const stopListening = this.replicas.listen(onceMore(look))
+    const turns = new Turns()
+    // However many changes are told of while it looks, it looks once more.
+    const stopListening = this.replicas.listen(() => void turns.join('look', look))
     return async () => {
       isStopped = true
       clearInterval(timer)
@@ -77,18 +80,4 @@ export class FollowedStore {
     const kinds = Object.keys(revision) as (keyof Revision)[]
     return kinds.filter((kind) => revision[kind] === null || revision[kind] !== this.known[kind])
   }
-}
-
-/** Runs a task for whoever calls: calls while it runs make it run once more behind that, however many they are. */
-function onceMore(task: () => Promise<void>): () => void {
-  let running: Promise<void> | null = null
-  let isCalled = false
-  const run = () => {
-    isCalled = running !== null
-    running ??= task().finally(() => {
-      running = null
-      if (isCalled) run()
-    })
-  }
-  return run
 }
