@@ -1,0 +1,169 @@
+/** What `npm run pack` writes: installed as the guides say, in a clean folder, and used as each README says. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { asScript, commandBlocks, differencesFrom, outputsOf } from './ci/readme.mjs'
+import { workspaces } from './freshness.mjs'
+import { type Packed, packPackages } from './pack.mjs'
+import { readText } from './repository-files.js'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+interface Manifest {
+  name: string
+  description: string
+  license: string
+  private?: boolean
+  homepage?: string
+  repository?: { url: string; directory?: string }
+  keywords?: string[]
+  dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
+}
+const manifestOf = (folder: string) => JSON.parse(readText(join(folder, 'package.json'))) as Manifest
+const published = workspaces(ROOT)
+  .map((folder) => ({ folder, manifest: manifestOf(folder) }))
+  .filter(({ manifest }) => !manifest.private)
+const cases = published.map((one) => [one.manifest.name, one] as const)
+
+const temporary = mkdtempSync(join(tmpdir(), 'countersign-pack-'))
+const tarballs = join(temporary, 'tarballs')
+const project = join(temporary, 'app')
+let packed: Packed[]
+
+beforeAll(() => {
+  packed = packPackages(tarballs)
+})
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
+
+describe('every published package', () => {
+  it('is packed, and nothing else is', () => {
+    expect(packed.map(({ name }) => name)).toEqual(published.map(({ manifest }) => manifest.name))
+    expect(packed.length).toBeGreaterThan(7)
+  })
+
+  it.each(cases)('brings its licence, its README and what it was built from: %s', (name, { folder }) => {
+    const files = packed.find((one) => one.name === name)?.files ?? []
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']))
+    expect(files.some((file) => /^dist\/.*\.d\.ts$/.test(file))).toBe(true)
+    expect(files.filter((file) => /\.test\.|tsbuildinfo|^(test|scripts|cases)\//.test(file))).toEqual([])
+    expect(readText(join(folder, 'LICENSE'))).toBe(readText('LICENSE'))
+  })
+
+  it.each(cases)('says where it comes from and what it is for: %s', (name, { folder, manifest }) => {
+    const root = manifestOf('.')
+    expect(manifest).toMatchObject({
+      license: root.license,
+      repository: { type: 'git', url: root.repository?.url, directory: folder },
+      homepage: root.homepage?.replace('#readme', `/tree/main/${folder}#readme`),
+      keywords: expect.arrayContaining(['countersign', 'authorization', 'ai-agents']),
+    })
+    const [title = '', empty, first = ''] = readText(join(folder, 'README.md')).split('\n')
+    expect([title, empty]).toEqual([`# ${name}`, ''])
+    expect(first.length).toBeGreaterThan(40)
+  })
+
+  it.each(cases)('takes any version of its peers of this repository that fits: %s', (_name, { manifest }) => {
+    const own = Object.entries(manifest.peerDependencies ?? {}).filter(([peer]) => peer.startsWith('@countersign/'))
+    for (const [, range] of own) expect(range).toMatch(/^\^0\.\d+\.0$/)
+  })
+})
+
+describe('in a clean folder', () => {
+  beforeAll(async () => {
+    await run('mkdir', [project])
+    writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+    const others = published.flatMap(({ manifest }) => Object.keys(manifest.dependencies ?? {}))
+    await install(`npm install ${others.filter((name) => !name.startsWith('@countersign/')).join(' ')}`)
+  }, 60_000)
+
+  it.each([
+    ['docs/sdk.md', ['client']],
+    ['docs/express.md', ['client', 'contract', 'express', 'permit']],
+  ])(
+    'the command of %s installs what it is about and what that needs',
+    async (page, expected) => {
+      const commands = [...readText(page).matchAll(/^npm install .*$/gm)].map(([command]) => command)
+      expect(commands[0]).toContain('../countersign/dist-packages/')
+      for (const command of commands) await install(command.replaceAll('../countersign/dist-packages', tarballs))
+      expect(await scopedPackages()).toEqual(expected)
+    },
+    60_000,
+  )
+
+  it('each package does what its README says', async () => {
+    await install(`npm install ${packed.map(({ tarball }) => tarball).join(' ')}`)
+    const server = await servedFrom(project)
+    const faults: string[] = []
+    let compared = 0
+    // The server first: its page is that of a server without a policy.
+    for (const { manifest, folder } of published.toReversed()) {
+      // Its app listens until it is ended: a test of its own runs it.
+      if (manifest.name === '@countersign/express') continue
+      const blocks = commandBlocks(readText(join(folder, 'README.md'))).filter(
+        ({ command }) => command !== 'npx countersign serve',
+      )
+      const script = asScript(
+        blocks.map(({ command }) => command),
+        server,
+      )
+      const { stdout } = await run('bash', ['-c', script], { cwd: project, env: server.env })
+      const outputs = outputsOf(stdout)
+      for (const [i, { outcome }] of blocks.entries()) {
+        if (outcome === null) continue
+        compared += 1
+        faults.push(...differencesFrom(outcome, outputs[i] ?? '').map((fault) => `${folder}: ${fault}`))
+      }
+    }
+    await server.stop()
+    expect(faults).toEqual([])
+    expect(compared).toBe(published.length - 2)
+  }, 60_000)
+})
+
+/** Runs an `npm install` offline: a package that a registry would bring is linked from this checkout. */
+async function install(command: string): Promise<void> {
+  const words = command.replace(/ +#.*/, '').split(' ').slice(2)
+  const args = words.map((word) => (/^-|\.tgz$/.test(word) ? word : join(ROOT, 'node_modules', word)))
+  const flags = '--offline --ignore-scripts --no-audit --no-fund --loglevel error'
+  // By a shell, as the reader does: it opens the braces.
+  await run('bash', ['-c', `npm install ${flags} ${args.join(' ')}`], { cwd: project })
+}
+
+async function scopedPackages(): Promise<string[]> {
+  const { stdout } = await run('ls', [join(project, 'node_modules', '@countersign')])
+  return stdout.split('\n').filter((name) => name !== '')
+}
+
+async function servedFrom(folder: string) {
+  const dataFolder = join(folder, 'data')
+  const child = spawn(join(folder, 'node_modules', '.bin', 'countersign'), ['serve'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataFolder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  let url = ''
+  for await (const line of createInterface({ input: child.stdout })) {
+    url = (JSON.parse(line) as { url?: string }).url ?? ''
+    if (url !== '') break
+  }
+  child.stdout.resume()
+  const env = {
+    PATH: process.env.PATH,
+    COUNTERSIGN_URL: url,
+    COUNTERSIGN_API_KEY: readFileSync(join(dataFolder, 'bootstrap-key'), 'utf8').trim(),
+  }
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await exited
+  }
+  return { port: Number(new URL(url).port), dataFolder, env, stop }
+}
