@@ -61,6 +61,13 @@ export const ERRORS = {
     retryable: false,
     remedy: 'Ask for no more scopes, agents or life than the calling key has, or call with a wider key.',
   },
+  not_own_key: {
+    status: 403,
+    title: 'The key belongs to somebody else.',
+    retryable: false,
+    remedy:
+      'Rotate it with the key itself, with a key that created it or created one above it (`created_by`), or with a `*` key.',
+  },
   self_approval: {
     status: 403,
     title: 'A key cannot review what it or its kin asked for.',

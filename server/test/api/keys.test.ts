@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { leaveOrder, readAnswer, withdrawOrder } from '#server/adapters/operator-inbox/orders'
+import { generateKeyText, secretOf } from '#server/api-key-text'
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
+import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { ALLOWED, createPolicy, decide, everyItem, makeKey, REFUNDS, succeed } from './refunds.js'
 import { dumpOf, stored } from './stored.js'
@@ -402,6 +405,79 @@ describe('403 key_too_wide', () => {
     expect(made.created_by).toBe(admin.id)
     expect((await rotate(made.id, {}, admin.key)).status).toBe(200)
     expect((await revoke(made.id, admin.key)).status).toBe(204)
+  })
+})
+
+describe('403 not_own_key', () => {
+  const SCOPES = ['keys:write', 'keys:read']
+  const make = async (by: string): Promise<{ readonly id: string; readonly key: string }> =>
+    succeed(create({ name: 'of a line', scopes: SCOPES }, by))
+  const refused = { status: 403, body: { code: 'not_own_key' } }
+
+  it('is told of a key that another line made, and nothing of it changes', async () => {
+    const [one, other] = [await make(server.key), await make(server.key)]
+    const child = await make(other.key)
+    const before = await stored(server)
+    for (const { id } of [other, child])
+      for (const body of [undefined, { grace_seconds: 0 }])
+        expect(await rotate(id, body, one.key)).toMatchObject(refused)
+    expect(await stored(server)).toEqual(before)
+    expect([await whoAmI(other.key), await whoAmI(child.key)]).toEqual([200, 200])
+  })
+
+  it('is told of the key that made the caller, and of another that it made', async () => {
+    const parent = await make(server.key)
+    const [child, sibling] = [await make(parent.key), await make(parent.key)]
+    for (const { id } of [parent, sibling]) expect(await rotate(id, {}, child.key)).toMatchObject(refused)
+  })
+
+  it('is not told of the key itself, of what it made, and of what that made, whatever became of the keys between', async () => {
+    const root = await make(server.key)
+    const child = await make(root.key)
+    const grandchild = await make(child.key)
+    expect((await rotate(root.id, {}, root.key)).status).toBe(200)
+    expect((await rotate(grandchild.id, {}, child.key)).status).toBe(200)
+    await succeed(revoke(child.id))
+    const { key } = await succeed(rotate(grandchild.id, { grace_seconds: 0 }, root.key))
+    expect([await whoAmI(grandchild.key), await whoAmI(key)]).toEqual([401, 200])
+    expect(await rotate(child.id, {}, root.key)).toMatchObject({ status: 404 })
+  })
+
+  it('is not told by * of any key, also one that nobody made', async () => {
+    const [admin, stranger] = [await makeKey(server, ['*']), await make(server.key)]
+    expect((await rotate(stranger.id, {}, admin.key)).status).toBe(200)
+    expect((await rotate(self, {}, admin.key)).status).toBe(200)
+  })
+
+  it('is told of a key that the operator made on the machine, to all but itself and *', async () => {
+    const text = generateKeyText()
+    const order = { key: { name: 'ordered', scopes: ['keys:write', 'keys:read'] as const }, secret: secretOf(text) }
+    const path = await leaveOrder(server.dataDir, order)
+    await until('an answer', async () => (await readAnswer(path)) ?? undefined)
+    await withdrawOrder(path)
+    const ordered = await succeed(server.call('GET', '/v1/keys/self', { key: text }))
+    expect(ordered.created_by).toBeNull()
+    expect(await rotate(ordered.id, {}, (await make(server.key)).key)).toMatchObject(refused)
+    for (const key of [text, server.key]) expect((await rotate(ordered.id, {}, key)).status).toBe(200)
+  })
+
+  it('comes after 404 and key_too_wide, and before a reused idempotency key; a replay needs no right anew', async () => {
+    const [one, other] = [await make(server.key), await make(server.key)]
+    const wide = await makeKey(server, [...SCOPES, 'audit:read'])
+    expect(await rotate('key_00000000000000000000000000', {}, one.key)).toMatchObject({ status: 404 })
+    expect(await rotate(wide.id, {}, one.key)).toMatchObject({ status: 403, body: { code: 'key_too_wide' } })
+    const once = (id: string, body: object) =>
+      server.call('POST', `/v1/keys/${id}/rotate`, { body, key: one.key, headers: { 'Idempotency-Key': 'again' } })
+    const child = await make(one.key)
+    const { key, ...rotated } = await succeed(once(child.id, {}))
+    expect(await once(child.id, {})).toMatchObject({ status: 200, body: rotated })
+    expect((await once(child.id, {})).body).not.toHaveProperty('key')
+    for (const body of [{}, { grace_seconds: 1 }]) expect(await once(other.id, body)).toMatchObject(refused)
+  })
+
+  it('is not told of revoking: a key that leaked is ended by whoever sees it', async () => {
+    const [one, other] = [await make(server.key), await make(server.key)]
+    expect((await revoke(other.id, one.key)).status).toBe(204)
   })
 })
 

@@ -69,6 +69,17 @@ describe('self_approval', () => {
     await expectKin(one, two)
   })
 
+  it('is a key that the asker rotated: a foreign one it cannot, one of its own stays kin', async () => {
+    const [asker, reviewer] = [await make(EVERYTHING), await make(['reviews:write'])]
+    const rotate = (id: string) => server.call('POST', `/v1/keys/${id}/rotate`, { key: asker.key })
+    const before = await stored(server)
+    expect(await rotate(reviewer.id)).toMatchObject({ status: 403, body: { code: 'not_own_key' } })
+    expect(await stored(server)).toEqual(before)
+    const below = await make(['reviews:write'], (await make(EVERYTHING, asker.key)).key)
+    const { key } = await succeed(rotate(below.id))
+    await expectKin(asker, { id: below.id, key })
+  })
+
   it('is told in whatever status the decision is', async () => {
     const key = await make(EVERYTHING)
     const id = await ask(key.key)

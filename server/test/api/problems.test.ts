@@ -46,6 +46,10 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
     post('/v1/decisions', ALLOWED, { key: (await makeKey(server, ['decisions:write'], { agents: ['x'] })).key }),
   key_too_wide: async () =>
     post('/v1/keys', { name: 'wide', scopes: ['*'] }, { key: (await makeKey(server, ['keys:write'])).key }),
+  not_own_key: async () => {
+    const [{ key }, other] = [await makeKey(server, ['keys:write']), await makeKey(server, ['keys:write'])]
+    return post(`/v1/keys/${other.id}/rotate`, {}, { key })
+  },
   not_found: () => server.call('GET', '/v1/policies/x'),
   method_not_allowed: () => server.call('PATCH', '/v1/policies'),
   policy_name_taken: () => post('/v1/policies', REFUNDS),

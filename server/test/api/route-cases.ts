@@ -212,7 +212,12 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
     'keys.self': { request: () => ({ path: '/v1/keys/self' }), bound: 'nothing of agents' },
     'keys.get': { request: async () => ({ path: `/v1/keys/${await newKey()}` }), bound: 'nothing of agents' },
     'keys.rotate': {
-      request: async () => ({ path: `/v1/keys/${await newKey()}/rotate` }),
+      // One that the caller made: those of others it may not rotate.
+      request: async ({ key } = admin) => {
+        const body = { name: 'child', scopes: ['keys:write'] }
+        const { id } = await succeed(server.call('POST', '/v1/keys', { key, body }))
+        return { path: `/v1/keys/${id}/rotate` }
+      },
       bound: 'cannot hold the scope',
     },
     'keys.revoke': { request: async () => ({ path: `/v1/keys/${await newKey()}` }), bound: 'cannot hold the scope' },

@@ -48,9 +48,10 @@ export class Keys {
   }
 
   /**
-   * Gives a key a new secret, shown this once; the old one lives on for the grace.
+   * Gives a key a new secret, shown this once; the old one lives on for the grace. For the key itself, for a key that created
+   * it or created one above it, and for a `*` key.
    *
-   * @throws ApiError not_found, key_too_wide, limit_reached
+   * @throws ApiError not_found, key_too_wide, not_own_key, limit_reached
    * @throws UnavailableError when an earlier call with this idempotency key did it: the message says what to do
    */
   async rotate(id: string, options?: KeyRotateOptions): Promise<ApiKeyWithSecret> {

@@ -82,7 +82,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
       scopes: { all: ['reviews:write'] },
       schema: ApproveSchema,
       problems: ['self_approval', 'agent_suspended', 'policy_denies', 'budget_exceeded', 'budget_busy'],
-      assertAllowed: ({ caller }, decision) => void assertMayReview(deps.keys, caller, decision),
+      assertAllowed: ({ caller }, decision) => assertMayReview(deps, caller, decision),
       handle: ({ caller, params, body, requestId, idempotency }) => {
         const input = { comment: body.comment ?? null, exceedBudget: body.exceed_budget ?? false, requestId }
         return approveDecision(deps, caller, params.id as string, input, idempotency)
@@ -93,7 +93,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
       scopes: { all: ['reviews:write'] },
       schema: DeclineSchema,
       problems: ['self_approval'],
-      assertAllowed: ({ caller }, decision) => void assertMayReview(deps.keys, caller, decision),
+      assertAllowed: ({ caller }, decision) => assertMayReview(deps, caller, decision),
       handle: ({ caller, params, body, idempotency }) =>
         declineDecision(deps, caller, params.id as string, body.comment ?? null, idempotency),
     }),
@@ -106,7 +106,7 @@ interface MoveDefinition<Body extends z.ZodType> {
   readonly schema: Body
   readonly problems: readonly ErrorCode[]
   /** Throws the 403 that comes before a reused idempotency key is told. */
-  readonly assertAllowed: (call: Call<z.output<Body>>, decision: StoredDecision) => void
+  readonly assertAllowed: (call: Call<z.output<Body>>, decision: StoredDecision) => unknown
   readonly handle: (call: Call<z.output<Body>>) => Promise<Decision>
 }
 
@@ -134,7 +134,9 @@ function move<Body extends z.ZodType>(deps: DecisionMoveDeps, verb: Verb, defini
             : viewDecision(decision, call.caller, now),
         }
       },
-      assertAllowed: async (call) => assertAllowed(call, await find(call, call.params.id as string)),
+      assertAllowed: async (call) => {
+        await assertAllowed(call, await find(call, call.params.id as string))
+      },
     },
     handle: async (call) => ({ status: 200, body: await handle(call) }),
   })

@@ -89,7 +89,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
         description: 'The key with its new text; a replay has no text.',
         schema: KeyOnceWithSecretSchema,
       },
-      problems: ['not_found', 'key_too_wide', 'limit_reached', 'store_unavailable'],
+      problems: ['not_found', 'key_too_wide', 'not_own_key', 'limit_reached', 'store_unavailable'],
       replay: { present, assertAllowed: ({ caller, params }) => assertRotatable(deps, caller, params.id as string) },
       handle: async ({ caller, params, body, idempotency }) => {
         const text = generateKeyText()

@@ -3,19 +3,17 @@ import { type Evaluation, refuseByBudget } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import { ConflictError, type DecisionWithRequest } from '../../ports/store.js'
-import type { Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import type { ExpireDeps } from './expire.js'
 import { type Move, moveDecision } from './move.js'
 import type { Lifetimes } from './new-decision.js'
 import { reserveBudgets } from './reserve-budgets.js'
-import { assertMayReview } from './review-rights.js'
+import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
 import { invalidTransition, presentStatus } from './status.js'
 import { viewDecision } from './view.js'
 
-export interface ApproveDeps extends ExpireDeps, EvaluateAgainDeps {
-  readonly keys: Keys
+export interface ApproveDeps extends ExpireDeps, EvaluateAgainDeps, ReviewRightsDeps {
   readonly lifetimes: Lifetimes
 }
 
@@ -43,7 +41,7 @@ export async function approveDecision(
   let endsAt: string | null = null
   const judge = async (found: DecisionWithRequest, now: string): Promise<Move> => {
     const { decision } = found
-    const isKin = assertMayReview(deps.keys, caller, decision)
+    const isKin = await assertMayReview(deps, caller, decision)
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
     if (presentStatus(decision, now) !== 'awaiting_review') throw invalidTransition(decision, now, 'approved')
     const { evaluation, asked } = evaluateAgain(deps, found, now, requestId)

@@ -1,16 +1,11 @@
 import type { Decision, Review } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
-import type { Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type MoveDeps, moveDecision } from './move.js'
-import { assertMayReview } from './review-rights.js'
+import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
 import { releaseAll } from './settlement.js'
 import { invalidTransition, presentStatus } from './status.js'
 import { viewDecision } from './view.js'
-
-export interface DeclineDeps extends MoveDeps {
-  readonly keys: Keys
-}
 
 /**
  * A person stops a reviewed action for good, also one that was approved and not claimed yet.
@@ -20,7 +15,7 @@ export interface DeclineDeps extends MoveDeps {
  * Source: docs/reviews.md
  */
 export async function declineDecision(
-  deps: DeclineDeps,
+  deps: MoveDeps & ReviewRightsDeps,
   caller: Caller,
   id: string,
   comment: string | null,
@@ -30,8 +25,8 @@ export async function declineDecision(
     deps,
     caller,
     id,
-    ({ decision }, now) => {
-      const isKin = assertMayReview(deps.keys, caller, decision)
+    async ({ decision }, now) => {
+      const isKin = await assertMayReview(deps, caller, decision)
       const status = presentStatus(decision, now)
       if (status !== 'awaiting_review' && status !== 'approved') throw invalidTransition(decision, now, 'declined')
       const review: Review = {

@@ -1,29 +1,48 @@
 import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { StoredDecision, StoredKey } from '../../ports/documents.js'
+import type { Changes } from '../../state/changes.js'
 import type { Keys } from '../../state/keys.js'
+import { lineOf } from '../keys/line.js'
+
+export interface ReviewRightsDeps {
+  readonly keys: Keys
+  readonly changes: Changes
+}
 
 /**
  * No key reviews what it asked for itself, nor what its kin did; only a `*` key may, and the review is marked.
  *
  * @returns whether the reviewer is the key that asked or its kin
  * @throws DomainError self_approval
+ * @throws StoreUnavailableError
  */
-export function assertMayReview(keys: Keys, caller: Caller, decision: StoredDecision): boolean {
-  const isKin = rootOf(keys, caller.key.id) === rootOf(keys, decision.key_id)
+export async function assertMayReview(
+  { keys, changes }: ReviewRightsDeps,
+  caller: Caller,
+  decision: StoredDecision,
+): Promise<boolean> {
+  // Another process may have made the key that asked a moment ago, and have made it for this very reviewer.
+  if (keys.find(decision.key_id) === undefined) await changes.run(null, async () => {})
+  const root = rootOf(keys, decision.key_id)
+  const isKin = root === null || root === rootOf(keys, caller.key.id)
   if (isKin && !isAdmin(caller.key)) throw new DomainError('self_approval')
   return isKin
 }
 
 /**
  * Keys with the same root are kin: whoever holds one of them could have made the others, or had them made. The root is the
- * key just below a `*` key in the line of who created whom; a `*` key, and one that nobody made, is its own.
+ * key just below a `*` key in the line of who created whom; a `*` key, and one that nobody made, is its own. Null for a
+ * key that is unknown.
  */
-function rootOf(keys: Keys, id: string): string {
-  const key = keys.find(id)
-  if (key === undefined || isAdmin(key) || key.created_by === null) return id
-  const parent = keys.find(key.created_by)
-  return parent === undefined || isAdmin(parent) ? id : rootOf(keys, parent.id)
+function rootOf(keys: Keys, id: string): string | null {
+  let root: string | null = null
+  for (const key of lineOf(keys, id)) {
+    if (root !== null && isAdmin(key)) break
+    root = key.id
+    if (isAdmin(key)) break
+  }
+  return root
 }
 
 function isAdmin(key: StoredKey): boolean {

@@ -1,10 +1,11 @@
 import type { ApiKey } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
+import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { KeySecret, StoredKey } from '../../ports/documents.js'
-import { isLive } from '../../state/keys.js'
+import { isLive, type Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { findKey } from './get.js'
+import { lineOf } from './line.js'
 import { viewKey } from './view.js'
 import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
@@ -12,7 +13,7 @@ import { type WriteKeyDeps, writeKey } from './write.js'
 /**
  * Gives a key a new secret; the old one lives on for the grace, so that its users can change over.
  *
- * @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide
+ * @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide, not_own_key
  */
 export function rotateKey(
   deps: WriteKeyDeps,
@@ -46,13 +47,24 @@ export function rotateKey(
   })
 }
 
-/** @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide */
+/** @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide, not_own_key */
 export function assertRotatable(deps: Pick<WriteKeyDeps, 'keys' | 'clock'>, caller: Caller, id: string): StoredKey {
   const key = findKey(deps.keys, id)
   if (!isLive(key, deps.clock.now().toISOString()))
     throw new DomainError('not_found', { detail: 'The key is revoked or expired; a new text would be dead too.' })
   assertNoWider(caller, key)
+  assertOwn(deps.keys, caller, key)
   return key
+}
+
+/**
+ * Whoever learns the new secret can act with the key: one that rotates a foreign reviewer could approve its own requests.
+ * Keys below the caller in its line are its kin whoever holds their secrets.
+ */
+function assertOwn(keys: Keys, caller: Caller, target: StoredKey): void {
+  if (hasScope(caller, '*')) return
+  for (const { id } of lineOf(keys, target.id)) if (id === caller.key.id) return
+  throw new DomainError('not_own_key')
 }
 
 function earlier(end: string | null, other: string): string {
