@@ -3,10 +3,16 @@ import { readDecisionAbout } from './decision-answer.js'
 import { AdmittedDecisions } from './enforcement/admitted-decisions.js'
 import type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
 import type { EnforcementOptions } from './enforcement/enforcement-options.js'
-import { type EnforcementCalls, EnforcementPoint, type FlushOptions } from './enforcement/enforcement-point.js'
-import type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
+import {
+  assertAction,
+  type EnforcementCalls,
+  EnforcementPoint,
+  type FlushOptions,
+} from './enforcement/enforcement-point.js'
+import { GUARD_OPTIONS, type GuardOptions, PROTECT_OPTIONS, type ProtectOptions } from './enforcement/guard-options.js'
 import type { GuardRun } from './enforcement/guard-run.js'
 import { SettlementQueue } from './enforcement/settlement/settlement-queue.js'
+import { assertOptions } from './known-options.js'
 import type { CallOptions, CallSignal, CountersignOptions } from './options.js'
 import { checkTimeout, resolveOptions, type Settings } from './options.js'
 import { ownMembers } from './own-members.js'
@@ -124,6 +130,8 @@ export abstract class CountersignClient {
     action: (asked: Asked<Context>, run: GuardRun<Signal>) => Result,
     options: GuardOptions<Signal> = {},
   ): Promise<Awaited<Result>> {
+    assertAction(action)
+    assertOptions('guard', options, GUARD_OPTIONS)
     const { signal, idempotencyKey, holder, ...enforcement } = ownMembers(options)
     return this.enforcement(enforcement).guard(request, action, { signal, idempotencyKey, holder })
   }
@@ -147,6 +155,7 @@ export abstract class CountersignClient {
     fn: (...args: Args) => Result,
     options: ProtectOptions<Args>,
   ): (...args: Args) => Promise<Awaited<Result>> {
+    assertOptions('protect', options, PROTECT_OPTIONS)
     const { action, resource, context, agent_id, idempotencyKey, holder, signal, bind, ...enforcement } =
       ownMembers(options)
     const mapping = { action, resource, context, agent_id, idempotencyKey, holder, signal, bind }

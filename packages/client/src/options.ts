@@ -1,3 +1,5 @@
+import { assertOptions } from './known-options.js'
+
 /** How to reach the decision point. Every member may be left out when the environment gives it. */
 export interface CountersignOptions {
   /** Default: `COUNTERSIGN_URL`, else `http://127.0.0.1:8787`. A path prefix is kept. */
@@ -51,7 +53,7 @@ export interface Settings {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
+const KNOWN_OPTIONS = [
   'baseUrl',
   'apiKey',
   'agentId',
@@ -59,7 +61,7 @@ const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'connectTimeoutMs',
   'maxRetries',
   'headers',
-])
+] as const satisfies readonly (keyof CountersignOptions)[]
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'authorization',
@@ -82,9 +84,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1
  * @throws TypeError naming the faulty option, never showing an API key or a header's value
  */
 export function resolveOptions(options: CountersignOptions, environment: Environment): Settings {
-  for (const name of Object.keys(options)) {
-    if (!KNOWN_OPTIONS.has(name)) throw new TypeError(`${name} is not an option of Countersign`)
-  }
+  assertOptions('Countersign', options, KNOWN_OPTIONS)
   return {
     baseUrl: checkBaseUrl(options.baseUrl ?? (environment.COUNTERSIGN_URL || 'http://127.0.0.1:8787')),
     apiKey: checkApiKey(options.apiKey ?? environment.COUNTERSIGN_API_KEY),

@@ -83,7 +83,7 @@ describeTransports('faults', (rig) => {
     }
     stub.answer(answerJson(400, problem, { 'content-type': 'application/problem+json' }))
     expect(await rejectionOf(open().authorize(asked))).toMatchObject({
-      message: 'POST /v1/decisions: 400 validation_failed: 1 place is not valid.',
+      message: 'POST /v1/decisions: 400 validation_failed: /action is missing',
       status: 400,
       code: 'validation_failed',
       title: 'The request is not valid.',

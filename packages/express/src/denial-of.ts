@@ -1,6 +1,7 @@
 /** Every refusal as what the caller is answered: 401 for who is not known, 403 for what may not run, 503 for what cannot be said. */
 import { ApiError, DeniedError } from '@countersign/client'
 import { PermitError, type PermitErrorCode } from '@countersign/permit'
+import { PERMIT_SENTENCES } from './refusal-sentences.js'
 import { RouteDeniedError, type RouteDeniedStatus } from './route-denied-error.js'
 
 /** Thrown where a question is mapped: nobody says which agent calls. */
@@ -63,7 +64,7 @@ function ofPermit(error: PermitError, scheme: string): RouteDeniedError {
     503: retryAfter(null),
     422: {},
   }[status]
-  return new RouteDeniedError({ code, status, headers, cause: error })
+  return new RouteDeniedError({ code, status, headers, detail: PERMIT_SENTENCES[code], cause: error })
 }
 
 /** What names the way to show a permit or who one is (RFC 6750). Code and scheme are words of ours, never of the caller. */

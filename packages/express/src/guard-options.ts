@@ -1,7 +1,13 @@
-import type { ActionOutcome, EnforcementOptions, EnforcementPoint, GuardRequest } from '@countersign/client'
+import {
+  type ActionOutcome,
+  ENFORCEMENT_OPTIONS,
+  type EnforcementOptions,
+  type EnforcementPoint,
+  type GuardRequest,
+} from '@countersign/client'
 import type { Request, Response } from 'express'
 import type { FromRequest } from './from-request.js'
-import { checkFromRequest, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
+import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
 
 type Context = GuardRequest['context']
 
@@ -59,12 +65,26 @@ export interface GuardSettings extends RouteOptions {
   readonly graceMs: number
 }
 
+const KNOWN_OPTIONS: readonly string[] = [
+  'client',
+  'point',
+  'agent_id',
+  'action',
+  'resource',
+  'context',
+  'idempotencyKey',
+  'freeze',
+  'settle',
+  'outcome',
+  'graceMs',
+  ...ENFORCEMENT_OPTIONS,
+]
 const DEFAULT_GRACE_MS = 30_000
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** @throws TypeError naming the faulty option */
 export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
-  if (typeof options !== 'object' || options === null) throw new TypeError('the options of guard have to be an object')
+  checkKnown('guard', options, KNOWN_OPTIONS)
   const {
     client,
     point,
@@ -113,6 +133,9 @@ function pointOf(
   checkOne('client', (client === undefined) !== (point === undefined), 'given, or point in its place')
   if (client !== undefined) return client.enforcement(rest)
   const [stranger] = Reflect.ownKeys(rest)
-  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of guard beside point`)
+  if (stranger !== undefined)
+    throw new TypeError(
+      `${String(stranger)} is no option beside point: give it where the point is made, to enforcement`,
+    )
   return point as EnforcementPoint
 }

@@ -1,4 +1,36 @@
 /** How the options of guards are read. */
+import { assertOptions } from '@countersign/client'
+
+const TO_GUARD = 'it is an option of guard'
+const TO_REQUIRE_PERMIT = 'it is an option of requirePermit'
+const OF_THE_REQUEST = 'a route has it of each request by itself'
+
+/** Where options belong that are not those of the client, or are called so there as well. */
+const HOMES: Readonly<Record<string, string>> = {
+  point: TO_GUARD,
+  idempotencyKey: TO_GUARD,
+  settle: TO_GUARD,
+  outcome: TO_GUARD,
+  graceMs: TO_GUARD,
+  client: `${TO_GUARD}; requirePermit takes singleUse: { redeem: client }`,
+  issuer: TO_REQUIRE_PERMIT,
+  audience: TO_REQUIRE_PERMIT,
+  jwks: TO_REQUIRE_PERMIT,
+  keys: TO_REQUIRE_PERMIT,
+  requestHash: TO_REQUIRE_PERMIT,
+  effects: TO_REQUIRE_PERMIT,
+  singleUse: TO_REQUIRE_PERMIT,
+  maxSeen: TO_REQUIRE_PERMIT,
+  header: TO_REQUIRE_PERMIT,
+  holder: OF_THE_REQUEST,
+  signal: OF_THE_REQUEST,
+  amount: 'what an action really cost is said by req.permit.confirm({ amount })',
+}
+
+/** @throws TypeError for what is no object, or has a member that is not known: it says where that belongs */
+export function checkKnown(of: 'guard' | 'requirePermit', options: unknown, known: readonly string[]): void {
+  assertOptions(of, options, known, HOMES)
+}
 
 /** What was given, and nothing that somebody else has put on Object.prototype. */
 export function ownMembers<Options extends object>(options: Options): Options {

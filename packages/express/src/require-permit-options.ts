@@ -10,7 +10,7 @@ import {
 } from '@countersign/permit'
 import type { Request } from 'express'
 import type { FromRequest } from './from-request.js'
-import { checkFromRequest, checkOne, ownMembers } from './option-checks.js'
+import { checkFromRequest, checkKnown, checkOne, ownMembers } from './option-checks.js'
 import { schemeOf } from './shown-token.js'
 import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './single-use.js'
 
@@ -68,6 +68,23 @@ export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'r
   readonly freeze: boolean
 }
 
+const KNOWN_OPTIONS = [
+  'issuer',
+  'audience',
+  'jwks',
+  'keys',
+  'action',
+  'resource',
+  'agent_id',
+  'context',
+  'requestHash',
+  'effects',
+  'singleUse',
+  'maxSeen',
+  'header',
+  'freeze',
+  'now',
+] as const satisfies readonly (keyof RequirePermitOptions)[]
 const EFFECTS: readonly PermitEffect[] = ['allow', 'review', 'log']
 /** What is not compared when it is left out. */
 const COMPARED = ['agent_id', 'context', 'requestHash'] as const
@@ -78,9 +95,7 @@ const seenHere = createSeenPermits()
 
 /** @throws TypeError naming the faulty option */
 export function readPermitOptions(options: RequirePermitOptions): PermitSettings {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError('the options of requirePermit have to be an object')
-  }
+  checkKnown('requirePermit', options, KNOWN_OPTIONS)
   const given = ownMembers(options)
   for (const name of COMPARED) {
     // As from a variable that is not set: nobody meant to take any.
@@ -103,10 +118,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     maxSeen,
     header = 'authorization',
     freeze = true,
-    ...more
   } = given
-  const [stranger] = Reflect.ownKeys(more)
-  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no option of requirePermit`)
   checkFromRequest('action', action, ['string', 'symbol'])
   checkOne(
     'resource',

@@ -1,5 +1,6 @@
 import type { DeniedReason } from '@countersign/client'
 import type { PermitErrorCode } from '@countersign/permit'
+import { ROUTE_SENTENCES } from './refusal-sentences.js'
 
 const BRAND = Symbol.for('countersign.RouteDeniedError')
 
@@ -25,6 +26,7 @@ export interface RouteProblem {
   readonly type: 'about:blank'
   readonly title: string
   readonly status: number
+  /** What happened and what to do next. */
   readonly detail: string
   readonly code: RouteDeniedCode
   /** Absent when no decision is known. */
@@ -36,6 +38,8 @@ export interface RouteProblem {
 interface RouteDeniedFields {
   readonly code: RouteDeniedCode
   readonly status: RouteDeniedStatus
+  /** Default: the sentence of the code. */
+  readonly detail?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly decision_id?: string | null
   readonly advice?: Advice | null
@@ -54,7 +58,7 @@ export type RouteDeniedStatus = keyof typeof TITLES
  * A route did not run, and what to answer. Express' own error handler answers with its `status` and `headers`;
  * `permitErrors()` with the whole problem.
  *
- * Message and fields can be shown to the caller: neither permit nor policy is in them. `cause` is for the operator's log.
+ * Message and fields can be shown to the caller: they say what happened and what to do next, and neither permit nor policy is in them. `cause` is for the operator's log.
  * Source: docs/express.md "Refusals".
  */
 export class RouteDeniedError extends Error {
@@ -66,9 +70,14 @@ export class RouteDeniedError extends Error {
   /** Null when no decision is known. */
   readonly decision_id: string | null
   readonly advice: Advice | null
+  readonly #detail: string
 
-  constructor({ code, status, headers = {}, decision_id = null, advice = null, cause }: RouteDeniedFields) {
-    super(`the route may not run: ${code}`, cause === undefined ? undefined : { cause })
+  constructor(fields: RouteDeniedFields) {
+    const { code, status, headers = {}, decision_id = null, advice = null, cause } = fields
+    const detail = advice?.message ?? fields.detail ?? ROUTE_SENTENCES[code]
+    const about = decision_id === null ? '' : `, decision ${decision_id}`
+    super(`${detail} (${code}${about})`, cause === undefined ? undefined : { cause })
+    this.#detail = detail
     this.code = code
     this.status = status
     this.headers = headers
@@ -77,12 +86,12 @@ export class RouteDeniedError extends Error {
   }
 
   toProblem(): RouteProblem {
-    const { code, status, decision_id, advice, message } = this
+    const { code, status, decision_id, advice } = this
     return {
       type: 'about:blank',
       title: TITLES[status],
       status,
-      detail: advice?.message ?? message,
+      detail: this.#detail,
       code,
       ...(decision_id === null ? {} : { decision_id }),
       ...(advice === null ? {} : { advice }),

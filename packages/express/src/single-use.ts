@@ -19,6 +19,7 @@ export interface Redeemer {
 /** Resolves when the permit was used up by this very call, with its decision where it was redeemed. */
 export type UseUp = (claims: PermitClaims, token: string) => Promise<ShownDecision | null>
 
+const NOT_TAKEN = 'The decision point does not take this permit. Ask for a new decision, and show its permit.'
 /** A caller waits no longer for a memory that is elsewhere. */
 const MEMORY_TIMEOUT_MS = 5_000
 
@@ -74,7 +75,7 @@ function refusalOf(error: unknown, { jti }: PermitClaims, scheme: string): unkno
     case 'invalid_transition':
       return refusedPermit({ ...fields, code: 'settled' }, scheme)
     case 'permit_invalid':
-      return refusedPermit({ ...fields, code: 'refused' }, scheme)
+      return refusedPermit({ ...fields, code: 'refused', detail: NOT_TAKEN }, scheme)
     case 'agent_suspended':
       return new RouteDeniedError({ ...fields, code: 'agent_suspended', status: 403 })
     default:

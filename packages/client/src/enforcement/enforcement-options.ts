@@ -1,3 +1,4 @@
+import { assertOptions } from '../known-options.js'
 import { checkTimeout } from '../options.js'
 import { ownMembers } from '../own-members.js'
 import type { EnforcementEvent } from './enforcement-event.js'
@@ -75,13 +76,6 @@ export function resolveEnforcement(given: EnforcementOptions): EnforcementSettin
     tell: toldSafely(functionOrNone('onEvent', onEvent)),
     now: clockOf(functionOrNone('now', now) ?? Date.now),
   }
-}
-
-/** @throws TypeError for what is no object, or has a member that is not known: a typo must not go unnoticed */
-export function assertOptions(of: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) throw new TypeError(`the options of ${of} have to be an object`)
-  const stranger = Reflect.ownKeys(options).find((name) => !known.includes(name as string))
-  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is not an option of ${of}`)
 }
 
 /** The first of `values` is the default. */

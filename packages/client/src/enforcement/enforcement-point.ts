@@ -75,7 +75,7 @@ export class EnforcementPoint {
     action: (asked: Asked<Context>, run: GuardRun<Signal>) => Result,
     options: AdmitOptions<Signal> = {},
   ): Promise<Awaited<Result>> {
-    if (typeof action !== 'function') throw new TypeError('the action has to be a function')
+    assertAction(action)
     const admission = await this.admit(request, options)
     // Without a question there is only what was given; the mode `observe` alone goes on without one.
     const asked = (admission.asked ?? request) as Asked<Context>
@@ -184,4 +184,10 @@ export class EnforcementPoint {
   #tellDenied({ asked, decision }: Progress, error: DeniedError): void {
     this.#settings.tell({ type: 'denied', asked, reason: error.reason, decision: decision && shown(decision), error })
   }
+}
+
+/** @throws TypeError */
+export function assertAction(action: unknown): void {
+  if (typeof action === 'function') return
+  throw new TypeError('the action has to be a function, as in guard(question, action, options)')
 }

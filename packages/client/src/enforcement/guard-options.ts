@@ -1,7 +1,7 @@
 import type { CallSignal } from '../options.js'
 import type { AdmitOptions } from './admission.js'
-import type { EnforcementOptions } from './enforcement-options.js'
-import type { ProtectMapping } from './protect.js'
+import { ENFORCEMENT_OPTIONS, type EnforcementOptions } from './enforcement-options.js'
+import { PROTECT_MAPPING, type ProtectMapping } from './protect.js'
 
 /** For one guarded action. */
 export interface GuardOptions<Signal extends CallSignal = CallSignal>
@@ -10,3 +10,15 @@ export interface GuardOptions<Signal extends CallSignal = CallSignal>
 
 /** For a function that is protected. */
 export interface ProtectOptions<Args extends readonly unknown[]> extends EnforcementOptions, ProtectMapping<Args> {}
+
+export const GUARD_OPTIONS = [
+  ...ENFORCEMENT_OPTIONS,
+  'signal',
+  'idempotencyKey',
+  'holder',
+] as const satisfies readonly (keyof GuardOptions)[]
+
+export const PROTECT_OPTIONS = [
+  ...ENFORCEMENT_OPTIONS,
+  ...PROTECT_MAPPING,
+] as const satisfies readonly (keyof ProtectOptions<[]>)[]

@@ -1,4 +1,5 @@
 import { DeniedError } from '../errors/denied-error.js'
+import { assertOptions } from '../known-options.js'
 import type { CallSignal } from '../options.js'
 import { ownMembers } from '../own-members.js'
 import type { JsonObject } from '../wire.js'
@@ -7,7 +8,6 @@ import type { GuardRequest } from './arguments/asked.js'
 import { argumentHolder, type BoundField, type HeldArguments } from './arguments/held-arguments.js'
 import { atOnce } from './at-once.js'
 import type { Asking } from './authorizer.js'
-import { assertOptions } from './enforcement-options.js'
 
 /** A value, or what gives it from the arguments. */
 export type FromArguments<Args extends readonly unknown[], Value> = Value | ((...args: Args) => Value)
@@ -34,7 +34,7 @@ export interface ProtectMapping<Args extends readonly unknown[]> {
   readonly bind?: readonly BoundField[] | undefined
 }
 
-const PROTECT_OPTIONS = [
+export const PROTECT_MAPPING = [
   'action',
   'resource',
   'context',
@@ -58,7 +58,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
   mapping: ProtectMapping<Args>,
 ): (...args: Args) => Promise<Awaited<Result>> {
   if (typeof fn !== 'function') throw new TypeError('what is protected has to be a function')
-  assertOptions('protect', mapping, PROTECT_OPTIONS)
+  assertOptions('protect', mapping, PROTECT_MAPPING)
   const kept = ownMembers(mapping)
   const hold = argumentHolder(kept.bind)
   const { name, length } = fn

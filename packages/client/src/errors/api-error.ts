@@ -1,5 +1,6 @@
 import type { ErrorCode, FieldError } from '../wire.js'
 import { CountersignError, errorFamily } from './countersign-error.js'
+import { printable } from './printable.js'
 
 const FAMILY = 'ApiError'
 
@@ -18,6 +19,7 @@ export interface ApiErrorFields {
 /**
  * The decision point answered with a problem (RFC 9457): nothing was permitted.
  *
+ * The message names the first faulty place of the request, and is one line whatever the answer says.
  * A deny is not an error: it is a decision. Statuses 429, 502, 503 and 504 were retried before this was thrown.
  * Source: docs/sdk.md "Errors".
  */
@@ -38,7 +40,7 @@ export class ApiError extends CountersignError implements ApiErrorFields {
   readonly retryAfterSeconds: number | null
 
   constructor(call: string, fields: ApiErrorFields) {
-    super(FAMILY, `${call}: ${fields.status} ${fields.code}: ${fields.detail || fields.title}`)
+    super(FAMILY, printable(`${call}: ${fields.status} ${fields.code}: ${faultIn(fields)}`))
     this.status = fields.status
     this.code = fields.code
     this.title = fields.title
@@ -52,4 +54,10 @@ export class ApiError extends CountersignError implements ApiErrorFields {
   static override isInstance(value: unknown): value is ApiError {
     return errorFamily(value) === FAMILY
   }
+}
+
+function faultIn({ errors: [first, ...more], detail, title }: ApiErrorFields): string {
+  if (first === undefined) return detail || title
+  const rest = more.length === 0 ? '' : ` (and ${more.length} ${more.length === 1 ? 'place' : 'places'} more)`
+  return `${first.pointer || 'the body'} ${first.detail}${rest}`
 }

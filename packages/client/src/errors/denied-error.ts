@@ -1,5 +1,6 @@
 import type { Advice } from '../wire.js'
 import { CountersignError, errorFamily } from './countersign-error.js'
+import { refusalMessage } from './refusal-sentences.js'
 
 const FAMILY = 'DeniedError'
 
@@ -47,8 +48,8 @@ export interface DeniedFields {
 /**
  * An enforcement point stopped an action: it has not run.
  *
- * Message and fields can be shown to a model or a caller: they hold the reason and the decision's id, and neither permit nor
- * policy. `cause` is for the operator's log alone.
+ * Message and fields can be shown to a model or a caller: they say what happened and what to do next, with the reason and
+ * the decision's id, and hold neither permit nor policy. `cause` is for the operator's log alone.
  * Source: docs/enforcement.md "Refusals".
  */
 export class DeniedError extends CountersignError {
@@ -61,8 +62,8 @@ export class DeniedError extends CountersignError {
   readonly retryAfterSeconds: number | null
 
   constructor(reason: DeniedReason, { decision_id, advice, retryAfterSeconds, ...rest }: DeniedFields = {}) {
-    const about = decision_id ? ` (decision ${decision_id})` : ''
-    super(FAMILY, `the action may not run: ${reason}${about}`, 'cause' in rest ? { cause: rest.cause } : undefined)
+    const message = refusalMessage(reason, { decision_id, advice: advice?.message })
+    super(FAMILY, message, 'cause' in rest ? { cause: rest.cause } : undefined)
     this.reason = reason
     this.decision_id = decision_id ?? null
     this.advice = advice ?? null

@@ -1,4 +1,5 @@
 import { CountersignError, errorFamily } from './countersign-error.js'
+import { refusalMessage } from './refusal-sentences.js'
 
 const FAMILY = 'NotPermittedError'
 
@@ -45,7 +46,7 @@ export class NotPermittedError extends CountersignError {
   readonly comment: string | null
 
   constructor(decision_id: string, reason: NotPermittedReason, { comment, ...rest }: NotPermittedFields = {}) {
-    super(FAMILY, `decision ${decision_id} may not run: ${reason}`, 'cause' in rest ? { cause: rest.cause } : undefined)
+    super(FAMILY, refusalMessage(reason, { decision_id }), 'cause' in rest ? { cause: rest.cause } : undefined)
     this.reason = reason
     this.decision_id = decision_id
     this.comment = comment ?? null

@@ -1,8 +1,10 @@
+import { strangerMessage } from '../../known-options.js'
 import { ownMembers } from '../../own-members.js'
 import type { Json, JsonObject } from '../../wire.js'
 import type { Asked, GuardRequest } from './asked.js'
 import { isPlainArray, isPlainObject, membersOf } from './held-data.js'
 
+const MEMBERS = ['agent_id', 'action', 'resource', 'context'] as const satisfies readonly (keyof GuardRequest)[]
 /** The decision point refuses what is nested deeper; this is only to come to an end. */
 const MAX_DEPTH = 64
 /** More values than this do not fit into the 64 KiB of a question. */
@@ -18,7 +20,7 @@ export function readQuestion(request: GuardRequest, agentOf: (agent_id: string |
   if (typeof request !== 'object' || request === null) throw new TypeError('the question has to be an object')
   const { agent_id, action, resource, context, ...more } = ownMembers(request)
   const [unknownMember] = Reflect.ownKeys(more)
-  if (unknownMember !== undefined) throw new TypeError(`${String(unknownMember)} is no member of a question`)
+  if (unknownMember !== undefined) throw new TypeError(strangerMessage('member', 'a question', unknownMember, MEMBERS))
   if (typeof action !== 'string' || action === '') throw new TypeError('action has to be a string that is not empty')
   if (resource !== null && resource !== undefined && typeof resource !== 'string') {
     throw new TypeError('resource has to be a string, or null for none')

@@ -1,5 +1,5 @@
+import { assertOptions } from '../../known-options.js'
 import { checkTimeout } from '../../options.js'
-import { assertOptions } from '../enforcement-options.js'
 import { withCanaryPolicy } from './canary-policy.js'
 import type { GuardCheckName, GuardVerification, VerifyGuardOptions } from './guard-check.js'
 import { FAULT_NAMES, GuardTrial } from './guard-trial.js'

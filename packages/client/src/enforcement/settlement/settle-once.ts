@@ -1,9 +1,11 @@
+import { strangerMessage } from '../../known-options.js'
 import { ownMembers } from '../../own-members.js'
 import { atOnce } from '../at-once.js'
 import type { ActionOutcome, Settle, Settlement, SettlementResult, SettlementState, SettleOn } from './settlement.js'
 
 /** Longer text than this is refused by the decision point. */
 const MAX_TEXT = 512
+const MEMBERS = ['settle', 'amount', 'note', 'reason']
 const LEAVE: Settlement = Object.freeze({ settle: 'leave' })
 
 /** What one admission settles through. */
@@ -79,7 +81,7 @@ function settlementByDefault(outcome: ActionOutcome): Settlement {
 function readSettlement(given: unknown): Settlement {
   const { settle, amount, note, reason, ...more } = ownMembers(Object(given)) as Record<string, unknown>
   const [stranger] = Reflect.ownKeys(more)
-  if (stranger !== undefined) throw new TypeError(`${String(stranger)} is no member of a settlement`)
+  if (stranger !== undefined) throw new TypeError(strangerMessage('member', 'a settlement', stranger, MEMBERS))
   if (settle === 'leave') return LEAVE
   if (settle === 'reject') return { settle, ...(reason === undefined ? {} : { reason: readText('reason', reason) }) }
   if (settle !== 'confirm') throw new TypeError("a settlement has to be 'confirm', 'reject' or 'leave'")

@@ -1,0 +1,59 @@
+/** The one check that no option is misspelt, or given where nobody reads it. */
+
+const TO_CLIENT = 'give it to the client: new Countersign({ … })'
+const TO_QUESTION = 'it is a member of the question: the first argument of guard, or the mapping of protect'
+const TO_CALL = 'give it for the one call: guard(question, action, { … }), or the mapping of protect'
+const TO_ENFORCEMENT = 'give it with the options of guard, protect or enforcement'
+
+/** Where each option of this package belongs. */
+const HOMES: Readonly<Record<string, string>> = {
+  ...homes(TO_CLIENT, 'baseUrl', 'apiKey', 'agentId', 'connectTimeoutMs', 'maxRetries', 'headers'),
+  ...homes(TO_QUESTION, 'agent_id', 'action', 'resource', 'context'),
+  ...homes(TO_CALL, 'idempotencyKey', 'holder', 'signal'),
+  ...homes(TO_ENFORCEMENT, 'mode', 'onUnavailable', 'review', 'unmapped', 'settleOn'),
+  ...homes(TO_ENFORCEMENT, 'timeoutMs', 'reviewTimeoutMs', 'settleTimeoutMs', 'onEvent', 'now'),
+  amount: 'what an action really cost is said by run.setAmount(amount), or by confirm({ amount })',
+  bind: 'give it with the mapping of protect',
+}
+
+/**
+ * For integrations, which have options of their own.
+ *
+ * @param of what the options are of, such as `guard`
+ * @param elsewhere where options belong that an integration has beside those of this package, one sentence for each
+ * @throws TypeError for what is no object, or has a member that is not known: it says how that is spelt, or where it belongs
+ */
+export function assertOptions(
+  of: string,
+  options: unknown,
+  known: readonly string[],
+  elsewhere: Readonly<Record<string, string>> = {},
+): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError(`the options of ${of} have to be an object`)
+  const stranger = Reflect.ownKeys(options).find((name) => !known.includes(name as string))
+  if (stranger !== undefined) throw new TypeError(strangerMessage('option', of, stranger, known, elsewhere))
+}
+
+/** What to say of a member that is not known: of an option, or of a question or settlement. */
+export function strangerMessage(
+  what: 'option' | 'member',
+  of: string,
+  stranger: string | symbol,
+  known: readonly string[],
+  elsewhere: Readonly<Record<string, string>> = {},
+): string {
+  const name = String(stranger)
+  const meant = known.find((one) => spelling(one) === spelling(name))
+  const homesOfAll = { ...HOMES, ...elsewhere }
+  const home = Object.hasOwn(homesOfAll, name) ? homesOfAll[name] : undefined
+  const hint = meant === undefined ? home : `it is called ${meant}`
+  return `${name} is no ${what} of ${of}${hint === undefined ? '' : `: ${hint}`}`
+}
+
+function spelling(name: string): string {
+  return name.replaceAll(/[-_]/g, '').toLowerCase()
+}
+
+function homes(home: string, ...names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, home]))
+}
