@@ -116,16 +116,22 @@ describe('a budget that reads another amount than the first', () => {
     return succeed(desk.server.call('POST', '/v1/decisions', { key: desk.keyOf('asker'), body }))
   }
 
-  it('follows a correction that changes the outcome, and none that says the same', async () => {
+  it('follows a correction to the amount that the outcome has already, which is the same again only once it did', async () => {
     await createPolicy(desk.server, FEES)
     const { id } = await ask(1, 10)
     const confirmed = await succeed(desk.move('confirm', id))
     expect(await spent()).toEqual({ EUR: 1, fees: 10 })
-    expect(await succeed(desk.move('correct', id, { result: 'confirmed', amount: 1 }))).toEqual(confirmed)
-    expect(await spent()).toEqual({ EUR: 1, fees: 10 })
-    await succeed(desk.move('correct', id, { result: 'rejected' }))
-    await succeed(desk.move('correct', id, { result: 'confirmed', amount: 1 }))
+    expect(await succeed(desk.move('correct', id, { result: 'confirmed' }))).toEqual(confirmed)
+    const amount = { result: 'confirmed', amount: 1 }
+    const corrected = await succeed(desk.move('correct', id, amount))
+    expect(corrected.outcome).toMatchObject({ amount: 1, corrected: true })
     expect(await spent()).toEqual({ EUR: 1, fees: 1 })
+    const held = await stored(desk.server)
+    expect(await succeed(desk.move('correct', id, amount))).toEqual(corrected)
+    expect(await stored(desk.server)).toEqual(held)
+    await succeed(desk.move('correct', id, { result: 'confirmed' }))
+    expect(await spent()).toEqual({ EUR: 1, fees: 10 })
+    expect(await desk.told(id)).toEqual(['confirmed', 'corrected', 'corrected'])
   })
 
   it('has its own amount in the audit log', async () => {

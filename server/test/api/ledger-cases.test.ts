@@ -38,7 +38,7 @@ async function runOnServer(ledgerCase: LedgerCase): Promise<void> {
 }
 
 it('are all here', () => {
-  expect(ledgerCases).toHaveLength(260)
+  expect(ledgerCases).toHaveLength(261)
 })
 
 describe('the whole application', () => {

@@ -3,7 +3,7 @@ import type { Caller } from '../../caller.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type MoveDeps, moveDecision } from './move.js'
 import { assertMayCorrect } from './settle-rights.js'
-import { committed, isBeforeClosing, isSettledSo, type Result, settle } from './settlement.js'
+import { committed, isBeforeClosing, isCommittedSo, isSettledSo, type Result, settle } from './settlement.js'
 import { invalidTransition, wasAuthorized } from './status.js'
 import { viewDecision } from './view.js'
 
@@ -28,7 +28,7 @@ export async function correctDecision(
     id,
     ({ decision }, now) => {
       assertMayCorrect(caller, decision)
-      if (isSettledSo(decision, result)) return null
+      if (isSettledSo(decision, result) && isCommittedSo(decision, result)) return null
       if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
       if (!isBeforeClosing(decision, now)) throw invalidTransition(decision, now, 'corrected any more')
       const { late } = decision.outcome

@@ -41,6 +41,11 @@ export function isSettledSo(decision: StoredDecision, result: Result): boolean {
   return outcome !== null && outcome.result === result.result && outcome.amount === effectiveAmount(decision, result)
 }
 
+/** Whether every budget has committed just what it would: two amounts read as one outcome where a budget reads another fact. */
+export function isCommittedSo({ postings }: StoredDecision, result: Result): boolean {
+  return postings.every((posting) => BigInt(posting.spent) === spentOf(posting, result))
+}
+
 /** What each budget committed, for the audit log: amounts in its unit, in the order of the budgets asked. */
 export function committed(decision: StoredDecision, postings: readonly Posting[]): JsonArray {
   return postings.map(({ spent }, i) => ({

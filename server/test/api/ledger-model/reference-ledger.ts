@@ -224,7 +224,8 @@ export class ReferenceLedger {
 
   /** By the key that settles. */
   #correct(decision: ReferenceDecision, result: 'confirmed' | 'rejected', given: bigint | null): StepAnswer {
-    if (isSame(decision, result, given)) return this.#view(decision)
+    const isCommitted = isSameCommitted(decision, result === 'confirmed' ? given : null)
+    if (isSame(decision, result, given) && isCommitted) return this.#view(decision)
     const { outcome, wasAuthorized } = decision
     if (outcome === null || !wasAuthorized || !isInTime(decision, this.nowMs)) return INVALID_TRANSITION
     return this.#settle(decision, result, given, outcome.late, true)
@@ -309,6 +310,13 @@ function given(amount: number | null | undefined): bigint | null {
 function isSame(decision: ReferenceDecision, result: string, given: bigint | null): boolean {
   const amount = result === 'confirmed' ? (given ?? defaultAmount(decision)) : null
   return decision.outcome?.result === result && decision.outcome.amount === amount
+}
+
+/** Whether every budget that reads its amount would commit just what it has committed. */
+function isSameCommitted(decision: ReferenceDecision, given: bigint | null): boolean {
+  return decision.postings.every(
+    ({ readsAmount, amount }) => !readsAmount || (decision.given ?? amount) === (given ?? amount),
+  )
 }
 
 /** Once the permit was redeemed, the asker's word is not enough to say that less happened. */
