@@ -97,6 +97,35 @@ describeTransports('a guarded action', (rig) => {
     expect(told(stub)).toEqual(settlements)
   })
 
+  it.each<[EnforcementOptions, unknown, unknown[]]>([
+    [{ onError: 'leave' }, failure, []],
+    [{ onError: 'leave' }, timeout, []],
+    [{ onError: 'reject' }, timeout, [['reject', { reason: 'the action failed' }]]],
+    [{ onError: 'reject' }, undefined, [['reject', { reason: 'the action failed' }]]],
+    [{ onError: 'reject', settleOn: () => ({ settle: 'leave' }) }, failure, []],
+    [
+      { onError: 'leave', settleOn: () => ({ settle: 'confirm', amount: 0.5 }) },
+      failure,
+      [['confirm', { amount: 0.5 }]],
+    ],
+  ])('is settled with %j after %s', async (options, thrown, settlements) => {
+    const { stub, open } = rig()
+    deciding(rig(), 'allow')
+    const outcome = open().guard(asked, () => Promise.reject(thrown), options)
+    expect(await outcome.catch((error: unknown) => error)).toBe(thrown)
+    expect(told(stub)).toEqual(settlements)
+  })
+
+  it.each<EnforcementOptions['onError']>(['leave', 'reject'])(
+    'is confirmed by default with onError %s',
+    async (onError) => {
+      const { stub, open } = rig()
+      deciding(rig(), 'allow')
+      await open().guard(asked, () => 'paid', { onError })
+      expect(told(stub)).toEqual([['confirm', {}]])
+    },
+  )
+
   it.each<[string, EnforcementOptions['settleOn'], number | undefined]>([
     [
       'settleOn throws',
@@ -193,6 +222,12 @@ describeTransports('an admission', (rig) => {
     const { settle } = await admit()
     expect((await settle.by(outcome)).state).toBe(state)
     expect(told(rig().stub)).toEqual(settlements)
+  })
+
+  it('is left when nobody knows and no error tells, whatever onError says', async () => {
+    const { settle } = await admit({ onError: 'reject' })
+    expect(await settle.by({ kind: 'unknown' })).toEqual({ settle: 'leave', state: 'left' })
+    expect(told(rig().stub)).toEqual([])
   })
 
   it('begins once', async () => {

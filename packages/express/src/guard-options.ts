@@ -47,7 +47,7 @@ export interface RouteOptions<Req = Request> {
   readonly settle?: 'outcome' | 'manual' | undefined
   /**
    * What a response that the handler has ended says about the action; undefined for the default, which is by its status:
-   * below 400 it succeeded, else it failed. Nobody knows with 504, or when what the handler threw says so. What it throws, a
+   * below 400 it succeeded, else it failed. Nobody knows with 408, 502 or 504, or when what the handler threw says so. What it throws, a
    * promise, and what is no outcome leave the decision, and `onEvent` is told `settlement_failed`.
    */
   readonly outcome?: ((req: Req, res: Response) => ActionOutcome | undefined) | undefined

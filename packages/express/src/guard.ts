@@ -14,8 +14,11 @@ import { askedBy, type RouteQuestion } from './route-question.js'
 /** Middleware for a route, whatever the types of its parameters. */
 export type RouteGuard = (req: IncomingMessage, res: ServerResponse, next: NextFunction) => Promise<void>
 
-/** Says that what the route called did not answer in time, and so nothing about whether it did what it was called for. */
-const GATEWAY_TIMEOUT = 504
+/**
+ * Request Timeout, Bad Gateway and Gateway Timeout say that an answer was not waited for or was lost, and so nothing about
+ * whether the route did what it is for.
+ */
+const LOST_ANSWERS: ReadonlySet<number> = new Set([408, 502, 504])
 
 /**
  * Lets a route run only on a decision that permits it, and settles the decision by how the response ends.
@@ -100,6 +103,6 @@ function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end:
   if (given !== undefined) return given
   const { status, error } = end
   if (status < 400) return { kind: 'succeeded', value: res }
-  const isUnknown = status === GATEWAY_TIMEOUT || mayHaveRun(error)
+  const isUnknown = LOST_ANSWERS.has(status) || mayHaveRun(error)
   return { kind: isUnknown ? 'unknown' : 'failed', error: error ?? status }
 }

@@ -22,6 +22,9 @@ describe('the options of enforcement', () => {
     ['review', 'allow'],
     ['unmapped', 'allow'],
     ['settleOn', 'confirm'],
+    ['onError', 'confirm'],
+    ['onError', null],
+    ['onError', () => 'leave'],
     ['timeoutMs', 0],
     ['timeoutMs', '5000'],
     ['reviewTimeoutMs', Number.NaN],
@@ -36,7 +39,7 @@ describe('the options of enforcement', () => {
   })
 
   it('take undefined for absent', () => {
-    const names = ['mode', 'onUnavailable', 'review', 'unmapped', 'settleOn', 'timeoutMs', 'onEvent', 'now']
+    const names = ['mode', 'onUnavailable', 'review', 'unmapped', 'settleOn', 'onError', 'timeoutMs', 'onEvent', 'now']
     const options = Object.fromEntries(names.map((name) => [name, undefined]))
     expect(resolveEnforcement(options).mode).toBe('enforce')
   })

@@ -19,6 +19,11 @@ export interface EnforcementOptions {
   readonly unmapped?: 'deny' | 'map' | undefined
   /** Settles another way than by default; see ActionOutcome. */
   readonly settleOn?: SettleOn | undefined
+  /**
+   * What every error of an action is settled by, where `settleOn` says nothing: `reject` it, also when its answer was lost, or
+   * `leave` it, also when it was surely refused. Default: by the error, see `isOutcomeUnknown`.
+   */
+  readonly onError?: 'reject' | 'leave' | undefined
   /** Time limit of asking, in milliseconds, without the wait for a review. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined
   /** Time limit of the wait for a review, in milliseconds. Default 86,400,000, a day. */
@@ -37,6 +42,7 @@ export interface EnforcementSettings {
   readonly review: 'wait' | 'throw'
   readonly unmapped: 'deny' | 'map'
   readonly settleOn: SettleOn | undefined
+  readonly onError: 'reject' | 'leave' | undefined
   readonly timeoutMs: number | undefined
   readonly reviewTimeoutMs: number | undefined
   readonly settleTimeoutMs: number
@@ -52,6 +58,7 @@ export const ENFORCEMENT_OPTIONS = [
   'review',
   'unmapped',
   'settleOn',
+  'onError',
   'timeoutMs',
   'reviewTimeoutMs',
   'settleTimeoutMs',
@@ -63,13 +70,14 @@ export const ENFORCEMENT_OPTIONS = [
 export function resolveEnforcement(given: EnforcementOptions): EnforcementSettings {
   assertOptions('enforcement', given, ENFORCEMENT_OPTIONS)
   const options = ownMembers(given)
-  const { settleOn, onEvent, now, timeoutMs, reviewTimeoutMs } = options
+  const { settleOn, onError, onEvent, now, timeoutMs, reviewTimeoutMs } = options
   oneOf('onUnavailable', options.onUnavailable, ['deny'])
   return {
     mode: oneOf('mode', options.mode, ['enforce', 'observe']),
     review: oneOf('review', options.review, ['throw', 'wait']),
     unmapped: oneOf('unmapped', options.unmapped, ['deny', 'map']),
     settleOn: functionOrNone('settleOn', settleOn),
+    onError: onError === undefined ? undefined : oneOf<'reject' | 'leave'>('onError', onError, ['reject', 'leave']),
     timeoutMs: timeoutMs === undefined ? undefined : checkTimeout('timeoutMs', timeoutMs),
     reviewTimeoutMs: reviewTimeoutMs === undefined ? undefined : checkTimeout('reviewTimeoutMs', reviewTimeoutMs),
     settleTimeoutMs: checkTimeout('settleTimeoutMs', options.settleTimeoutMs ?? 1_000),

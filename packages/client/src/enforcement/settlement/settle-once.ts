@@ -15,6 +15,7 @@ export interface SettleOnceOptions {
   /** What was to be settled cannot be told. */
   readonly fail: (error: unknown) => void
   readonly settleOn: SettleOn | undefined
+  readonly onError: 'reject' | 'leave' | undefined
 }
 
 /** The first call settles; all others get its promise. The methods can be handed out without the object. */
@@ -44,7 +45,8 @@ export class SettleOnce implements Settle {
   readonly leave: Settle['leave'] = () => this.#once(() => LEAVE)
 
   readonly by: Settle['by'] = (outcome) => {
-    return this.#once(() => atOnce('a settlement', this.#options.settleOn?.(outcome)) ?? settlementByDefault(outcome))
+    const { settleOn, onError } = this.#options
+    return this.#once(() => atOnce('a settlement', settleOn?.(outcome)) ?? settlementByDefault(outcome, onError))
   }
 
   #once(settlement: () => Settlement): Promise<SettlementResult> {
@@ -71,10 +73,15 @@ export class SettleOnce implements Settle {
   }
 }
 
-/** What happened is confirmed, what failed is rejected, and what nobody knows is left: it may have been spent. */
-function settlementByDefault(outcome: ActionOutcome): Settlement {
+/**
+ * What happened is confirmed, what failed is rejected, and what nobody knows is left: it may have been spent. `onError` speaks
+ * for every error, and not for an end without one, such as a caller who left.
+ */
+function settlementByDefault(outcome: ActionOutcome, onError: SettleOnceOptions['onError']): Settlement {
   if (outcome.kind === 'succeeded') return { settle: 'confirm', amount: outcome.amount }
-  return outcome.kind === 'failed' ? { settle: 'reject', reason: 'the action failed' } : LEAVE
+  const asked = 'error' in outcome ? onError : undefined
+  const settle = asked ?? (outcome.kind === 'failed' ? 'reject' : 'leave')
+  return settle === 'reject' ? { settle, reason: 'the action failed' } : LEAVE
 }
 
 /** @throws TypeError for what could not be told, such as an amount that is no number or whose name is misspelt */

@@ -20,6 +20,8 @@ export type Settlement =
  * - `succeeded`: by default confirmed, with `amount` when the action said one;
  * - `failed`: it ran and failed; by default rejected;
  * - `unknown`: it was begun and nobody knows how far it came (time ran out, the caller left, a connection broke off); left.
+ *
+ * With the option `onError` every outcome that has an `error` is settled by that.
  */
 export type ActionOutcome =
   | { readonly kind: 'succeeded'; readonly value?: unknown; readonly amount?: number | undefined }
@@ -60,7 +62,7 @@ export interface Settle {
   reject(reason?: string): Promise<SettlementResult>
   /** Nobody knows. */
   leave(): Promise<SettlementResult>
-  /** By `settleOn` of the options, else by the default for the outcome. */
+  /** By `settleOn` of the options, else by `onError`, else by the default for the outcome. */
   by(outcome: ActionOutcome): Promise<SettlementResult>
   /** True once any of them was called. */
   readonly isCalled: boolean

@@ -35,10 +35,11 @@ export class Settler {
   }
 
   settleOf(progress: Progress): SettleOnce {
-    const { tell, settleOn } = this.#settings
+    const { tell, settleOn, onError } = this.#settings
     const decision_id = progress.decision?.id
     return new SettleOnce({
       settleOn,
+      onError,
       send: (settlement) => this.#send(settlement, progress),
       fail: (error) => {
         const settlement = { settle: 'leave' } as const

@@ -1,65 +1,79 @@
 import { DeniedError } from '../../errors/denied-error.js'
 import { UnavailableError } from '../../errors/unavailable-error.js'
+import { signOf, signOfText } from './error-signs.js'
 
-/** Names of errors, and codes of Node, its fetch and well-known clients, after which a request may have been carried out. */
-const NAMES: ReadonlySet<unknown> = new Set([
-  'AbortError',
-  'CanceledError',
-  'MongoNetworkError',
-  'MongoNetworkTimeoutError',
-  'TimeoutError',
-])
-const CODES: ReadonlySet<unknown> = new Set([
-  'ABORT_ERR',
-  'ECONNABORTED',
-  'ECONNRESET',
-  'EPIPE',
-  'ERR_CANCELED',
-  'ERR_HTTP2_GOAWAY_SESSION',
-  'ERR_HTTP2_SESSION_ERROR',
-  'ERR_HTTP2_STREAM_CANCEL',
-  'ERR_HTTP2_STREAM_ERROR',
-  'ERR_STREAM_PREMATURE_CLOSE',
-  'ESOCKETTIMEDOUT',
-  'ETIMEDOUT',
-  'UND_ERR_ABORTED',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_SOCKET',
-  'body-timeout',
-  'request-timeout',
-])
-/** Of HTTP: a gateway or a server gave up waiting. */
-const STATUSES: ReadonlySet<unknown> = new Set([408, 504])
-/** Of gRPC: cancelled, unknown, deadline exceeded, unavailable. */
-const GRPC_CODES: ReadonlySet<unknown> = new Set([1, 2, 4, 14])
-const MOST_ERRORS = 32
+const MOST_ERRORS = 64
+/** Where libraries keep the error that was first. */
+const CAUSES = [
+  'detail',
+  'driverError',
+  'error',
+  'inner',
+  'innerError',
+  'lastError',
+  'lastNodeError',
+  'original',
+  'originalError',
+  'parent',
+  'previous',
+  'reason',
+  'suppressed',
+]
 
 /**
- * Whether an action that failed this way may have done what it was to do: it ran out of time, was aborted, or lost a
- * connection on the way. Looks at the error, at its causes, and at the errors that it gathers.
+ * - `unknown`: nobody knows whether the action was done;
+ * - `refused`: surely nothing was sent, or the other side said no;
+ * - `failed`: the action ended with an error of its own.
+ */
+type Ending = 'unknown' | 'refused' | 'failed'
+
+/**
+ * Whether an action that ended with this error may have done what it was to do all the same: its answer was lost. Looks at the
+ * error, at its causes, and at the errors that it gathers. Where in doubt: true.
+ *
+ * False for what surely changed nothing, such as a connection that was refused or an answer 4xx, and for errors that have
+ * nothing to do with a connection, a server or time.
+ *
+ * Source: docs/enforcement.md "How an action is settled".
  */
 export function isOutcomeUnknown(error: unknown): boolean {
   try {
-    return isUnknown(error)
+    return endingOf(error, new Map()) === 'unknown'
   } catch {
     // An error that cannot be looked at says nothing.
     return true
   }
 }
 
-function isUnknown(error: unknown): boolean {
-  const errors = [error]
-  for (let looked = 0; errors.length > 0 && looked < MOST_ERRORS; looked += 1) {
-    const at = errors.shift()
-    if (typeof at !== 'object' || at === null) continue
-    // What was denied has not begun, whatever kept it from being asked.
-    if (DeniedError.isInstance(at)) continue
-    if (UnavailableError.isInstance(at)) return true
-    const { name, code, type, status, statusCode, details, cause, errors: all } = at as Record<string, unknown>
-    if (NAMES.has(name) || CODES.has(code) || CODES.has(type) || STATUSES.has(status ?? statusCode)) return true
-    if (GRPC_CODES.has(code) && typeof details === 'string') return true
-    errors.push(cause, ...(Array.isArray(all) ? all.slice(0, MOST_ERRORS) : []))
-  }
-  return false
+function endingOf(error: unknown, seen: Map<object, Ending>): Ending {
+  if (typeof error === 'string') return signOfText(error) === 'none' ? 'failed' : 'unknown'
+  if (typeof error !== 'object' || error === null) return 'failed'
+  const before = seen.get(error)
+  if (before !== undefined) return before
+  if (seen.size >= MOST_ERRORS) return 'unknown'
+  // What it stands for in a circle.
+  seen.set(error, 'failed')
+  const ending = endingOfObject(error, seen)
+  seen.set(error, ending)
+  return ending
+}
+
+function endingOfObject(error: object, seen: Map<object, Ending>): Ending {
+  // What was denied has not begun, whatever kept it from being asked.
+  if (DeniedError.isInstance(error)) return 'refused'
+  if (UnavailableError.isInstance(error)) return 'unknown'
+
+  const sign = signOf(error)
+  if (sign === 'lost') return 'unknown'
+  const endings = causesOf(error).map((cause) => endingOf(cause, seen))
+  if (endings.includes('unknown')) return 'unknown'
+  if (sign === 'refused' || endings.includes('refused')) return 'refused'
+  return sign === 'transport' ? 'unknown' : 'failed'
+}
+
+function causesOf(error: object): readonly unknown[] {
+  const at = error as Readonly<Record<string, unknown>>
+  const { cause, errors } = at
+  const others = CAUSES.map((name) => at[name]).filter((one) => typeof Object(one).stack === 'string')
+  return [cause, ...(Array.isArray(errors) ? errors.slice(0, MOST_ERRORS + 1) : []), ...others]
 }

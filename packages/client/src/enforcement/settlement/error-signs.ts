@@ -1,0 +1,249 @@
+/**
+ * What one error says about the action that it ended: its codes, names and words, its causes aside.
+ *
+ * Refusals are known by codes alone. Words can only make an answer doubtful: whoever writes a text into an error can hold a
+ * budget, and never free one.
+ */
+
+/**
+ * - `lost`: the action may have been done: time ran out, a connection broke off, a server failed, an answer was cut;
+ * - `transport`: it has to do with a connection, and does not say whether anything was sent: its causes may;
+ * - `refused`: surely nothing was done: there was no connection, or the other side said no;
+ * - `none`: the error of a program about something else.
+ */
+export type ErrorSign = 'lost' | 'transport' | 'refused' | 'none'
+
+/** What can be closed, lost or cut off while an answer is awaited. */
+const LINE =
+  '(?:connection|socket|client|pool|channel|stream|session|topology|server|transport|pipe|peer|remote|side|cursor|database|request|response|reply|answer|tunnel)s?'
+
+/** Names of classes, codes and types, in whichever spelling: `TimeoutError`, `ETIMEDOUT`, `request-timeout`. */
+const LOST_NAME = anyOf([
+  'time[-_]?d?[-_]?out',
+  'deadline',
+  'abort',
+  '^(?:err_)?cancell?(?:ed)?(?:_?error|_?exception)?$',
+  '(?:conn|net)\\w*reset',
+  'retr(?:y|ies|ied)',
+  'premature',
+  'hang_?up',
+  'disconnect',
+  'terminat',
+  'interrupt',
+  'overload',
+  'unavailable',
+  'internal_?(?:server|service)?_?(?:error|failure|exception)',
+  '(?:server|api)_error$',
+  'gateway',
+  '^e(?:pipe|shutdown|notconn|proto)$',
+  `${LINE}_?(?:is_?|was_?)?(?:unexpectedly_?)?(?:closed|ended|destroyed|lost|dropped|cleared)`,
+  'not_?connected',
+  'http2',
+  '^hpe_',
+  '^z_\\w+_error$',
+  '^err_stream_',
+  '^err_bad_response$',
+  '^und_err_(?!invalid_arg)',
+  'pars(?:e|er|ing)_?(?:error|exception)$',
+  'deserializ',
+  '^syntaxerror$',
+  'invalid-json',
+  'idempoten',
+  'protocol_?(?!error$)\\w*(?:packet|sequence|order)',
+  // A write that was taken, or in part, before it failed.
+  'write_?concern',
+  'bulk_?write',
+  'unknowntransactioncommitresult',
+  // Their libraries try again by themselves, and do not say whether this was the first try.
+  '^api_?connection_?error$',
+  'serverselection',
+  'retryablewrite',
+])
+const TRANSPORT_NAME = anyOf([
+  'conn(?:$|ect|_|[a-z]*(?:refused|aborted))',
+  'socket',
+  'network',
+  'fetch',
+  'transport',
+  'pool',
+  'topology',
+  'cluster',
+  'protocol',
+  '^e(?:net|host|addr)',
+])
+
+const LOST_WORDS = anyOf([
+  'tim(?:e|ed|ing)[ -]?out',
+  'deadline',
+  '\\bretr(?:y|ies|ied|ying)\\b',
+  '\\b(?:\\d+|all|max\\w*) (?:attempts|tries)\\b',
+  'h[au]ng ?up',
+  '\\babort',
+  'terminated',
+  '\\breset\\b',
+  'premature',
+  'truncat',
+  'unexpected(?:ly)? (?:end|clos|eof|token|response|server|packet|non-whitespace)',
+  'broken pipe',
+  'cut (?:off|short)',
+  'disconnect',
+  'interrupted',
+  'incomplete',
+  '\\beof\\b',
+  'no (?:reply|response|answer)',
+  'lost (?:connection|contact)',
+  `\\b${LINE}(?: (?:is|was|were|has|have|had|been|got|already|unexpectedly|the|by|in|state|handle))* (?:clos|end|destroy|lost|drop|gone|broke|cut|down|shut)`,
+  '^closed\\.?$',
+  `\\bclosed (?:the |its |this )?${LINE}\\b`,
+  `\\b(?:${LINE}|call|query|statement|operation|command)(?: was| has been| is)? cancell?ed`,
+  'internal (?:server )?error',
+  '\\bserver error',
+  'bad gateway',
+  'overloaded',
+  '(?:service|server|temporarily|currently)(?: is)?(?: temporarily| currently)? unavailable',
+  // "the bank answered 503", "HTTP 502", "status code: 500".
+  '\\b(?:http|status|code|answer|respon|return|repl)\\w*:?(?: (?:with|code|status|of|is|was|a|an|error)){0,3}[ :=]+"?(?:5\\d\\d|408|409|425|429)\\b',
+  '\\b5\\d\\d (?:internal|bad|service|gateway)',
+])
+const TRANSPORT_WORDS = anyOf([
+  '\\bconnect(?:ion|ing|ed)?s?\\b',
+  '\\bsockets?\\b',
+  'network',
+  'fetch failed',
+  'failed to fetch',
+  'load failed',
+  '\\bpool\\b',
+  'unreachable',
+  'upstream',
+  '\\btransport\\b',
+  'handshake',
+  'topology',
+])
+
+/** No connection, wherever the code stands. */
+const UNCONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+)$/
+/** No connection, where it was the call `connect` that failed. */
+const UNCONNECTABLE = /^(?:ECONNREFUSED|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL|ENOENT|EACCES)$/
+/** As a library tells that took the code away. */
+const CONNECT_FAILED = /^connect (?:ECONNREFUSED|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN)\b/
+/** The call that looks a name up. */
+const LOOKING_UP = /^(?:getaddrinfo|query[A-Z]\w*)$/
+/** A certificate that the client does not take: it sends nothing to such a server. */
+const UNTRUSTED =
+  /^(?:CERT_\w+|UNABLE_TO_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|HOSTNAME_MISMATCH|INVALID_CA|ERR_TLS_CERT_ALTNAME_INVALID)$/
+/** What Node itself says of these, with a name that may hold any word. */
+const OWN_WORDS_OF_NODE = /^(?:connect|getaddrinfo|query[A-Z]\w*) E[A-Z_]+\b/
+
+/** Answers of HTTP that say no to this try, and nothing about one before it. */
+const DOUBTFUL_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429, 499])
+/** Of gRPC: an argument, a name, a right, a state, a range or a method that cannot be. */
+const GRPC_REFUSALS: ReadonlySet<unknown> = new Set([3, 5, 7, 9, 11, 12, 16])
+const GRPC_UNAVAILABLE = 14
+/** How gRPC begins to tell that it could send nothing. */
+const GRPC_UNSENT = /^(?:No connection established\.|Name resolution failed)/
+
+/** A text longer than this is read as far. */
+const MAX_TEXT = 4_000
+
+type Members = Readonly<Record<string, unknown>>
+
+/** @throws whatever an error throws that does not want to be looked at */
+export function signOf(error: object): ErrorSign {
+  const at = error as Members
+  const { message, code, details, syscall } = at
+  const names = namesOf(at)
+  const tries = triesOf(at)
+  const refused: ErrorSign = tries !== undefined && tries > 1 ? 'lost' : 'refused'
+
+  if (names.some((name) => LOST_NAME.test(name))) return 'lost'
+  const status = statusOf(at)
+  if (status !== undefined) {
+    if (status < 400 || status >= 500) return 'lost'
+    return DOUBTFUL_STATUSES.has(status) && tries !== 1 ? 'lost' : refused
+  }
+  if (typeof details === 'string' && typeof code === 'number' && code >= 0 && code <= 16) {
+    if (GRPC_REFUSALS.has(code)) return refused
+    return code === GRPC_UNAVAILABLE && GRPC_UNSENT.test(details) ? refused : 'lost'
+  }
+  const sign = signOfText(message)
+  if (sign === 'lost') return 'lost'
+  if (isUnsent(names, syscall, message)) return refused
+  if (sign === 'transport' || typeof syscall === 'string' || names.some((name) => TRANSPORT_NAME.test(name)))
+    return 'transport'
+  return 'none'
+}
+
+/** What a text says, of an error or thrown in place of one. */
+export function signOfText(text: unknown): ErrorSign {
+  if (typeof text !== 'string' || OWN_WORDS_OF_NODE.test(text)) return 'none'
+  const words = text.slice(0, MAX_TEXT).replaceAll(/\bhttps?:\/\/\S+/g, '')
+  if (LOST_WORDS.test(words)) return 'lost'
+  return TRANSPORT_WORDS.test(words) ? 'transport' : 'none'
+}
+
+/** Nothing was sent on the connection that there never was. */
+function isUnsent(names: readonly string[], syscall: unknown, message: unknown): boolean {
+  if (typeof syscall === 'string' && LOOKING_UP.test(syscall)) return true
+  if (syscall === 'connect')
+    return (
+      names.some((name) => UNCONNECTABLE.test(name)) || (typeof message === 'string' && CONNECT_FAILED.test(message))
+    )
+  return syscall === undefined && names.some((name) => UNCONNECTED.test(name) || UNTRUSTED.test(name))
+}
+
+/** Its names, codes, types and labels, and the names of its classes. */
+function namesOf(at: Members): string[] {
+  const { name, code, errno, type, rawType, errorLabels } = at
+  const labels = Array.isArray(errorLabels) ? errorLabels : []
+  return [name, code, errno, type, rawType, ...labels, ...classesOf(at)]
+    .slice(0, MOST_NAMES)
+    .filter((one): one is string => typeof one === 'string')
+    .map((one) => one.slice(0, MAX_NAME))
+}
+
+const MOST_CLASSES = 16
+const MOST_NAMES = 64
+const MAX_NAME = 200
+
+function classesOf(at: object): unknown[] {
+  const names: unknown[] = []
+  let prototype: unknown = Object.getPrototypeOf(at)
+  while (typeof prototype === 'object' && prototype !== null && names.length < MOST_CLASSES) {
+    if (Object.hasOwn(prototype, 'constructor')) names.push(Object(prototype.constructor).name)
+    prototype = Object.getPrototypeOf(prototype)
+  }
+  return names
+}
+
+/** How often it was tried, where the library says so: AWS, got, axios-retry, gaxios, p-retry. */
+function triesOf(at: Members): number | undefined {
+  const config = membersOf(at.config)
+  const tries = [membersOf(at.$metadata).attempts, at.attempts, at.attemptNumber]
+  const retries = [
+    at.retryCount,
+    membersOf(at.request).retryCount,
+    membersOf(config['axios-retry']).retryCount,
+    membersOf(config.retryConfig).currentRetryAttempt,
+  ]
+  const counts = [...tries, ...retries.map((count) => (typeof count === 'number' ? count + 1 : undefined))]
+  return counts.reduce<number | undefined>(
+    (most, count) => (typeof count === 'number' ? Math.max(most ?? 0, count) : most),
+    undefined,
+  )
+}
+
+/** The status of HTTP that was answered. */
+function statusOf(at: Members): number | undefined {
+  const response = membersOf(at.response)
+  const said = [at.status, at.statusCode, response.status, response.statusCode, membersOf(at.$metadata).httpStatusCode]
+  const isStatus = (status: unknown): status is number => typeof status === 'number' && status >= 100 && status < 600
+  return said.find(isStatus) ?? ([at.code].find((code) => isStatus(code) && code >= 400) as number | undefined)
+}
+
+function membersOf(value: unknown): Members {
+  return Object(value) as Members
+}
+
+function anyOf(patterns: readonly string[]): RegExp {
+  return new RegExp(patterns.join('|'), 'i')
+}
