@@ -11,6 +11,7 @@ import {
 } from './enforcement/enforcement-point.js'
 import { GUARD_OPTIONS, type GuardOptions, PROTECT_OPTIONS, type ProtectOptions } from './enforcement/guard-options.js'
 import type { GuardRun } from './enforcement/guard-run.js'
+import { warnOfFaults } from './enforcement/operator-faults.js'
 import { SettlementQueue } from './enforcement/settlement/settlement-queue.js'
 import { assertOptions } from './known-options.js'
 import type { CallOptions, CallSignal, CountersignOptions } from './options.js'
@@ -54,7 +55,7 @@ export abstract class CountersignClient {
   readonly #enforcing: EnforcementCalls
 
   /** @internal */
-  protected constructor(options: CountersignOptions, openTransport: OpenTransport) {
+  protected constructor(options: CountersignOptions, openTransport: OpenTransport, unheard = warnOfFaults) {
     this.#settings = resolveOptions(options, globalThis.process?.env ?? {})
     this.#openTransport = openTransport
     const { connectTimeoutMs } = this.#settings
@@ -75,6 +76,7 @@ export abstract class CountersignClient {
       flush: (flushing) => this.flush(flushing),
       admitted: AdmittedDecisions.ofProcess,
       timeoutMs: this.#settings.timeoutMs,
+      unheard,
     }
   }
 
@@ -211,9 +213,9 @@ export abstract class CountersignClient {
     this.#requester.close()
   }
 
-  /** @internal A client of the same decision point, key and agent over another transport. */
+  /** @internal A client of the same decision point, key and agent over another transport; it warns of nothing. */
   over(openTransport: (own: OpenTransport) => OpenTransport, change?: CountersignOptions): CountersignClient {
-    return new ClientOver({ ...this.#settings, ...change }, openTransport(this.#openTransport))
+    return new ClientOver({ ...this.#settings, ...change }, openTransport(this.#openTransport), () => undefined)
   }
 
   #agentOf({ agent_id }: Pick<AuthorizeRequest, 'agent_id'>): string {

@@ -208,9 +208,12 @@ describe('the package', () => {
       'REFUSAL_SENTENCES',
       'UnavailableError',
       'assertOptions',
+      'eventTeller',
       'isOutcomeUnknown',
       'isPermitted',
       'verifyGuard',
+      'warnOfFault',
+      'warnOperator',
     ])
     expect(Object.keys(overFetch).sort()).toEqual(Object.keys(overNode).sort())
     expect(await readFile(join(installed, 'dist/index-node.d.ts'), 'utf8')).toContain('class Countersign extends')

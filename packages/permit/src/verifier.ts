@@ -97,17 +97,39 @@ function readClaims({ payload }: CompactParts): PermitClaims {
 }
 
 function assertIntended(claims: PermitClaims, issuer: string, audience: string): void {
-  if (claims.iss !== issuer) throw new PermitError('issuer_mismatch', 'The permit is from another issuer.')
-  if (claims.aud !== audience) throw new PermitError('audience_mismatch', 'The permit is for another audience.')
+  if (claims.iss !== issuer) {
+    throw new PermitError(
+      'issuer_mismatch',
+      `The permit is from the issuer ${quoted(claims.iss)}, not ${quoted(issuer)}.`,
+    )
+  }
+  if (claims.aud !== audience) {
+    throw new PermitError(
+      'audience_mismatch',
+      `The permit is for the audience ${quoted(claims.aud)}, not ${quoted(audience)}.`,
+    )
+  }
 }
 
 function assertInForce({ iat, exp }: PermitClaims, nowMs: number): void {
   // Said the positive way round: a clock that gives no number lets nothing pass.
   const isBeforeEnd = nowMs < exp * 1000
   const isAfterStart = iat * 1000 <= nowMs + ISSUED_AT_SKEW_MS
-  if (!isBeforeEnd) throw new PermitError('expired', 'The permit is over.')
-  if (!isAfterStart) throw new PermitError('issued_in_future', 'The permit is from the future.')
+  if (!isBeforeEnd) throw new PermitError('expired', `The permit is over${since(nowMs - exp * 1000)}.`)
+  if (!isAfterStart) {
+    throw new PermitError('issued_in_future', `The permit is from the future${since(iat * 1000 - nowMs)}.`)
+  }
   if (exp - iat > MAX_PERMIT_LIFE_SECONDS) throw new PermitError('life_too_long', 'A permit lives at most 1 h.')
+}
+
+/** What a signed claim says, on one line of bounded length. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
+}
+
+/** A clock that gives no number knows no time. */
+function since(milliseconds: number): string {
+  return Number.isFinite(milliseconds) ? `, by ${Math.floor(milliseconds / 1000)} s of the clock here` : ''
 }
 
 async function assertFirst({ jti, exp }: PermitClaims, seen: SeenPermits): Promise<void> {

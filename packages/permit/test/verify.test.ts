@@ -121,6 +121,33 @@ describe('what the caller expects', () => {
   })
 })
 
+describe('who mends it is told by the message', () => {
+  const messageOf = async (changes: object, options: object = {}) =>
+    verifierWith(options)
+      .verify(mintWith(changes), expected)
+      .then(
+        () => 'it was taken',
+        ({ message }) => message,
+      )
+
+  test('which issuer or audience the permit has, and which is taken', async () => {
+    expect(await messageOf({}, { issuer: 'https://other.example' })).toBe(
+      'The permit is from the issuer "https://decide.example", not "https://other.example".',
+    )
+    expect(await messageOf({ aud: 'a\n' })).toBe('The permit is for the audience "a\\n", not "https://pay.example".')
+    expect((await messageOf({ aud: 'a'.repeat(5000) })).length).toBeLessThan(300)
+  })
+
+  test('how far the clock is from the life of the permit', async () => {
+    expect(await messageOf({ iat: NOW_SECONDS - 900, exp: NOW_SECONDS - 600 })).toBe(
+      'The permit is over, by 600 s of the clock here.',
+    )
+    expect(await messageOf({ iat: NOW_SECONDS + 600, exp: NOW_SECONDS + 900 })).toBe(
+      'The permit is from the future, by 600 s of the clock here.',
+    )
+  })
+})
+
 describe('a permit passes once', () => {
   test('and is refused when it is shown again', async () => {
     const verifier = createPermitVerifier({ issuer: claims.iss, audience: claims.aud, jwks: keySet, now })

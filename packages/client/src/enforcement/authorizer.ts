@@ -68,7 +68,8 @@ export class Authorizer {
     progress.isOurs = isAuthorized && this.#isFirst(decision)
     if (isAuthorized && !progress.isOurs) throw denial('already_claimed', decision)
     if (signal?.aborted) throw new Aborted(signal)
-    if (!isPermitted(decision, asked, new Date(this.#settings.now()))) throw denialBy(decision)
+    const now = this.#settings.now()
+    if (!isPermitted(decision, asked, new Date(now))) throw denialBy(decision, now)
     if (decision.permit_token === undefined) throw denial('agent_suspended', decision)
     return decision.permit_token
   }
@@ -120,7 +121,7 @@ export class Authorizer {
   async #review(decision: Decision, holder: string, signal: CallSignal | undefined): Promise<Decision> {
     const { mode, review, timeoutMs = this.#calls.timeoutMs, reviewTimeoutMs } = this.#settings
     const isWaiting = decision.status === 'awaiting_review'
-    if (isWaiting && (review === 'throw' || mode === 'observe')) throw denialBy(decision)
+    if (isWaiting && (review === 'throw' || mode === 'observe')) throw denialBy(decision, this.#settings.now())
     const limitMs = isWaiting ? reviewTimeoutMs : timeoutMs
     try {
       return await this.#calls.waitForReview(decision, { holder, signal, timeoutMs: limitMs })

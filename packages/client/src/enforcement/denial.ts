@@ -4,6 +4,7 @@ import { DeniedError, type DeniedFields, type DeniedReason } from '../errors/den
 import { NotPermittedError } from '../errors/not-permitted-error.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import type { Decision, DecisionStatus } from '../wire.js'
+import { ClockFault } from './clock-fault.js'
 import type { Would } from './enforcement-event.js'
 
 const BY_STATUS: Readonly<Record<DecisionStatus, DeniedReason>> = {
@@ -21,10 +22,13 @@ const BY_STATUS: Readonly<Record<DecisionStatus, DeniedReason>> = {
 /** Codes of problems that are reasons of their own. */
 const SAID = ['already_claimed', 'agent_suspended', 'policy_denies', 'permit_already_used'] as const
 
-/** A decision that does not permit. */
-export function denialBy(decision: Decision): DeniedError {
+/** A decision that does not permit. @param now in milliseconds since 1970 */
+export function denialBy(decision: Decision, now: number): DeniedError {
   const { status, review } = decision
   const isWithdrawn = status === 'rejected' && review?.status === 'withdrawn'
+  const overMs = now - Date.parse(decision.expires_at)
+  // The decision point says that it may run.
+  if (status === 'authorized' && overMs >= 0) return denial('expired', decision, { cause: ClockFault.ahead(overMs) })
   return denial(isWithdrawn ? 'withdrawn' : (BY_STATUS[status] ?? 'denied'), decision)
 }
 

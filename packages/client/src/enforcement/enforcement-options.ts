@@ -2,6 +2,8 @@ import { assertOptions } from '../known-options.js'
 import { checkTimeout } from '../options.js'
 import { ownMembers } from '../own-members.js'
 import type { EnforcementEvent } from './enforcement-event.js'
+import { eventTeller } from './event-teller.js'
+import { warnOfFaults } from './operator-faults.js'
 import type { SettleOn } from './settlement/settlement.js'
 
 /** How an enforcement point behaves: the same options in every integration. */
@@ -30,7 +32,10 @@ export interface EnforcementOptions {
   readonly reviewTimeoutMs?: number | undefined
   /** How long a caller waits for its settlement before it goes on in the background, in milliseconds. Default 1,000. */
   readonly settleTimeoutMs?: number | undefined
-  /** Told of everything that happens; what it throws is ignored. */
+  /**
+   * Told of everything that happens; what it throws is ignored. Without it, faults that only the operator can mend are
+   * process warnings, once per process and kind.
+   */
   readonly onEvent?: ((event: EnforcementEvent) => unknown) | undefined
   /** The clock that `expires_at` is held against, in milliseconds since 1970; default `Date.now`. */
   readonly now?: (() => number) | undefined
@@ -66,8 +71,14 @@ export const ENFORCEMENT_OPTIONS = [
   'now',
 ] as const satisfies readonly (keyof EnforcementOptions)[]
 
-/** @throws TypeError naming the faulty option */
-export function resolveEnforcement(given: EnforcementOptions): EnforcementSettings {
+/**
+ * @param unheard who is told where there is no `onEvent`
+ * @throws TypeError naming the faulty option
+ */
+export function resolveEnforcement(
+  given: EnforcementOptions,
+  unheard: (event: EnforcementEvent) => void = warnOfFaults,
+): EnforcementSettings {
   assertOptions('enforcement', given, ENFORCEMENT_OPTIONS)
   const options = ownMembers(given)
   const { settleOn, onError, onEvent, now, timeoutMs, reviewTimeoutMs } = options
@@ -81,7 +92,7 @@ export function resolveEnforcement(given: EnforcementOptions): EnforcementSettin
     timeoutMs: timeoutMs === undefined ? undefined : checkTimeout('timeoutMs', timeoutMs),
     reviewTimeoutMs: reviewTimeoutMs === undefined ? undefined : checkTimeout('reviewTimeoutMs', reviewTimeoutMs),
     settleTimeoutMs: checkTimeout('settleTimeoutMs', options.settleTimeoutMs ?? 1_000),
-    tell: toldSafely(functionOrNone('onEvent', onEvent)),
+    tell: eventTeller(functionOrNone('onEvent', onEvent) ?? unheard),
     now: clockOf(functionOrNone('now', now) ?? Date.now),
   }
 }
@@ -104,16 +115,5 @@ function clockOf(now: () => unknown): () => number {
   return () => {
     const at = now()
     return typeof at === 'number' ? at : Number.NaN
-  }
-}
-
-/** Whoever listens can hold up nothing: neither by throwing nor by a promise that rejects. */
-function toldSafely(onEvent: EnforcementOptions['onEvent']): (event: EnforcementEvent) => void {
-  return (event) => {
-    try {
-      void Promise.resolve(onEvent?.(Object.freeze(event))).catch(() => undefined)
-    } catch {
-      // Its own affair.
-    }
   }
 }

@@ -7,6 +7,7 @@ import type { Asked, GuardRequest } from './arguments/asked.js'
 import { atOnce } from './at-once.js'
 import { type Asking, type AskingCalls, Authorizer, shown } from './authorizer.js'
 import { denialFor, wouldBe } from './denial.js'
+import type { EnforcementEvent } from './enforcement-event.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
 import { ActionRun, type GuardRun } from './guard-run.js'
 import { type ProtectMapping, protectFunction } from './protect.js'
@@ -15,6 +16,8 @@ import { isOutcomeUnknown } from './settlement/unknown-outcome.js'
 
 /** What an enforcement point needs of its client. */
 export interface EnforcementCalls extends AskingCalls {
+  /** Who is told where there is no `onEvent`. */
+  readonly unheard: (event: EnforcementEvent) => void
   flush(options?: FlushOptions): Promise<number>
 }
 
@@ -41,7 +44,7 @@ export class EnforcementPoint {
 
   /** @internal */
   constructor(calls: EnforcementCalls, options: EnforcementOptions = {}) {
-    this.#settings = resolveEnforcement(options)
+    this.#settings = resolveEnforcement(options, calls.unheard)
     this.#calls = calls
     this.#settler = new Settler(calls, this.#settings)
     this.#authorizer = new Authorizer(calls, this.#settings, this.#settler)

@@ -1,0 +1,107 @@
+/** Faults that only the operator can mend, told by a warning where nobody listens to events. */
+import { ApiError } from '../errors/api-error.js'
+import { DeniedError } from '../errors/denied-error.js'
+import { UnavailableError } from '../errors/unavailable-error.js'
+import { warnOperator } from '../operator-warning.js'
+import { ClockFault } from './clock-fault.js'
+import type { EnforcementEvent } from './enforcement-event.js'
+
+/** What is heard where there is no `onEvent`. */
+export function warnOfFaults(event: EnforcementEvent): void {
+  if (event.type === 'decision') warnOfSlowClock(event.decision.evaluated_at)
+  else if (event.type === 'settlement_failed') warnOfSettlement(event.decision_id, event.error)
+  else if ((event.type === 'denied' || event.type === 'observed') && event.error !== null) warnOfFault(event.error)
+}
+
+/**
+ * Warns of what kept an action from being asked about, if that is the operator's to mend: a wrong key or address, a missing
+ * scope, a malformed question, a faulty mapping, a wrong clock. Anything else says nothing. For integrations.
+ */
+export function warnOfFault(error: unknown): void {
+  const cause = DeniedError.isInstance(error) ? error.cause : error
+  if (ApiError.isInstance(cause)) warnOfProblem(cause)
+  else if (UnavailableError.isInstance(cause)) warnOfSilence(cause)
+  else if (cause instanceof ClockFault) warnOperator('COUNTERSIGN_CLOCK', cause.message)
+  else if (DeniedError.isInstance(error) && NOT_ASKED.has(error.reason)) warnOfMapping(cause)
+}
+
+/** Reasons for which nothing was sent. */
+const NOT_ASKED: ReadonlySet<string> = new Set(['mapping_failed', 'question_refused', 'arguments_refused'])
+/** What the language itself throws, and this package. Other errors are the app's own words for a refusal. */
+const MISTAKES: ReadonlySet<unknown> = new Set(['TypeError', 'ReferenceError', 'RangeError'])
+/** The clock of the decision point may be ahead by so much. */
+const SKEW_MS = 30_000
+
+function warnOfProblem({ status, code, message, errors }: ApiError): void {
+  if (status === 401) {
+    warnOperator(
+      'COUNTERSIGN_WRONG_KEY',
+      `The decision point does not take the API key, so it permits nothing (${message}). Set COUNTERSIGN_API_KEY, or apiKey of the client, to a key of this decision point that is neither revoked nor expired.`,
+    )
+  } else if (code === 'insufficient_scope') {
+    warnOperator(
+      'COUNTERSIGN_MISSING_SCOPE',
+      `The API key lacks a scope (${message}). Create a key that has it, and set COUNTERSIGN_API_KEY, or apiKey of the client, to that.`,
+    )
+  } else if (code === 'agent_not_allowed') {
+    warnOperator(
+      'COUNTERSIGN_AGENT_NOT_ALLOWED',
+      `The API key is bound to other agents than the one that is asked for (${message}). Ask for an agent of the key, or create a key for this one.`,
+    )
+  } else if (code === 'validation_failed' || code === 'malformed_json') {
+    warnOperator(
+      'COUNTERSIGN_QUESTION_REFUSED',
+      `The decision point takes no such question (${message}). Correct what gives this member: the value, or the function that maps to it.`,
+      placeOf(errors[0]?.pointer),
+    )
+  } else if (status === 404 || status === 405) {
+    warnOfAddress(message)
+  }
+}
+
+function warnOfSilence({ kind, message }: UnavailableError): void {
+  if (kind === 'bad_answer') warnOfAddress(message)
+  if (kind !== 'connection') return
+  warnOperator(
+    'COUNTERSIGN_UNREACHABLE',
+    `The decision point cannot be reached, so nothing is permitted (${message}). Start it, or set COUNTERSIGN_URL, or baseUrl of the client, to where it listens.`,
+  )
+}
+
+function warnOfAddress(message: string): void {
+  warnOperator(
+    'COUNTERSIGN_WRONG_ADDRESS',
+    `What answers at the address of the decision point does not decide (${message}). Set COUNTERSIGN_URL, or baseUrl of the client, to the decision point, and look at what stands between.`,
+  )
+}
+
+function warnOfMapping(cause: unknown): void {
+  const { name, message, code } = Object(cause) as { name?: unknown; message?: unknown; code?: unknown }
+  if (!MISTAKES.has(name)) return
+  const own = typeof code === 'string' && code.startsWith('COUNTERSIGN_') ? code : undefined
+  warnOperator(
+    own ?? 'COUNTERSIGN_MAPPING_FAILED',
+    `A call could not be turned into a question, so it did not run (${name}: ${message}). ${own ? '' : 'Correct what gives agent_id, action, resource and context: the value, or the function that maps to it.'}`.trim(),
+  )
+}
+
+function warnOfSettlement(decision_id: string, error: unknown): void {
+  if (error instanceof TypeError) {
+    warnOperator(
+      'COUNTERSIGN_SETTLEMENT_FAULTY',
+      `What became of an action could not be told, so that it counts as spent once it expires (decision ${decision_id}; ${error.message}). Correct what settles it: settleOn, outcome, or the amount of the confirmation.`,
+    )
+  } else if (ApiError.isInstance(error) && (error.status === 401 || error.code === 'insufficient_scope')) {
+    warnOfProblem(error)
+  }
+}
+
+function warnOfSlowClock(evaluated_at: string): void {
+  const aheadMs = Date.parse(evaluated_at) - Date.now()
+  if (aheadMs > SKEW_MS) warnOfFault(ClockFault.behind(aheadMs))
+}
+
+/** The member of the question that a pointer leads into: there are few of them, whatever a caller sends. */
+function placeOf(pointer = ''): string {
+  return ['agent_id', 'action', 'resource', 'context'].find((member) => pointer.startsWith(`/${member}`)) ?? ''
+}

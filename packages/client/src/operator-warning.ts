@@ -1,0 +1,38 @@
+import { printable } from './errors/printable.js'
+
+/** What a runtime like Node tells its operator. */
+interface WarningProcess {
+  emitWarning(message: string, options: { type: string; code: string; detail: string }): void
+}
+
+const MAX_LENGTH = 1_000
+/** More kinds than there are; a mistake in counting them must not fill the memory. */
+const MAX_KINDS = 256
+const DETAIL = 'This is said once per process. The option onEvent is told each time; docs/troubleshooting.md says more.'
+
+const saidKinds = new Set<string>()
+
+/**
+ * Says a fault that only the operator can mend, once per process and kind: on Node as a process warning named
+ * `CountersignWarning`, elsewhere on the console. Never throws. What looks like an API key or a permit is left out.
+ *
+ * @param code of the kind, such as `COUNTERSIGN_WRONG_KEY`; listed in docs/troubleshooting.md
+ * @param message what is wrong and how to mend it
+ * @param place tells kinds of the same code apart; never anything that a caller chooses
+ */
+export function warnOperator(code: string, message: string, place = ''): void {
+  const kind = `${code} ${place}`
+  if (saidKinds.has(kind) || saidKinds.size >= MAX_KINDS) return
+  saidKinds.add(kind)
+  const text = printable(message, MAX_LENGTH)
+  try {
+    const here = globalThis.process as unknown as Partial<WarningProcess> | undefined
+    if (typeof here?.emitWarning === 'function') {
+      here.emitWarning(text, { type: 'CountersignWarning', code, detail: DETAIL })
+    } else {
+      globalThis.console?.warn(`CountersignWarning [${code}]: ${text}\n${DETAIL}`)
+    }
+  } catch {
+    // Nobody can be told.
+  }
+}

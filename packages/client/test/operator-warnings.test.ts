@@ -1,0 +1,218 @@
+/** What an operator is told who listens to nothing: each fault that only an operator can mend, once. */
+import {
+  answerDecision,
+  answerJson,
+  answerProblem,
+  answerText,
+  type StubAnswer,
+  type StubDecisionPoint,
+  startStubDecisionPoint,
+} from '@countersign/testkit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type * as Package from '../src/index-node.js'
+import { asked } from './enforcing.js'
+import { API_KEY, rejectionOf } from './transports.js'
+
+const PERMIT = 'eyJhbGciOiJFZERTQSJ9.eyJqdGkiOiJkZWMifQ.dGhlLXNlY3JldC1wZXJtaXQ'
+const minutes = (count: number): string => new Date(Date.now() + count * 60_000).toISOString()
+
+const invalid = (pointer: string, detail = 'is not valid'): StubAnswer =>
+  answerJson(400, {
+    title: 'The request is not valid.',
+    status: 400,
+    detail: '1 place is not valid.',
+    code: 'validation_failed',
+    errors: [{ pointer, detail }],
+  })
+
+describe('without onEvent', () => {
+  let stub: StubDecisionPoint
+  let client: Package.Countersign
+  let point: Package.EnforcementPoint
+  /** As code and text. */
+  let warnings: (readonly [code: string, text: string])[]
+
+  beforeEach(async () => {
+    warnings = []
+    vi.spyOn(process, 'emitWarning').mockImplementation((text, options) => {
+      const { type, code, detail } = options as { type: string; code: string; detail: string }
+      expect([type, detail]).toEqual(['CountersignWarning', expect.stringContaining('onEvent')])
+      warnings.push([code, String(text)])
+    })
+    stub = await startStubDecisionPoint(answerDecision())
+    // What was said is forgotten with the process alone.
+    vi.resetModules()
+    const copy = await import('../src/index-node.js')
+    client = new copy.Countersign({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
+    point = client.enforcement()
+  })
+  afterEach(async () => {
+    vi.restoreAllMocks()
+    client.close()
+    await stub.close()
+  })
+
+  const refused = (request: object = asked) => rejectionOf(point.guard(request as never, () => undefined))
+
+  it.each<[string, StubAnswer, string, RegExp]>([
+    [
+      'a wrong key',
+      answerProblem(401, 'unauthorized'),
+      'COUNTERSIGN_WRONG_KEY',
+      /401 unauthorized.*COUNTERSIGN_API_KEY/,
+    ],
+    [
+      'a missing scope',
+      answerProblem(403, 'insufficient_scope'),
+      'COUNTERSIGN_MISSING_SCOPE',
+      /Detail of insufficient_scope.*Create a key/,
+    ],
+    [
+      'a key of another agent',
+      answerProblem(403, 'agent_not_allowed'),
+      'COUNTERSIGN_AGENT_NOT_ALLOWED',
+      /bound to other agents.*create a key/,
+    ],
+    [
+      'a malformed action',
+      invalid('/action', 'has a space'),
+      'COUNTERSIGN_QUESTION_REFUSED',
+      /\/action has a space.*Correct/,
+    ],
+    [
+      'another server',
+      answerText(200, '<h1>It works!</h1>'),
+      'COUNTERSIGN_WRONG_ADDRESS',
+      /does not decide.*COUNTERSIGN_URL/,
+    ],
+    [
+      'a path that is not there',
+      answerProblem(404, 'not_found'),
+      'COUNTERSIGN_WRONG_ADDRESS',
+      /404 not_found.*baseUrl/,
+    ],
+    [
+      'a clock that is ahead',
+      answerDecision({ expires_at: minutes(-5) }),
+      'COUNTERSIGN_CLOCK',
+      /over 30\d s before it came.*NTP/,
+    ],
+    [
+      'a clock that is behind',
+      answerDecision({ evaluated_at: minutes(10) }),
+      'COUNTERSIGN_CLOCK',
+      /(600|59\d) s before it was made.*NTP/,
+    ],
+  ])('%s is told once', async (_what, answer, code, text) => {
+    stub.answer(answer)
+    for (let call = 0; call < 3; call += 1) await point.guard(asked, () => undefined).catch(() => undefined)
+    await client.guard(asked, () => undefined).catch(() => undefined)
+    expect(warnings).toEqual([[code, expect.stringMatching(text)]])
+  })
+
+  it('a decision point that is not there is told once', async () => {
+    await stub.close()
+    for (let call = 0; call < 3; call += 1) await refused()
+    expect(warnings).toEqual([
+      ['COUNTERSIGN_UNREACHABLE', expect.stringMatching(/ECONNREFUSED.*Start it.*COUNTERSIGN_URL/)],
+    ])
+    stub = await startStubDecisionPoint(answerDecision())
+  })
+
+  it('a question that cannot be sent, and a mapping that is mistaken, are told', async () => {
+    await refused({ ...asked, context: { at: new Date() } })
+    expect(warnings).toEqual([
+      ['COUNTERSIGN_MAPPING_FAILED', expect.stringMatching(/context\.at is no plain object.*Correct/)],
+    ])
+    expect(stub.requests).toEqual([])
+  })
+
+  it('a malformed action hides no malformed resource', async () => {
+    stub.answer(invalid('/action'))
+    await refused()
+    stub.answer(invalid('/resource'))
+    await refused()
+    stub.answer(invalid('/context/a'))
+    for (const place of ['/context/b', '/context/c']) {
+      await refused()
+      stub.answer(invalid(place))
+    }
+    expect(warnings.map(([, text]) => /\((.*)\)/.exec(text)?.[1])).toEqual(
+      ['/action', '/resource', '/context/a'].map((place) => expect.stringContaining(`${place} is not valid`)),
+    )
+  })
+
+  it('a settlement that cannot be told by its own fault is told', async () => {
+    await point.guard(asked, (_asked, run) => run.setAmount('40' as never))
+    expect(warnings).toEqual([
+      ['COUNTERSIGN_SETTLEMENT_FAULTY', expect.stringMatching(/decision dec_.*amount of a confirmation.*Correct/)],
+    ])
+  })
+
+  it('what a caller or a policy brings about says nothing', async () => {
+    for (const answer of [
+      answerDecision({ effect: 'deny', status: 'denied', permit_token: undefined }),
+      answerDecision({ effect: 'review', status: 'awaiting_review', permit_token: undefined }),
+      answerProblem(409, 'already_claimed'),
+      answerProblem(422, 'idempotency_key_reused'),
+      answerProblem(429, 'rate_limited'),
+      answerProblem(503, 'store_unavailable'),
+    ]) {
+      stub.answer(answer)
+      await refused()
+    }
+    await rejectionOf(
+      point.admit(() => {
+        throw new Error('no such order')
+      }),
+    )
+    expect(warnings).toEqual([])
+  })
+
+  it('forges no line, and shows neither key nor permit', async () => {
+    stub.answer(invalid(`/context/a\n(node:1) [X] Warning: ${PERMIT} ${API_KEY}\u001b[2J`, 'x'.repeat(5_000)))
+    await refused()
+    const [[, text] = ['', '']] = warnings
+    expect(text).toContain('/context/a\\u{a}')
+    expect(text.length).toBeLessThan(1_500)
+    for (const secret of [PERMIT, API_KEY, 'eyJ', 'cs_sk_', '\n', '\u001b']) expect(text).not.toContain(secret)
+  })
+
+  it('a trial of a guard, whose decision points are faulty on purpose, says nothing', async () => {
+    stub.answer(answerProblem(401, 'unauthorized'))
+    // As verifyGuard does it; the declarations hide it.
+    const { over } = client as unknown as { over(open: <Own>(own: Own) => Own): Package.Countersign }
+    const trial = over.call(client, (own) => own)
+    expect(await rejectionOf(trial.guard(asked, () => undefined))).toMatchObject({ reason: 'refused' })
+    expect(warnings).toEqual([])
+    trial.close()
+  })
+
+  it('with one, nothing is said', async () => {
+    stub.answer(answerProblem(401, 'unauthorized'))
+    const onEvent = vi.fn()
+    await rejectionOf(client.guard(asked, () => undefined, { onEvent }))
+    expect([warnings, onEvent.mock.calls.length]).toEqual([[], 1])
+  })
+
+  it('nothing changes when nobody can be told', async () => {
+    stub.answer(answerProblem(401, 'unauthorized'))
+    vi.mocked(process.emitWarning).mockImplementation(() => {
+      throw new Error('no')
+    })
+    expect(await refused()).toMatchObject({ reason: 'refused' })
+  })
+
+  it('a runtime without a process says it on its console', async () => {
+    stub.answer(answerProblem(401, 'unauthorized'))
+    const said = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    vi.stubGlobal('process', undefined)
+    try {
+      await refused()
+      await refused()
+    } finally {
+      vi.unstubAllGlobals()
+    }
+    expect(said.mock.calls).toEqual([[expect.stringContaining('CountersignWarning [COUNTERSIGN_WRONG_KEY]: ')]])
+  })
+})
