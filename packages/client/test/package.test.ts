@@ -207,6 +207,7 @@ describe('the package', () => {
       'NotPermittedError',
       'REFUSAL_SENTENCES',
       'UnavailableError',
+      'assertNoMissingPart',
       'assertOptions',
       'eventTeller',
       'isOutcomeUnknown',

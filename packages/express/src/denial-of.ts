@@ -35,7 +35,7 @@ function ofDenied(error: DeniedError): RouteDeniedError {
     }
     return new RouteDeniedError({ ...fields, status: isOurFault(cause) ? 503 : 403 })
   }
-  return new RouteDeniedError({ ...fields, status: 403 })
+  return new RouteDeniedError({ ...fields, ...(error.detail !== null && { detail: error.detail }), status: 403 })
 }
 
 /** Whether every question would be refused, whatever the caller sends: a faulty key, or no decision point at that address. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { DeniedError, type JsonObject } from '@countersign/client'
+import { assertNoMissingPart, DeniedError, type JsonObject } from '@countersign/client'
 import { type PermitClaims, PermitError, type PermitExpectations, requestHash } from '@countersign/permit'
 import type { NextFunction, Request, Response } from 'express'
 import { rejectAdmitted } from './admitted-guards.js'
@@ -85,11 +85,21 @@ function wantedBy(req: Request, settings: PermitSettings): Wanted {
       allowLog: effects.has('log'),
       ...(agent_id === undefined ? {} : { agent_id: resolved('agent_id', agent_id, req) }),
     }
+    assertNoMissingPart(textsOf(expected))
     return {
       expected,
       hashOf: hashBy(req, settings, context === undefined ? undefined : { of: resolved('context', context, req) }),
     }
   })
+}
+
+/** What is no text is compared as it is, or not at all. */
+function textsOf({ agent_id, action, resource }: PermitExpectations) {
+  return {
+    agent_id,
+    action: typeof action === 'string' ? action : null,
+    resource: typeof resource === 'string' ? resource : null,
+  }
 }
 
 function hashBy(

@@ -93,7 +93,8 @@ function appOf(
       if (mapping === 'throws') throw new Error('there is no such order')
       return mapping === 'unmapped' ? (undefined as unknown as string) : action
     },
-    resource: (req) => String(req.params.resource),
+    resource: (req) =>
+      calls.of(req).mapping === 'misspelt' ? `order:${req.params.orderId}` : String(req.params.resource),
     context: (req) => req.body,
     graceMs: GRACE_MS,
   })

@@ -2,7 +2,7 @@
 import { sign } from 'node:crypto'
 import { requirePermit } from '@countersign/express'
 import { any, generateSigningKey, mintPermitSync, requestHash } from '@countersign/permit'
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 import request from 'supertest'
 import { describe, expect, it } from 'vitest'
 import { AUDIENCE, asked, ISSUER, key, permit, service } from './permits.js'
@@ -117,6 +117,21 @@ describe('a permit', () => {
       .send(permit({ resource: null }))
       .expect(200)
     await service({ resource: null }).send(permit()).expect(403)
+  })
+
+  it.each<[object, object, string]>([
+    [{ resource: (req: Request) => `order:${req.body.orderId}` }, { resource: 'order:undefined' }, 'resource'],
+    [{ resource: 'order:' }, { resource: 'order:' }, 'resource'],
+    [{ action: (req: Request) => `payment.${req.body.verb}` }, { action: 'payment.undefined' }, 'action'],
+    [{ agent_id: (req: Request) => `user:${req.body.sub ?? null}` }, { sub: 'user:null' }, 'agent_id'],
+  ])('is taken by no route that misspells what it is for: %o', async (options, claims, field) => {
+    const { send, runs } = service(options)
+    const { body } = await send(permit(claims)).expect(403)
+    expect(body).toMatchObject({
+      code: 'question_refused',
+      detail: expect.stringContaining(`The ${field} of this call has`),
+    })
+    expect(runs()).toBe(0)
   })
 
   it.each<[string, object, string]>([

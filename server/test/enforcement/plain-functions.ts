@@ -93,7 +93,7 @@ export const protectWay: PlainWay = async ({ client, options, act, call }) => {
     ...options,
     settleOn,
     ...(mapping === 'unmapped' ? {} : { action: actionOf }),
-    resource: (resource) => resource,
+    resource: (resource, context) => (mapping === 'misspelt' ? `order:${context.orderId}` : resource),
     context: (_resource, context) => context,
     agent_id,
     idempotencyKey,
@@ -110,8 +110,8 @@ export function givenOf({ resource, context }: GuardedCall): Given {
   return { resource, context }
 }
 
-export function questionOf({ agent_id, action, resource, context }: GuardedCall): GuardRequest {
-  return { agent_id, action, resource, context }
+export function questionOf({ agent_id, action, resource, context, mapping }: GuardedCall): GuardRequest {
+  return { agent_id, action, resource: mapping === 'misspelt' ? `order:${context.orderId}` : resource, context }
 }
 
 async function outcomeOf(calling: Promise<unknown>, { signal }: GuardedCall): Promise<CallOutcome> {

@@ -17,6 +17,7 @@ const FAMILY = 'DeniedError'
  * - `unavailable`: no answer of the decision point that can be trusted;
  * - `refused`: the decision point did not take the question: key, scope, form, size;
  * - `mapping_failed`: there was no question to ask, because what maps to it threw or gave something else; nothing was sent;
+ * - `question_refused`: a part of the agent, action or resource looks like a value that was missing; nothing was sent;
  * - `unmapped`: nobody said which action this is; nothing was sent;
  * - `arguments_refused`: the arguments cannot be held still between question and action; nothing was sent.
  */
@@ -34,11 +35,14 @@ export type DeniedReason =
   | 'unavailable'
   | 'refused'
   | 'mapping_failed'
+  | 'question_refused'
   | 'unmapped'
   | 'arguments_refused'
 
 /** What is told beside the reason. */
 export interface DeniedFields {
+  /** The sentence in the place of that of the reason, where it can name what is at fault. For the caller. */
+  readonly detail?: string | undefined
   readonly decision_id?: string | null | undefined
   readonly advice?: Advice | null | undefined
   readonly retryAfterSeconds?: number | null | undefined
@@ -56,16 +60,19 @@ export class DeniedError extends CountersignError {
   readonly reason: DeniedReason
   /** Null when no decision is known. */
   readonly decision_id: string | null
+  /** Names what is at fault, in a sentence for the caller; null when the sentence of the reason says it all. */
+  readonly detail: string | null
   /** What a program or a model may do now, in words without policy internals; null when nobody said. */
   readonly advice: Advice | null
   /** Seconds after which asking again may help; null when the decision point did not say. */
   readonly retryAfterSeconds: number | null
 
-  constructor(reason: DeniedReason, { decision_id, advice, retryAfterSeconds, ...rest }: DeniedFields = {}) {
-    const message = refusalMessage(reason, { decision_id, advice: advice?.message })
+  constructor(reason: DeniedReason, { detail, decision_id, advice, retryAfterSeconds, ...rest }: DeniedFields = {}) {
+    const message = refusalMessage(reason, { decision_id, advice: advice?.message ?? detail })
     super(FAMILY, message, 'cause' in rest ? { cause: rest.cause } : undefined)
     this.reason = reason
     this.decision_id = decision_id ?? null
+    this.detail = detail ?? null
     this.advice = advice ?? null
     this.retryAfterSeconds = retryAfterSeconds ?? null
   }

@@ -29,6 +29,8 @@ export const REFUSAL_SENTENCES: Readonly<Record<DeniedReason | NotPermittedReaso
     'The decision point did not take the question, so the action did not run. Repeating it unchanged does not help: the operator finds the cause in the warnings and events of this service.',
   mapping_failed:
     'This call does not say what has to be known to ask about it, so the action did not run. Check what you have sent; the operator finds the cause in the warnings and events of this service.',
+  question_refused:
+    'A value that names what this call is about is missing, so the action did not run. Check what you have sent; the operator finds the cause in the warnings and events of this service.',
   unmapped: 'This call stands for no known action, so it did not run. The operator has to map it to one.',
   arguments_refused:
     'What this call was given cannot be held unchanged while it is asked about, so the action did not run. Give it plain data; the operator finds the cause in the warnings and events of this service.',

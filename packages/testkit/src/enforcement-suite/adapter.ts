@@ -79,8 +79,11 @@ export interface GuardedCall {
   readonly signal?: AbortSignal
   /** To be called once the framework has noticed that the caller has left. */
   readonly onLeft: () => void
-  /** `throws`: what maps the call to a question throws. `unmapped`: nobody says which action it is. */
-  readonly mapping: 'sound' | 'throws' | 'unmapped'
+  /**
+   * `throws`: what maps the call to a question throws. `unmapped`: nobody says which action it is. `misspelt`: it makes the
+   * resource of a member that the arguments do not have, in the way of the framework: `order:` and whatever that member is.
+   */
+  readonly mapping: 'sound' | 'throws' | 'unmapped' | 'misspelt'
   /** To be given, before the question, the very object in which the framework holds the arguments: the suite changes it. */
   readonly onArguments: (args: Record<string, unknown>) => void
 }

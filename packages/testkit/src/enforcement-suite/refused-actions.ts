@@ -1,6 +1,6 @@
 import type { DecisionStatus, Effect } from '@countersign/contract'
 import { expect } from 'vitest'
-import type { EnforcementCase, Trial } from './trial.js'
+import type { EnforcementCase, Outcome, Trial } from './trial.js'
 import { gist } from './trial.js'
 
 /** What may not run, by an answer that is clear. */
@@ -41,7 +41,52 @@ export const REFUSED_CASES: readonly EnforcementCase[] = [
       expect(trial.relay.moves).toEqual([])
     },
   },
+  {
+    title: 'runs and sends nothing when what maps the call misspells a member of the arguments',
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open()
+      await expectNotAsked(trial, await guard.call({ action, mapping: 'misspelt' }), [
+        'question_refused',
+        'mapping_failed',
+      ])
+      expect(await guard.call({ action })).toMatchObject({ kind: 'value' })
+    },
+  },
+  {
+    title: 'runs and sends nothing when a part of the resource or the agent looks like a value that was missing',
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open()
+      for (const resource of ['order:undefined', 'order:8812/null', 'order:NaN', 'order:[object Object]', 'order:']) {
+        await expectNotAsked(trial, await guard.call({ action, resource }), ['question_refused'])
+      }
+      for (const agent_id of ['user:undefined', 'user:null', 'user:']) {
+        await expectNotAsked(trial, await guard.call({ action, agent_id }), ['question_refused'])
+      }
+      expect(await guard.call({ action })).toMatchObject({ kind: 'value' })
+    },
+  },
+  {
+    title: 'runs and sends nothing when a part of the action looks like a value that was missing',
+    isOptional: true,
+    async run(trial) {
+      const action = await trial.actionWith('allow')
+      const guard = await trial.open()
+      for (const missing of ['undefined', 'null', '']) {
+        const outcome = await guard.call({ action: `${action}.${missing}` })
+        await expectNotAsked(trial, outcome, ['question_refused'])
+      }
+      expect(await guard.call({ action })).toMatchObject({ kind: 'value' })
+    },
+  },
 ]
+
+async function expectNotAsked(trial: Trial, outcome: Outcome, reasons: readonly string[]): Promise<void> {
+  expect(gist(outcome)).toEqual({ kind: 'denied', reason: expect.toBeOneOf([...reasons]), decision_id: null })
+  expect(trial.runs).toEqual([])
+  expect(trial.relay.moves).toEqual([])
+}
 
 async function expectRefused(
   trial: Trial,

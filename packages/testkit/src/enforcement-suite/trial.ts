@@ -49,6 +49,9 @@ interface Late {
   readonly kind: 'late'
 }
 
+/** What a call has come to. */
+export type Outcome = CallOutcome | Late
+
 /** How a case ended. */
 export interface Tried {
   /** What it failed with; null when it passed. */
@@ -224,7 +227,7 @@ export class TriedGuard {
     this.#opened = opened
   }
 
-  async call(call: Call): Promise<CallOutcome | Late> {
+  async call(call: Call): Promise<Outcome> {
     const calling = this.#opened.call({
       agent_id: this.#trial.agent_id,
       resource: 'order:8812',
@@ -257,7 +260,7 @@ export class TriedGuard {
 }
 
 /** What the caller has got, without what it can read of it. */
-export function gist(outcome: CallOutcome | Late): Readonly<Record<string, unknown>> {
+export function gist(outcome: Outcome): Readonly<Record<string, unknown>> {
   const { shown: _shown, ...rest } = { shown: '', ...outcome }
   return rest
 }

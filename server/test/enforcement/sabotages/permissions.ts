@@ -76,6 +76,32 @@ export const PERMISSION_SABOTAGES = sabotagesBy([
     caughtBy: ['runs and sends nothing when nobody says which action it is'],
   },
   {
+    what: 'asks about a name that has a part which looks like a value that was missing',
+    way: async (calling) => {
+      try {
+        return await guardWay(calling)
+      } catch (error) {
+        if (!DeniedError.isInstance(error) || error.reason !== 'question_refused') throw error
+        await calling.client.authorize(questionOf(calling.call))
+        throw error
+      }
+    },
+    caughtBy: [
+      'runs and sends nothing when what maps the call misspells',
+      'runs and sends nothing when a part of the resource or the agent',
+      'runs and sends nothing when a part of the action',
+    ],
+  },
+  {
+    what: 'runs what a misspelt member names',
+    way: inSpiteOf(({ reason }) => reason === 'question_refused', protectWay),
+    sound: protectAdapter,
+    caughtBy: [
+      'runs and sends nothing when what maps the call misspells',
+      'runs and sends nothing when a part of the resource or the agent',
+    ],
+  },
+  {
     what: 'runs what awaits a review',
     way: inSpiteOf(({ reason }) => reason === 'review_required'),
     caughtBy: ['does not run what awaits a review', 'waits for a person no longer than it was told to'],

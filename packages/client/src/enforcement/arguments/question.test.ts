@@ -61,11 +61,9 @@ describe('the question', () => {
   it.each<[string, unknown, string]>([
     ['no object', null, 'an object'],
     ['no action', { agent_id: 'agent:a' }, 'action'],
-    ['an empty action', { action: '' }, 'action'],
     ['a promise of an action', { action: Promise.resolve('order.read') }, 'action'],
     ['a resource that is no text', { ...asked, resource: 8812 }, 'resource'],
     ['an agent that is no text', { ...asked, agent_id: { id: 'a' } }, 'agent_id'],
-    ['an empty agent', { ...asked, agent_id: '' }, 'agent_id'],
     ['a member that is misspelt', { ...asked, contxt: { amount: 1 } }, 'contxt'],
     ['a context that is an array', { ...asked, context: [1] }, 'context'],
     ['a context that is text', { ...asked, context: '{"amount":1}' }, 'context'],
@@ -103,5 +101,21 @@ describe('the question', () => {
   ])('cannot be asked with %s', (_what, request, message) => {
     expect(() => read(request)).toThrow(TypeError)
     expect(() => read(request)).toThrow(message)
+  })
+
+  it.each([
+    ['action', ''],
+    ['agent_id', ''],
+    ['resource', 'order:undefined'],
+    ['agent_id', 'user:null'],
+    ['action', 'payment..refund'],
+  ])('cannot be asked when a value was missing for its %s %j', (field, text) => {
+    expect(() => read({ ...asked, [field]: text })).toThrow(expect.objectContaining({ reason: 'question_refused' }))
+  })
+
+  it('cannot be asked for the agent of a client when a value was missing for that', () => {
+    expect(() => readQuestion({ action: 'order.read' }, () => 'agent:undefined')).toThrow(
+      'agent_id of this call has the part',
+    )
   })
 })

@@ -3,6 +3,7 @@ import { ownMembers } from '../../own-members.js'
 import type { Json, JsonObject } from '../../wire.js'
 import type { Asked, GuardRequest } from './asked.js'
 import { isPlainArray, isPlainObject, membersOf } from './held-data.js'
+import { assertNoMissingPart } from './missing-part.js'
 
 const MEMBERS = ['agent_id', 'action', 'resource', 'context'] as const satisfies readonly (keyof GuardRequest)[]
 /** The decision point refuses what is nested deeper; this is only to come to an end. */
@@ -15,23 +16,24 @@ const MAX_VALUES = 65_536
  * action. `agentOf` fills in and checks the agent.
  *
  * @throws TypeError naming what cannot be asked
+ * @throws DeniedError (`question_refused`) for a part that a value was missing for
  */
 export function readQuestion(request: GuardRequest, agentOf: (agent_id: string | undefined) => string): Asked {
   if (typeof request !== 'object' || request === null) throw new TypeError('the question has to be an object')
   const { agent_id, action, resource, context, ...more } = ownMembers(request)
   const [unknownMember] = Reflect.ownKeys(more)
   if (unknownMember !== undefined) throw new TypeError(strangerMessage('member', 'a question', unknownMember, MEMBERS))
-  if (typeof action !== 'string' || action === '') throw new TypeError('action has to be a string that is not empty')
+  if (typeof action !== 'string') throw new TypeError('action has to be a string')
   if (resource !== null && resource !== undefined && typeof resource !== 'string') {
     throw new TypeError('resource has to be a string, or null for none')
   }
-  if (agent_id !== undefined && (typeof agent_id !== 'string' || agent_id === '')) {
-    throw new TypeError('agent_id has to be a string that is not empty')
-  }
+  if (agent_id !== undefined && typeof agent_id !== 'string') throw new TypeError('agent_id has to be a string')
+  assertNoMissingPart({ agent_id, action, resource })
+  const names = { agent_id: agentOf(agent_id), action, resource: resource ?? null }
+  // The client's own agent may come from a variable that is not set.
+  assertNoMissingPart({ agent_id: names.agent_id })
   return Object.freeze({
-    agent_id: agentOf(agent_id),
-    action,
-    resource: resource ?? null,
+    ...names,
     context: context === null || context === undefined ? null : readContext(context),
   })
 }

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { DeniedError } from '../../errors/denied-error.js'
+import { assertNoMissingPart, type NamedParts } from './missing-part.js'
+
+function refusal(names: NamedParts): DeniedError | null {
+  try {
+    assertNoMissingPart(names)
+    return null
+  } catch (error) {
+    if (DeniedError.isInstance(error)) return error
+    throw error
+  }
+}
+
+describe('a part that a value was missing for', () => {
+  it.each<[NamedParts, string]>([
+    [{ resource: 'order:undefined' }, 'undefined'],
+    [{ resource: 'order:5/undefined' }, 'undefined'],
+    [{ resource: 'undefined:5' }, 'undefined'],
+    [{ resource: 'order:undefined-5' }, 'undefined'],
+    [{ resource: 'order:a undefined b' }, 'undefined'],
+    [{ resource: 'file:a?of=undefined' }, 'undefined'],
+    [{ resource: 'order:null' }, 'null'],
+    [{ resource: 'order:null/5' }, 'null'],
+    [{ resource: 'order:NaN' }, 'NaN'],
+    [{ resource: 'order:eu-NaN' }, 'NaN'],
+    [{ resource: 'order:[object Object]' }, '[object Object]'],
+    [{ resource: 'order:[object Promise]' }, '[object Promise]'],
+    [{ resource: 'order:[object Array Iterator]/5' }, '[object Array Iterator]'],
+    [{ agent_id: 'user:undefined' }, 'undefined'],
+    [{ agent_id: 'user-undefined' }, 'undefined'],
+    [{ agent_id: 'user:null' }, 'null'],
+    [{ agent_id: 'user_null' }, 'null'],
+    [{ agent_id: 'user+undefined@example.com' }, 'undefined'],
+    [{ action: 'payment.undefined' }, 'undefined'],
+    [{ action: 'tool.null' }, 'null'],
+    [{ action: 'undefined' }, 'undefined'],
+  ])('%j is refused by that part', (names, part) => {
+    const denied = refusal(names)
+    expect(denied).toMatchObject({ reason: 'question_refused', decision_id: null })
+    expect(denied?.message).toContain(`The ${Object.keys(names)[0]} of this call has the part \`${part}\``)
+    expect(String(denied?.cause)).toContain(`\`${Object.values(names)[0]}\``)
+  })
+
+  it.each<NamedParts>([
+    { resource: 'order:' },
+    { resource: 'order: ' },
+    { resource: ':5' },
+    { resource: '' },
+    { resource: 'tenant::order' },
+    { resource: 'arn:aws:s3:::' },
+    { agent_id: 'user:' },
+    { agent_id: 'tenant::7' },
+    { action: 'payment..send' },
+    { action: '.send' },
+    { action: 'payment.' },
+  ])('%j is refused, as it has an empty one', (names) => {
+    expect(refusal(names)?.message).toContain(`${Object.keys(names)[0]} of this call has an empty part`)
+  })
+
+  it.each<NamedParts>([
+    {},
+    { resource: null, agent_id: undefined },
+    { resource: 'order:8812', agent_id: 'agent:support-7', action: 'payment.refund' },
+    { resource: 'order:nullable', agent_id: 'user:nullum', action: 'undefinedness.read' },
+    { resource: 'place:null-island', agent_id: 'null_island' },
+    { resource: 'dish:NaNs', action: 'NaN-bread.bake' },
+    { resource: 'order:NULL', agent_id: 'user:Undefined' },
+    { resource: 'file:/etc/passwd' },
+    { resource: 'file:../a..b/.env' },
+    { resource: 'url:https://example.com/' },
+    { resource: 'note:[object of desire' },
+    { resource: 'arn:aws:s3:::bucket/key', agent_id: 'arn:aws:iam::123456789012:role/agent' },
+    { agent_id: 'spiffe://example.org/agents/7' },
+    { agent_id: 'user:AItOawmwtWwcT0k51BayewNvutrJUqsvl6qs7A4-' },
+    { resource: 'phone:+4930123' },
+  ])('%j is taken', (names) => {
+    expect(refusal(names)).toBeNull()
+  })
+
+  it('is looked for in a time that grows with the text', () => {
+    const started = performance.now()
+    for (const piece of ['[object ', 'null_', 'undefined0', 'NaN-']) refusal({ resource: `a:${piece.repeat(200_000)}` })
+    expect(performance.now() - started).toBeLessThan(2_000)
+  })
+})

@@ -1,0 +1,42 @@
+/** What a template makes of a value that is not there is no name of anything: `order:undefined` would match `order:*`. */
+import { DeniedError } from '../../errors/denied-error.js'
+
+/** The names in a question. */
+export interface NamedParts {
+  readonly agent_id?: string | null | undefined
+  readonly action?: string | null | undefined
+  readonly resource?: string | null | undefined
+}
+
+/**
+ * `undefined` as a word anywhere; `null` and `NaN` where a part ends with the word, so that `null-island` is a name; and how
+ * JavaScript writes an object. Each stops at what may begin it, so that long texts cost no more than reading them.
+ */
+const MISSING = /(?<![\p{L}\p{N}])(?:undefined(?![\p{L}\p{N}])|(?:null|NaN)(?![\p{L}\p{N}_-]))|\[object [^\][]*\]/u
+
+/**
+ * @throws DeniedError (`question_refused`) naming the field and its part: the words `undefined`, `null` and `NaN`, `[object …]`,
+ * and an empty part, between the colons of an agent or a resource, or between the dots of an action
+ */
+export function assertNoMissingPart({ agent_id, action, resource }: NamedParts): void {
+  for (const [field, text] of Object.entries({ agent_id, action, resource })) {
+    if (typeof text === 'string') assertWhole(field, text)
+  }
+}
+
+function assertWhole(field: string, text: string): void {
+  const word = MISSING.exec(text)?.[0]
+  if (word === undefined && !hasEmptyPart(field, text)) return
+  const fault = `has ${word === undefined ? 'an empty part' : `the part \`${word}\``}, which looks like a value that was missing`
+  throw new DeniedError('question_refused', {
+    detail: `The ${field} of this call ${fault}, so the action did not run. Check what you have sent; the operator finds the cause in the warnings and events of this service.`,
+    cause: new TypeError(`${field} \`${text.slice(0, 200)}\` ${fault}`),
+  })
+}
+
+function hasEmptyPart(field: string, text: string): boolean {
+  const parts = text.split(field === 'action' ? '.' : ':').map((part) => part.trim())
+  // Names of Amazon leave out what does not apply, as `arn:aws:s3:::bucket` does.
+  const mayBeEmptyWithin = field !== 'action' && parts[0] === 'arn'
+  return mayBeEmptyWithin ? parts.at(-1) === '' : parts.includes('')
+}
