@@ -72,6 +72,7 @@ export abstract class CountersignClient {
       agentOf: (agent_id) => this.#agentOf({ agent_id }),
       authorize: (request, lateMs) => this.#authorize(request, lateMs),
       waitForReview: (decision, options) => this.decisions.waitForReview(decision, options),
+      redeem: (permit_token, options) => this.permits.redeem(permit_token, options),
       settlements: new SettlementQueue(this.decisions, this.#requester),
       flush: (flushing) => this.flush(flushing),
       admitted: AdmittedDecisions.ofProcess,

@@ -35,7 +35,8 @@ export interface RouteOptions<Req = Request> {
   readonly context?: FromRequest<Context, Req> | undefined
   /**
    * Names the call, so that a repeated one gets the same decision and runs nothing twice. Default: the header
-   * `Idempotency-Key`. It counts for this route and this agent alone. False: every call is a new one.
+   * `Idempotency-Key`. It counts for this route and this agent alone. False: every call is a new one. Each call is a holder of
+   * its own: what had begun when the process died does not run again for its key, and may for a new one.
    */
   readonly idempotencyKey?: false | ((req: Req) => string | null | undefined) | undefined
   /** Holds `body`, `query` and `params` as they were asked about. Default true. */

@@ -1,5 +1,6 @@
 /** Guards that break one promise each, made of a sound one, with the cases of the suite that have to notice. */
 import type { Sabotage } from '@countersign/testkit/enforcement-suite'
+import { AT_MOST_ONCE_SABOTAGES } from './sabotages/at-most-once.js'
 import { FAULT_SABOTAGES } from './sabotages/faults.js'
 import { OBSERVING_SABOTAGES } from './sabotages/observing.js'
 import { PERMISSION_SABOTAGES } from './sabotages/permissions.js'
@@ -8,6 +9,7 @@ import { SETTLEMENT_SABOTAGES } from './sabotages/settlements.js'
 
 export const SABOTAGES: readonly Sabotage[] = [
   ...PERMISSION_SABOTAGES,
+  ...AT_MOST_ONCE_SABOTAGES,
   ...FAULT_SABOTAGES,
   ...SETTLEMENT_SABOTAGES,
   ...OBSERVING_SABOTAGES,

@@ -5,6 +5,7 @@ import { Countersign, DeniedError, verifyGuard } from '@countersign/client'
 import { stress } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Child, endChildren } from './child.js'
+import { runTwice } from './crashing-job.js'
 import { newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 
 const RUNNER = fileURLToPath(new URL('./guard-runner.mjs', import.meta.url))
@@ -108,6 +109,18 @@ describe('a guard', () => {
     // Without those policies nothing is allowed, and nothing is shown.
     expect((await verifyGuard({ client: bot, ...canaries })).ok).toBe(false)
     bot.close()
+  })
+
+  it('runs its action again after a crash, with the same key and holder and the same decision', async () => {
+    const { id, ...seen } = await runTwice(server, 'at-least-once')
+    const said = [{ began: id }, { began: id }, { outcome: 'paid' }]
+    expect(seen).toEqual({ said, status: 'confirmed', spent: 60, reserved: 0 })
+  })
+
+  it('that runs at most once does not run it again after a crash, and holds its money', async () => {
+    const { id, ...seen } = await runTwice(server, 'at-most-once')
+    const said = [{ began: id }, { outcome: 'DeniedError permit_already_used' }]
+    expect(seen).toEqual({ said, status: 'authorized', spent: 0, reserved: 60 })
   })
 
   it('finds nothing to run where the server has gone', async () => {

@@ -10,7 +10,13 @@ import type { Settle } from './settlement/settlement.js'
 export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
   /** Aborted before the action begins: it does not run, and the promise rejects with the signal's reason. */
   readonly signal?: Signal | undefined
-  /** The same key with the same question gives the same decision. Default: random. */
+  /**
+   * The same key with the same question gives the same decision. Default: random.
+   *
+   * With the same key and `holder` the action runs at least once over a crash: what was begun when the process died begins
+   * again. Give whoever pays the id of the decision as its idempotency key, or set `runs: 'at-most-once'`.
+   * Source: docs/enforcement.md "Once over a crash".
+   */
   readonly idempotencyKey?: string | undefined
   /** Names the job that runs the action: stable over its restart, different for another. Default: random. */
   readonly holder?: string | undefined
@@ -34,7 +40,7 @@ export interface PermittedAdmission {
    *
    * @throws DeniedError `expired` when the decision is over by now, `settled` when it was settled meanwhile,
    * `already_claimed` when it was begun before; and the signal's reason when it was aborted meanwhile. It is rejected then,
-   * unless it was begun before.
+   * unless it was begun before, or may have been by an earlier run of the same job.
    */
   begin(): void
 }
@@ -66,6 +72,8 @@ interface Permitted {
   readonly permit_token: string
   readonly settle: Settle
   readonly signal: CallSignal | undefined
+  /** Settles it as what has not begun here. */
+  readonly takeBack: () => void
   readonly now: () => number
   readonly onDenied: (denied: DeniedError) => void
 }
@@ -105,7 +113,7 @@ export class OpenAdmission implements PermittedAdmission {
       if (signal?.aborted) throw abortReason(signal)
       if (this.isExpired) throw this.#denial('expired')
     } catch (error) {
-      void this.settle.reject('it did not begin')
+      this.#permitted.takeBack()
       throw error
     }
   }

@@ -20,6 +20,11 @@ export class AdmittedDecisions {
     return true
   }
 
+  /** It did not begin here, and may be asked for again. */
+  delete(id: string): void {
+    this.#ends.delete(id)
+  }
+
   /** What is over runs no more, and only that is forgotten: whoever has settled may still be told that it may run. */
   #sweep(nowMs: number): void {
     for (const [id, endsAtMs] of this.#ends) if (endsAtMs <= nowMs) this.#ends.delete(id)

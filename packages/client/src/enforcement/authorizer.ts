@@ -1,5 +1,7 @@
 import type { AuthorizeRequest } from '../authorize-request.js'
+import { ApiError } from '../errors/api-error.js'
 import { DeniedError } from '../errors/denied-error.js'
+import { UnavailableError } from '../errors/unavailable-error.js'
 import { isPermitted } from '../is-permitted.js'
 import { type CallSignal, checkIdempotencyKey } from '../options.js'
 import type { ReviewWaitOptions } from '../resources/decisions.js'
@@ -9,7 +11,7 @@ import type { AdmitOptions } from './admission.js'
 import type { Asked, GuardRequest } from './arguments/asked.js'
 import { deepFreeze } from './arguments/held-data.js'
 import { readQuestion } from './arguments/question.js'
-import { denial, denialBy } from './denial.js'
+import { denial, denialBy, denialFor } from './denial.js'
 import type { ShownDecision } from './enforcement-event.js'
 import type { EnforcementSettings } from './enforcement-options.js'
 import { Late, unlessLate } from './late.js'
@@ -22,6 +24,7 @@ export interface AskingCalls extends Settling {
   /** @param lateMs how long an answer is still taken after the time limit, in milliseconds */
   authorize(request: AuthorizeRequest, lateMs: number): Promise<Decision>
   waitForReview(decision: Decision, options: ReviewWaitOptions): Promise<Decision>
+  redeem(permit_token: string, options: { readonly timeoutMs: number }): Promise<Decision>
   /** Time limit of a call, in milliseconds. */
   readonly timeoutMs: number
 }
@@ -70,8 +73,34 @@ export class Authorizer {
     if (signal?.aborted) throw new Aborted(signal)
     const now = this.#settings.now()
     if (!isPermitted(decision, asked, new Date(now))) throw denialBy(decision, now)
-    if (decision.permit_token === undefined) throw denial('agent_suspended', decision)
-    return decision.permit_token
+    const { permit_token } = decision
+    if (permit_token === undefined) throw denial('agent_suspended', decision)
+    if (this.#settings.runs === 'at-most-once' && this.#settings.mode === 'enforce')
+      await this.#redeem(permit_token, decision, asked, progress)
+    return permit_token
+  }
+
+  /**
+   * Uses the permit up, with a new idempotency key each time: of all runs of a job, crashed ones too, the action begins in the
+   * one that is answered.
+   *
+   * After an answer that was lost the permit may be used up, and the action has not begun here. It is rejected then, unless
+   * an earlier run of the job can have redeemed it, and begun.
+   */
+  async #redeem(permit_token: string, decision: Decision, asked: Asked, progress: Progress): Promise<void> {
+    const { signal } = progress
+    try {
+      const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
+      const redeemed = await unlessAborted(this.#calls.redeem(permit_token, { timeoutMs }), signal)
+      if (redeemed.id !== decision.id || !isPermitted(redeemed, asked, new Date(this.#settings.now())))
+        throw new UnavailableError('bad_answer', 'POST /v1/permits/redeem: the answer permits something else')
+    } catch (error) {
+      const denied = error instanceof Aborted ? error : unredeemed(error, decision)
+      if (DeniedError.isInstance(denied) && denied.reason === 'permit_already_used') progress.isOurs = false
+      throw denied
+    }
+    progress.mayHaveBegun = false
+    if (signal?.aborted) throw new Aborted(signal)
   }
 
   #question(ask: () => Asking, progress: Progress): { readonly asked: Asked; readonly options: AdmitOptions } {
@@ -79,6 +108,7 @@ export class Authorizer {
       const { request, options } = ask()
       assertAdmitOptions(options)
       progress.signal = options.signal
+      progress.mayHaveBegun = options.idempotencyKey !== undefined && options.holder !== undefined
       progress.asked = readQuestion(request, (agent_id) => this.#calls.agentOf(agent_id))
       return { asked: progress.asked, options }
     } catch (error) {
@@ -88,8 +118,8 @@ export class Authorizer {
 
   /**
    * Not given the signal, and more time than there is: the answer to a question that nobody waits for any more is taken back
-   * when it comes, or it would hold its budget until it expires. Not when it came too late to a question whose key and holder
-   * somebody knows, who gets the same permit by asking again.
+   * when it comes, or it would hold its budget until it expires. Not when somebody knows its key and holder, and so gets the
+   * same permit by asking again.
    */
   async #authorize(asked: Asked, { signal, ...given }: AdmitOptions, holder: string): Promise<Decision> {
     const { resource, context, ...names } = asked
@@ -104,7 +134,8 @@ export class Authorizer {
     try {
       return await unlessAborted(isAskedAgain ? asking : unlessLate(asking, timeoutMs), signal)
     } catch (error) {
-      if (error instanceof Aborted || error instanceof Late) this.#takeBackLater(asking, { asked, signal, isOnlyOurs })
+      const isGivenUp = error instanceof Aborted || error instanceof Late
+      if (isGivenUp && !isAskedAgain) this.#takeBackLater(asking, { asked, signal, isOnlyOurs })
       throw error instanceof Late ? error.unavailable : error
     }
   }
@@ -112,7 +143,7 @@ export class Authorizer {
   #takeBackLater(asking: Promise<Decision>, question: Pick<Progress, 'asked' | 'signal' | 'isOnlyOurs'>): void {
     const takeBack = (decision: Decision): void => {
       const isOurs = decision.status === 'authorized' && this.#isFirst(decision)
-      this.#settler.takeBack({ ...question, decision, isOurs })
+      this.#settler.takeBack({ ...question, decision, isOurs, mayHaveBegun: false })
     }
     void this.#calls.settlements.track(asking.then(takeBack, () => undefined))
   }
@@ -148,4 +179,11 @@ function assertAdmitOptions({ signal, idempotencyKey, holder }: AdmitOptions): v
   if (signal !== undefined && !(typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function')) {
     throw new TypeError('signal has to be an AbortSignal')
   }
+}
+
+/** Why the action does not run: its permit could not be redeemed. */
+function unredeemed(error: unknown, decision: Decision): DeniedError {
+  if (!ApiError.isInstance(error) || error.code !== 'insufficient_scope') return denialFor(error, decision)
+  const message = "runs: 'at-most-once' needs an API key with the scope permits:redeem."
+  return denial('refused', decision, { cause: error, advice: { retry: 'never', message } })
 }

@@ -19,6 +19,12 @@ export interface EnforcementOptions {
   readonly review?: 'wait' | 'throw' | undefined
   /** A tool or function that nobody mapped to an action: `deny` (default), or `map` it to `tool.<name>`. */
   readonly unmapped?: 'deny' | 'map' | undefined
+  /**
+   * How often one decision may run its action when the job crashes and starts again with the same `idempotencyKey` and
+   * `holder`. `at-least-once` (default): it runs again. `at-most-once`: the permit is redeemed before the action begins, and
+   * who cannot redeem it does not run the action; the API key needs the scope `permits:redeem`.
+   */
+  readonly runs?: 'at-least-once' | 'at-most-once' | undefined
   /** Settles another way than by default; see ActionOutcome. */
   readonly settleOn?: SettleOn | undefined
   /**
@@ -46,6 +52,7 @@ export interface EnforcementSettings {
   readonly mode: 'enforce' | 'observe'
   readonly review: 'wait' | 'throw'
   readonly unmapped: 'deny' | 'map'
+  readonly runs: 'at-least-once' | 'at-most-once'
   readonly settleOn: SettleOn | undefined
   readonly onError: 'reject' | 'leave' | undefined
   readonly timeoutMs: number | undefined
@@ -62,6 +69,7 @@ export const ENFORCEMENT_OPTIONS = [
   'onUnavailable',
   'review',
   'unmapped',
+  'runs',
   'settleOn',
   'onError',
   'timeoutMs',
@@ -87,6 +95,7 @@ export function resolveEnforcement(
     mode: oneOf('mode', options.mode, ['enforce', 'observe']),
     review: oneOf('review', options.review, ['throw', 'wait']),
     unmapped: oneOf('unmapped', options.unmapped, ['deny', 'map']),
+    runs: oneOf('runs', options.runs, ['at-least-once', 'at-most-once']),
     settleOn: functionOrNone('settleOn', settleOn),
     onError: onError === undefined ? undefined : oneOf<'reject' | 'leave'>('onError', onError, ['reject', 'leave']),
     timeoutMs: timeoutMs === undefined ? undefined : checkTimeout('timeoutMs', timeoutMs),

@@ -142,7 +142,14 @@ export class EnforcementPoint {
 
   /** @internal */
   async admitBy(ask: () => Asking): Promise<Admission> {
-    const progress: Progress = { asked: null, decision: null, signal: undefined, isOurs: false, isOnlyOurs: false }
+    const progress: Progress = {
+      asked: null,
+      decision: null,
+      signal: undefined,
+      isOurs: false,
+      isOnlyOurs: false,
+      mayHaveBegun: false,
+    }
     try {
       return this.#admit(progress, await this.#authorizer.permitFor(ask, progress))
     } catch (error) {
@@ -166,7 +173,8 @@ export class EnforcementPoint {
     const admitted = { asked, decision: shown(decision), permit_token, settle, signal }
     if (this.mode === 'enforce') {
       const onDenied = (denied: DeniedError): void => this.#tellDenied(progress, denied)
-      return new OpenAdmission({ ...admitted, now: this.#settings.now, onDenied })
+      const takeBack = (): void => this.#settler.takeBack(progress, settle)
+      return new OpenAdmission({ ...admitted, takeBack, now: this.#settings.now, onDenied })
     }
     const observed = { asked, would: 'allow', reason: null, decision: admitted.decision, error: null } as const
     this.#settings.tell({ type: 'observed', ...observed })
@@ -179,7 +187,7 @@ export class EnforcementPoint {
     const decision = progress.decision && shown(progress.decision)
     this.#settings.tell({ type: 'observed', asked, would, reason: error.reason, decision, error })
     // It runs without its review: nobody is to be asked for what has happened already.
-    if (would === 'review') this.#settler.takeBack(progress, 'it was only observed')
+    if (would === 'review') this.#settler.takeBack(progress, undefined, 'it was only observed')
     const settle = this.#settler.settleOf({ ...progress, isOnlyOurs: false })
     return new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, would })
   }

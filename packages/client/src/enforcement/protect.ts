@@ -23,6 +23,7 @@ export interface ProtectMapping<Args extends readonly unknown[]> {
   readonly context?: FromArguments<Args, JsonObject | null | undefined> | undefined
   /** Default: the client's `agentId`. */
   readonly agent_id?: FromArguments<Args, string | undefined> | undefined
+  /** With the same key and `holder` the function runs at least once over a crash; see AdmitOptions. */
   readonly idempotencyKey?: FromArguments<Args, string | undefined> | undefined
   readonly holder?: FromArguments<Args, string | undefined> | undefined
   /** Given the arguments as they came: a signal can only keep an action from running. */

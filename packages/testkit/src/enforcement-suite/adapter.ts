@@ -23,6 +23,7 @@ export interface GuardSetup {
 export interface GuardSetupOptions {
   readonly mode?: 'observe'
   readonly review?: 'wait' | 'throw'
+  readonly runs?: 'at-most-once'
   readonly timeoutMs?: number
   readonly reviewTimeoutMs?: number
   readonly settleTimeoutMs?: number

@@ -24,7 +24,7 @@ export class Operator {
   async makeKey(): Promise<string> {
     const { key } = await this.#call<{ key: string }>('POST', '/v1/keys', {
       name: 'enforcement suite',
-      scopes: ['decisions:write'],
+      scopes: ['decisions:write', 'permits:redeem'],
     })
     return key
   }

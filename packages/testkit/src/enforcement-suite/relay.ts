@@ -4,7 +4,7 @@ import type { Decision, JsonObject } from '@countersign/contract'
 import { type ReceivedRequest, type StubAnswer, startStubDecisionPoint } from '../stub-decision-point.js'
 
 /** What an enforcement point calls; `look` reads a decision, at once or when it was reviewed. */
-type RelayedMove = 'ask' | 'look' | 'claim' | 'confirm' | 'reject'
+type RelayedMove = 'ask' | 'look' | 'claim' | 'redeem' | 'confirm' | 'reject'
 
 export interface Relay {
   readonly url: string
@@ -122,6 +122,7 @@ export async function startRelay(upstream: string): Promise<Relay> {
 }
 
 function moveOf({ method, url }: ReceivedRequest): RelayedMove | null {
+  if (url === '/v1/permits/redeem') return 'redeem'
   const [, id, name] = /^\/v1\/decisions(?:\/([^/?]+))?(?:\/(\w+))?(?:\?.*)?$/.exec(url) ?? []
   if (method === 'POST') return id === undefined ? 'ask' : (name as RelayedMove)
   return id === undefined ? null : 'look'

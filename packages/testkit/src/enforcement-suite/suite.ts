@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { EnforcementAdapter } from './adapter.js'
+import { AT_MOST_ONCE_CASES } from './at-most-once.js'
 import { FAULT_CASES } from './faulty-answers.js'
 import { HELD_ARGUMENT_CASES } from './held-arguments.js'
 import { LEAVING_CASES } from './leaving-callers.js'
@@ -22,6 +23,7 @@ export const ENFORCEMENT_CASES: readonly EnforcementCase[] = [
   ...REFUSED_CASES,
   ...REVIEW_CASES,
   ...SINGLE_RUN_CASES,
+  ...AT_MOST_ONCE_CASES,
   ...HELD_ARGUMENT_CASES,
   ...SETTLEMENT_CASES,
   ...LEAVING_CASES,

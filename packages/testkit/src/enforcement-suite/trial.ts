@@ -186,7 +186,7 @@ export class Trial {
     expect(done).toEqual(moves)
   }
 
-  /** What came over the relay beside questions and looking: claims, confirmations and rejections. */
+  /** What came over the relay beside questions and looking: claims, redeems, confirmations and rejections. */
   get told(): readonly string[] {
     return this.relay.moves.filter((move) => move !== 'ask' && move !== 'look')
   }

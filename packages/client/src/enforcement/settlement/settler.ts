@@ -4,7 +4,7 @@ import type { AdmittedDecisions } from '../admitted-decisions.js'
 import type { Asked } from '../arguments/asked.js'
 import type { EnforcementSettings } from '../enforcement-options.js'
 import { SettleOnce } from './settle-once.js'
-import type { Settlement, SettlementState } from './settlement.js'
+import type { Settle, Settlement, SettlementState } from './settlement.js'
 import type { SettlementQueue } from './settlement-queue.js'
 
 /** How far an admission has come. */
@@ -16,6 +16,8 @@ export interface Progress {
   isOurs: boolean
   /** Nobody can ask for the decision again. */
   isOnlyOurs: boolean
+  /** An earlier run of this job, with the same key and holder, may have begun the action before it crashed. */
+  mayHaveBegun: boolean
 }
 
 /** What is shared by every enforcement point of a client. */
@@ -48,9 +50,16 @@ export class Settler {
     })
   }
 
-  /** Rejects what does not begin and can begin nowhere else, so that it holds no budget and no reviewer. */
-  takeBack(progress: Progress, reason = 'it did not begin'): void {
-    if (isToTakeBack(progress)) void this.settleOf(progress).reject(reason)
+  /**
+   * Rejects what has begun nowhere and can begin nowhere else, so that it holds no budget and no reviewer. What an earlier run
+   * may have begun is left, and may be asked for again.
+   */
+  takeBack(progress: Progress, settle: Settle = this.settleOf(progress), reason = 'it did not begin'): void {
+    const { decision, isOurs, mayHaveBegun } = progress
+    if (isOurs && mayHaveBegun && decision !== null) {
+      this.#settling.admitted.delete(decision.id)
+      void settle.leave()
+    } else if (isOurs || isReviewToTakeBack(progress)) void settle.reject(reason)
   }
 
   async #send(settlement: Settlement, progress: Progress): Promise<SettlementState> {
@@ -62,13 +71,13 @@ export class Settler {
       tell({ type: 'settled', decision_id, settlement })
       return 'left'
     }
-    if (!isOurs && !(isToTakeBack(progress) && settlement.settle === 'reject')) return 'left'
+    if (!isOurs && !(isReviewToTakeBack(progress) && settlement.settle === 'reject')) return 'left'
     return this.#settling.settlements.settle({ decision_id, settlement, timeoutMs, tell })
   }
 }
 
-function isToTakeBack({ decision, isOurs, isOnlyOurs }: Progress): boolean {
-  return isOurs || (isForReview(decision) && isOnlyOurs)
+function isReviewToTakeBack({ decision, isOnlyOurs }: Progress): boolean {
+  return isForReview(decision) && isOnlyOurs
 }
 
 /** A person has yet to approve it, or a job to claim it. */
