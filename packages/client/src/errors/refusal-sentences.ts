@@ -21,7 +21,8 @@ export const REFUSAL_SENTENCES: Readonly<Record<DeniedReason | NotPermittedReaso
     'This action has been begun before, here or by another holder, so it does not run again. For another action use a new idempotency key.',
   not_reviewed:
     'This decision needs no review, and belongs to the holder that asked for it. Ask for a decision of your own.',
-  permit_already_used: 'The permit was used up before. Every action needs a permit of its own: ask for a new decision.',
+  permit_already_used:
+    'The permit was used up before, so the action may have run. Look what became of it before you ask for a new decision.',
   policy_denies: 'This action was approved, and the policies do not allow it any more. Do not repeat it unchanged.',
   agent_suspended: 'The agent is suspended. Its actions run again only after the operator has let it resume.',
   unavailable: 'No decision could be had, so the action did not run. Try again later.',
