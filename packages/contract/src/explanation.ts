@@ -14,6 +14,10 @@ export const FailedConditionSchema = z
     expected: anyJson('The right-hand side.'),
     actual: anyJson('The value at the path; null when it could not be compared.'),
     found: z.string().optional().meta({ description: 'Only where unknown: `missing` or the type found.' }),
+    redacted: z.literal(true).optional().meta({
+      description:
+        "Only where the agent's metadata is compared and the key lacks `agents:read`: `actual` is null, a `$ref` is shown as written.",
+    }),
   })
   .meta({ id: 'FailedCondition' })
 export type FailedCondition = Immutable<z.infer<typeof FailedConditionSchema>>

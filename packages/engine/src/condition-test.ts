@@ -88,7 +88,8 @@ function networkOf(written: string): Network {
   return network
 }
 
-function isReference(written: Json): written is { $ref: string } {
+/** Whether a right-hand side stands for the value at a path. */
+export function isReference(written: Json): written is { $ref: string } {
   return typeof written === 'object' && written !== null && !Array.isArray(written)
 }
 

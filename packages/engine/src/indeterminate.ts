@@ -17,11 +17,14 @@ export interface Indeterminate {
   /** What the rule needs there, for example `number`, `number or string`, `IP address`, `array of strings`. */
   readonly expected: string
   readonly found: Found
+  /** Every path that was compared: this one, and where a `$ref` is, both sides. */
+  readonly compared: readonly string[]
 }
 
 /** The first fact through which this rule came out unknown. To be called for such a rule only. */
 export function findIndeterminate(rule: CompiledRule, request: EngineRequest, facts: Facts): Indeterminate {
-  if (judgeResource(rule, request) === UNKNOWN) return { path: 'resource', expected: 'string', found: 'missing' }
+  if (judgeResource(rule, request) === UNKNOWN)
+    return { path: 'resource', expected: 'string', found: 'missing', compared: ['resource'] }
   const trace: Truth[] = []
   runProgram(rule.program, request, facts, trace)
   const [first] = unknownTests(rule.program, trace)
@@ -34,9 +37,16 @@ export function describeUnknown(test: ConditionTest, request: EngineRequest, fac
   const value = readPath(test.path, request, facts)
   const operand = test.ref === null ? test.written : readPath(test.ref, request, facts)
   const { onPath, onRef } = needs(test, value, operand)
-  return onRef === null || test.ref === null
-    ? { path: test.path.source, expected: onPath, found: typeOf(value) }
-    : { path: test.ref.source, expected: onRef, found: typeOf(operand) }
+  const wrong =
+    onRef === null || test.ref === null
+      ? { path: test.path.source, expected: onPath, found: typeOf(value) }
+      : { path: test.ref.source, expected: onRef, found: typeOf(operand) }
+  return { ...wrong, compared: pathsOf(test) }
+}
+
+/** The paths that a test reads: its own, and that of its `$ref`. */
+export function pathsOf({ path, ref }: ConditionTest): string[] {
+  return ref === null ? [path.source] : [path.source, ref.source]
 }
 
 export function typeOf(value: Json | undefined): Found {

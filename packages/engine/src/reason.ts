@@ -22,12 +22,20 @@ export function reasonOfMatch(effect: Effect, ownReason: string | null, action: 
 }
 
 /** The reason of a rule that could not be judged. The rule's own reason would not be true of it. */
-export function reasonOfUnknown(indeterminate: Indeterminate): string {
-  return `The policy needs ${describeNeed(indeterminate)}.`
+export function reasonOfUnknown(indeterminate: Indeterminate, hidesMetadata = false): string {
+  return `The policy needs ${describeNeed(indeterminate, hidesMetadata)}.`
 }
 
 /** `context.amount as a number, and the request has none`. */
-export function describeNeed({ path, expected, found }: Indeterminate): string {
+export function describeNeed(indeterminate: Indeterminate, hidesMetadata: boolean): string {
+  const { path, expected, found, compared } = indeterminate
+  if (hidesMetadata && tellsOfMetadata(compared)) {
+    // Which of two is at fault would tell of the type of the other.
+    const paths = compared.map(shortenText).join(' and ')
+    return compared.length === 1
+      ? `a value of ${paths} that can be compared, and there is none`
+      : `values of ${paths} that can be compared, and there are none`
+  }
   return `${shortenText(path)} as ${withArticle(expected)}, and ${holderOf(path)} has ${describeFound(expected, found)}`
 }
 
@@ -39,6 +47,11 @@ export function withArticle(noun: string): string {
 /** Who has to know the fact at this path: the agent's metadata for `agent.…`, the request for all else. */
 export function holderOf(path: string): 'the agent' | 'the request' {
   return path.startsWith('agent.') ? 'the agent' : 'the request'
+}
+
+/** Whether one of the paths leads to the agent's metadata. */
+export function tellsOfMetadata(paths: readonly string[]): boolean {
+  return paths.some((path) => holderOf(path) === 'the agent')
 }
 
 function describeFound(expected: string, found: Found): string {

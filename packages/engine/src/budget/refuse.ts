@@ -31,7 +31,7 @@ export function refuseByBudget(evaluation: Evaluation, refusal: BudgetRefusal): 
   }
 }
 
-function reasonOfRefusal({ reason_code, budget, balance }: BudgetRefusal): string {
+export function reasonOfRefusal({ reason_code, budget, balance }: BudgetRefusal, hidesBalance = false): string {
   if (budget.need !== null) return `The budget needs ${describeNeed(budget.need)}.`
   if (reason_code === 'agent_not_registered')
     return 'The budget is kept for each agent, and this agent is not registered.'
@@ -39,7 +39,8 @@ function reasonOfRefusal({ reason_code, budget, balance }: BudgetRefusal): strin
   const whose = account.agent_id === null ? '' : ' for this agent'
   const asked = fromMicro(amount ?? 0n)
   const asking = reads_amount ? `${asked} ${unit} were asked` : `each decision takes ${asked}`
-  return `The budget of ${fromMicro(limit)} ${unit} ${EACH[period]}${whose} has ${fromMicro(leftOf(budget, balance))} ${unit} left; ${asking}.`
+  const room = hidesBalance ? 'no room for this' : `${fromMicro(leftOf(budget, balance))} ${unit} left`
+  return `The budget of ${fromMicro(limit)} ${unit} ${EACH[period]}${whose} has ${room}; ${asking}.`
 }
 
 function describeNeed({ path, needed, found }: BudgetNeed): string {

@@ -7,6 +7,11 @@ import { findNearestMiss } from './nearest-miss.js'
 import { ShownFailures } from './shown-failures.js'
 import { summarize } from './summary.js'
 
+export interface ExplainOptions {
+  /** Keeps the agent's metadata from the reader, values and types: such conditions are `redacted`. */
+  readonly hidesMetadata?: boolean
+}
+
 /**
  * Why {@link evaluate} answers this request as it does: every policy in the order of evaluation with every rule, the
  * nearest miss, and one sentence. Effect, policy and rule are those of the evaluation; for a suspended agent no policy
@@ -19,22 +24,28 @@ import { summarize } from './summary.js'
  *
  * Source: docs/concepts/policies.md "Explanations".
  */
-export function explain(set: PolicySet, request: EngineRequest, facts: Facts): Explanation {
+export function explain(
+  set: PolicySet,
+  request: EngineRequest,
+  facts: Facts,
+  { hidesMetadata = false }: ExplainOptions = {},
+): Explanation {
+  const view = { request, facts, hidesMetadata }
   const evaluation = evaluate(set, request, facts)
   const { effect } = evaluation
   if (facts.suspended) {
-    return { effect, summary: summarize(evaluation, request, facts, null, null), nearest_miss: null, policies: [] }
+    return { effect, summary: summarize(evaluation, view, null, null), nearest_miss: null, policies: [] }
   }
   const judged = set.inOrder().map((policy) => judgePolicy(policy, request, facts))
   const decided = judged.find(({ policy }) => policy.id === evaluation.policy_id) ?? null
   const isReached = ({ policy }: PolicyJudgement) => decided === null || policy.priority >= decided.policy.priority
   const enforced = judged.filter(({ policy }) => policy.mode === 'enforce')
   const miss = findNearestMiss(effect, enforced.filter(isReached))
-  const shown = new ShownFailures(request, facts)
+  const shown = new ShownFailures(view)
   for (const first of [miss?.missed, ...(decided?.rules ?? [])]) if (first !== undefined) shown.of(first)
   return {
     effect,
-    summary: summarize(evaluation, request, facts, decided, miss),
+    summary: summarize(evaluation, view, decided, miss),
     nearest_miss: miss && {
       policy_id: miss.missed.rule.policy.id,
       rule: miss.missed.rule.index,

@@ -1,7 +1,6 @@
 import type { FailedCondition, Json } from '@countersign/contract'
-import type { EngineRequest, Facts } from '../request.js'
 import { shortenText, shortenValue } from '../shorten.js'
-import { describeFailure } from './failure.js'
+import { describeFailure, type View } from './failure.js'
 import type { RuleJudgement } from './judgement.js'
 
 /** Of one rule. */
@@ -21,10 +20,7 @@ export class ShownFailures {
   /** Many conditions look at one value. */
   private readonly shortened = new Map<object, Json>()
 
-  constructor(
-    private readonly request: EngineRequest,
-    private readonly facts: Facts,
-  ) {}
+  constructor(private readonly view: View) {}
 
   of(judgement: RuleJudgement): Shown {
     const shown = this.shown.get(judgement) ?? this.describe(judgement)
@@ -36,7 +32,7 @@ export class ShownFailures {
     const failed: FailedCondition[] = []
     for (const failure of failures.slice(0, SHOWN_CONDITIONS)) {
       if (this.room <= 0) break
-      const condition = this.shorten(describeFailure(failure, rule, this.request, this.facts))
+      const condition = this.shorten(describeFailure(failure, rule, this.view))
       this.room -= JSON.stringify(condition).length
       failed.push(condition)
     }

@@ -1,9 +1,9 @@
 import type { Effect, FailedCondition, Json } from '@countersign/contract'
+import { isReference } from '../condition-test.js'
 import type { Evaluation } from '../evaluation.js'
 import { describeNeed, withArticle } from '../reason.js'
-import type { EngineRequest, Facts } from '../request.js'
 import { firstCharacters, shortenText } from '../shorten.js'
-import { describeFailure } from './failure.js'
+import { describeFailure, type View } from './failure.js'
 import type { PolicyJudgement, RuleJudgement } from './judgement.js'
 import type { NearestMiss } from './nearest-miss.js'
 
@@ -40,25 +40,24 @@ const SHOWN_CONDITIONS = 3
 /** One sentence on what decided and what would have led to less. Rules count from 1 here, as people count. */
 export function summarize(
   evaluation: Evaluation,
-  request: EngineRequest,
-  facts: Facts,
+  view: View,
   decided: PolicyJudgement | null,
   miss: NearestMiss | null,
 ): string {
-  const missed = miss === null ? '' : `; ${describeMiss(miss, decided, request, facts)}`
-  return `${ANSWER[evaluation.effect]}: ${describeCause(evaluation, request, decided)}${missed}.`
+  const missed = miss === null ? '' : `; ${describeMiss(miss, decided, view)}`
+  return `${ANSWER[evaluation.effect]}: ${describeCause(evaluation, view, decided)}${missed}.`
 }
 
 function describeCause(
   { indeterminate, reason_code }: Evaluation,
-  request: EngineRequest,
+  { request, hidesMetadata }: View,
   decided: PolicyJudgement | null,
 ) {
   if (reason_code === 'agent_suspended') return 'the agent is suspended, so no policy was asked'
   if (decided === null || decided.match === null) return 'no policy matches this request'
   const { rule } = decided.match
   const name = nameRule(decided.match)
-  if (indeterminate !== undefined) return `${name} needs ${describeNeed(indeterminate)}`
+  if (indeterminate !== undefined) return `${name} needs ${describeNeed(indeterminate, hidesMetadata)}`
   const object = `${rule.resource === null && rule.program.length === 0 ? 'every' : 'this'} ${request.action}`
   switch (rule.effect) {
     case 'allow':
@@ -72,17 +71,12 @@ function describeCause(
   }
 }
 
-function describeMiss(
-  { missed, effect }: NearestMiss,
-  decided: PolicyJudgement | null,
-  request: EngineRequest,
-  facts: Facts,
-): string {
+function describeMiss({ missed, effect }: NearestMiss, decided: PolicyJudgement | null, view: View): string {
   const isSamePolicy = decided !== null && missed.rule.policy === decided.policy
   const name = isSamePolicy ? `rule ${missed.rule.index + 1}` : nameRule(missed)
   const shown = missed.failures
     .slice(0, SHOWN_CONDITIONS)
-    .map((failure) => phrase(describeFailure(failure, missed.rule, request, facts)))
+    .map((failure) => phrase(describeFailure(failure, missed.rule, view)))
   const count = missed.failures.length
   if (count === 1) return `${name} would have ${MISSED[effect]}, had ${shown[0]}`
   const conditions = shown.map((condition) => condition.replace(' been ', ' '))
@@ -96,12 +90,15 @@ function nameRule({ rule }: RuleJudgement): string {
 }
 
 /** `context.amount been at most 100 (it was 150)`, after `had`. */
-function phrase({ path, operator, expected, actual, found }: FailedCondition): string {
+function phrase({ path, operator, expected, actual, found, redacted }: FailedCondition): string {
   const isNegated = operator.startsWith('$not ')
   const plain = isNegated ? operator.slice('$not '.length) : operator
   const presence = expected ? 'been given' : 'been absent'
-  const comparison = plain === '$exists' ? presence : `${COMPARISON[plain]} ${show(expected)}`
-  return `${shortenText(path)}${isNegated ? ' not' : ''} ${comparison} (it was ${describeActual(actual, found)})`
+  const comparison =
+    plain === '$exists'
+      ? presence
+      : `${COMPARISON[plain]} ${redacted && isReference(expected) ? shortenText(expected.$ref) : show(expected)}`
+  return `${shortenText(path)}${isNegated ? ' not' : ''} ${comparison} (${redacted ? 'what it was is not shown' : `it was ${describeActual(actual, found)}`})`
 }
 
 function describeActual(actual: Json, found: string | undefined): string {

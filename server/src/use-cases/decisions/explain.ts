@@ -1,6 +1,6 @@
 import type { ReasonCode } from '@countersign/contract'
 import { compilePolicies, type Explanation, explain } from '@countersign/engine'
-import type { Caller } from '../../caller.js'
+import { type Caller, hasScope } from '../../caller.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import type { Store } from '../../ports/store.js'
 import { toEnginePolicy } from '../../state/policies.js'
@@ -11,7 +11,8 @@ export interface ExplainDecisionDeps {
 }
 
 /**
- * Why a decision came out as it did, from what held then: its policy set, its clock, its agent's metadata.
+ * Why a decision came out as it did, from what held then: its policy set, its clock, its agent's metadata (which a caller
+ * without agents:read is not shown).
  *
  * @throws DomainError not_found
  */
@@ -35,6 +36,7 @@ export async function explainDecision(
       suspended: decision.reason_code === 'agent_suspended',
       metadata: await metadataThen(deps, decision),
     },
+    { hidesMetadata: !hasScope(caller, 'agents:read') },
   )
   return { decision_id: decision.id, ...explanation, ...overruled(decision) }
 }

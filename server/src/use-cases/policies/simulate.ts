@@ -6,9 +6,10 @@ import {
   type EnginePolicy,
   explain,
   judgeBudgets,
+  reasonWithout,
   refuseByBudget,
 } from '@countersign/engine'
-import { assertMaySpeakFor, type Caller } from '../../caller.js'
+import { assertMaySpeakFor, type Caller, hasScope } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Store } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
@@ -28,7 +29,8 @@ export interface SimulateDeps extends EvaluateDeps {
 /**
  * What a request would be answered, by the stored policies or by the ones given instead. Nothing is stored, and balances
  * are only read: those of the accounts that the policies' ids name, which for a draft without an id are unused. What an
- * approval holds that nobody claimed in time may still count for a second.
+ * approval holds that nobody claimed in time may still count for a second. A caller without agents:read is shown no
+ * metadata, one without budgets:read no balances; what is decided tells of both.
  *
  * @throws DomainError agent_not_allowed
  * @throws StoreUnavailableError
@@ -46,16 +48,21 @@ export async function simulate(
   const evaluated = evaluateSafely(deps, requestId, set, toEngineRequest(request), facts)
   const { refusal, budgets } = await tryBudgets(deps, evaluated.asked)
   const evaluation = refusal === null ? evaluated.evaluation : refuseByBudget(evaluated.evaluation, refusal)
-  const { effect, reason, reason_code, policy_id, rule, shadow } = evaluation
+  const hidden = { metadata: !hasScope(caller, 'agents:read'), balances: !hasScope(caller, 'budgets:read') }
+  const { effect, reason_code, policy_id, rule, shadow } = evaluation
+  const reason = reasonWithout(hidden, evaluation)
   return {
     effect,
     reason,
     reason_code,
     policy_id,
     rule,
-    budgets: [...budgets],
+    budgets: hidden.balances ? [] : [...budgets],
     shadow: [...shadow],
-    explanation: { ...explain(set, evaluated.request, facts), ...overruled({ effect, reason, reason_code }) },
+    explanation: {
+      ...explain(set, evaluated.request, facts, { hidesMetadata: hidden.metadata }),
+      ...overruled({ effect, reason, reason_code }),
+    },
   } as SimulateResponse
 }
 
