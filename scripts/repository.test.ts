@@ -33,6 +33,18 @@ describe('every file of the repository', () => {
   })
 })
 
+describe('every policy that a reader copies', () => {
+  const shown = (path: string) =>
+    /\.md$/.test(path) || path.startsWith('examples/') || path === 'docs/reference/openapi.json'
+  const UPPER_BOUND_ALONE = /context\.amount["']?:\s*\{\s*["']?\$lte?\b/
+
+  it('bounds an amount from below, too: -5000 is at most 100', () => {
+    const pages = repositoryFiles.filter(shown)
+    expect(pages.filter((path) => readText(path).includes('$lte')).length).toBeGreaterThan(8)
+    expect(pages.filter((path) => UPPER_BOUND_ALONE.test(readText(path)))).toEqual([])
+  })
+})
+
 describe('every dependency', () => {
   const manifests = repositoryFiles.filter((path) => /(^|\/)package\.json$/.test(path) && !path.includes('/fixtures/'))
   const lock = JSON.parse(readText('package-lock.json')) as LockFile

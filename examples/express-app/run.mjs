@@ -21,8 +21,8 @@ try {
     name: 'refunds',
     agents: ['agent:support-*'],
     rules: [
-      { action: 'payment.refund', effect: 'allow', conditions: { 'context.amount': { $lte: 100 } } },
-      { action: 'payment.refund', effect: 'review', conditions: { 'context.amount': { $lte: 1000 } } },
+      { action: 'payment.refund', effect: 'allow', conditions: { 'context.amount': { $gt: 0, $lte: 100 } } },
+      { action: 'payment.refund', effect: 'review', conditions: { 'context.amount': { $gt: 0, $lte: 1000 } } },
     ],
     budget: { limit: 2000, unit: 'EUR', period: 'monthly' },
   })

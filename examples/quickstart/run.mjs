@@ -11,11 +11,11 @@ const policy = /** @type {const} */ ({
   name: 'refunds',
   agents: ['agent:support-*'],
   rules: [
-    { action, effect: 'allow', conditions: { 'context.amount': { $lte: 100 } } },
+    { action, effect: 'allow', conditions: { 'context.amount': { $gt: 0, $lte: 100 } } },
     {
       action,
       effect: 'review',
-      conditions: { 'context.amount': { $lte: 1000 } },
+      conditions: { 'context.amount': { $gt: 0, $lte: 1000 } },
       reason: 'Refunds over 100 need a person.',
     },
     { action, effect: 'deny' },

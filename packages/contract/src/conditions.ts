@@ -83,7 +83,7 @@ export const ConditionsSchema = z
     },
     additionalProperties: OPERATOR_OBJECT,
     minProperties: 1,
-    examples: [{ 'context.amount': { $lte: 100 } }],
+    examples: [{ 'context.amount': { $gt: 0, $lte: 100 } }],
   })
   .superRefine((value, ctx) => {
     for (const { path, message, names } of faultsOfConditions(value, [], 0))
