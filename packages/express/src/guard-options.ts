@@ -6,6 +6,7 @@ import {
   type GuardRequest,
 } from '@countersign/client'
 import type { Request, Response } from 'express'
+import { appName } from './app-name.js'
 import type { FromRequest } from './from-request.js'
 import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
 
@@ -39,6 +40,11 @@ export interface RouteOptions<Req = Request> {
    * its own: what had begun when the process died does not run again for its key, and may for a new one.
    */
   readonly idempotencyKey?: false | ((req: Req) => string | null | undefined) | undefined
+  /**
+   * The service that the key counts in, the same in all of its replicas: a caller's key that a gateway forwards is another one
+   * in the service behind it. Default: the `name` in the package.json of the running program.
+   */
+  readonly scope?: string | undefined
   /** Holds `body`, `query` and `params` as they were asked about. Default true. */
   readonly freeze?: boolean | undefined
   /**
@@ -61,6 +67,7 @@ export type RouteGuardOptions<Req = Request> = RouteOptions<Req> & Asking
 /** The options, whole. */
 export interface GuardSettings extends RouteOptions {
   readonly point: EnforcementPoint
+  readonly scope: string
   readonly freeze: boolean
   readonly settle: 'outcome' | 'manual'
   readonly graceMs: number
@@ -74,6 +81,7 @@ const KNOWN_OPTIONS: readonly string[] = [
   'resource',
   'context',
   'idempotencyKey',
+  'scope',
   'freeze',
   'settle',
   'outcome',
@@ -94,6 +102,7 @@ export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
     resource,
     context,
     idempotencyKey,
+    scope,
     freeze,
     settle,
     outcome,
@@ -106,6 +115,7 @@ export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
   checkFromRequest('resource', resource, ['string', 'undefined'])
   checkFromRequest('context', context, ['object', 'undefined'])
   checkOne('idempotencyKey', idempotencyKey === false || isFunctionOrNone(idempotencyKey), 'false or a function')
+  checkOne('scope', scope === undefined || (typeof scope === 'string' && scope !== ''), 'a text, not empty')
   checkOne('freeze', freeze === undefined || typeof freeze === 'boolean', 'true or false')
   checkOne('settle', settle === undefined || settle === 'outcome' || settle === 'manual', "'outcome' or 'manual'")
   checkOne('outcome', isFunctionOrNone(outcome), 'a function')
@@ -119,6 +129,7 @@ export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
     resource,
     context,
     idempotencyKey,
+    scope: scope ?? appName(),
     freeze: freeze ?? true,
     settle: settle ?? 'outcome',
     outcome,

@@ -5,7 +5,7 @@ import type { Request } from 'express'
 import { agentOfAuth } from './agent-of-auth.js'
 import { AgentMissing } from './denial-of.js'
 import { givenAtOnce, resolved } from './from-request.js'
-import type { RouteOptions } from './guard-options.js'
+import type { GuardSettings } from './guard-options.js'
 
 /** What is asked, and the key that the asking is repeated by. */
 export interface RouteQuestion {
@@ -16,7 +16,7 @@ export interface RouteQuestion {
 /**
  * @throws AgentMissing, DeniedError (`unmapped`), and whatever the options' functions throw
  */
-export function askedBy(req: Request, options: RouteOptions, place: number): RouteQuestion {
+export function askedBy(req: Request, options: GuardSettings, place: number): RouteQuestion {
   const agent_id = options.agent_id === undefined ? agentOfAuth(req) : resolved('agent_id', options.agent_id, req)
   if (agent_id === undefined || agent_id === null || agent_id === '')
     throw new AgentMissing('nobody says which agent calls')
@@ -29,16 +29,21 @@ export function askedBy(req: Request, options: RouteOptions, place: number): Rou
 }
 
 /**
- * A caller's key means what it means to this caller: the same one of another agent, on another route, or at another guard of
- * the route is another key. What it looks like does not matter, as its hash is sent.
+ * A caller's key means what it means to this caller: the same one of another agent, in another service, on another route, or at
+ * another guard of the route is another key. What it looks like does not matter, as its hash is sent.
  */
-function callKey(req: Request, agent_id: string, { idempotencyKey }: RouteOptions, place: number): string | undefined {
+function callKey(
+  req: Request,
+  agent_id: string,
+  { idempotencyKey, scope }: GuardSettings,
+  place: number,
+): string | undefined {
   if (idempotencyKey === false) return undefined
   const given =
     idempotencyKey === undefined ? req.headers['idempotency-key'] : givenAtOnce('idempotencyKey', idempotencyKey(req))
   if (given === undefined || given === null || given === '') return undefined
   if (typeof given !== 'string') throw new TypeError('idempotencyKey has to give a string')
   const route: unknown = req.route?.path ?? null
-  const scope = [agent_id, req.method, req.baseUrl, String(route), place, given]
-  return `express-${createHash('sha256').update(JSON.stringify(scope)).digest('base64url')}`
+  const named = [scope, agent_id, req.method, req.baseUrl, String(route), place, given]
+  return `express-${createHash('sha256').update(JSON.stringify(named)).digest('base64url')}`
 }

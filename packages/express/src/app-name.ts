@@ -1,0 +1,24 @@
+/** How the running program is called. */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/**
+ * The `name` in the package.json nearest above the program's entry file that has one: the same after a restart and in every
+ * replica, and another one in another service. Empty when there is none, as for a script on standard input.
+ */
+export function appName(entry = process.argv[1]): string {
+  for (let folder = dirname(entry ?? '/'), below = ''; folder !== below; below = folder, folder = dirname(folder)) {
+    const name = nameIn(join(folder, 'package.json'))
+    if (name !== undefined) return name
+  }
+  return ''
+}
+
+function nameIn(file: string): string | undefined {
+  try {
+    const { name } = Object(JSON.parse(readFileSync(file, 'utf8'))) as { name?: unknown }
+    return typeof name === 'string' && name !== '' ? name : undefined
+  } catch {
+    return undefined
+  }
+}
