@@ -61,7 +61,7 @@ function ofPermit(error: PermitError, scheme: string): RouteDeniedError {
   const headers = {
     401: challenge(scheme, 'invalid_token', code),
     403: challenge(scheme, 'insufficient_scope', code),
-    503: retryAfter(null),
+    503: retryAfter(error.retryAfterSeconds),
     422: {},
   }[status]
   return new RouteDeniedError({ code, status, headers, detail: PERMIT_SENTENCES[code], cause: error })

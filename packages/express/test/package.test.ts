@@ -183,7 +183,13 @@ describe('the package', () => {
     const files = (await readdir(join(installed, 'dist'))).filter((name) => name.endsWith('.js'))
     const texts = await Promise.all(files.map((name) => readFile(join(installed, 'dist', name), 'utf8')))
     const outer = texts.flatMap((text) => [...text.matchAll(/from ["']([^."'][^"']*)["']/g)].map(([, name]) => name))
-    expect([...new Set(outer)].sort()).toEqual(['@countersign/client', '@countersign/permit', 'node:crypto', 'node:fs', 'node:path'])
+    expect([...new Set(outer)].sort()).toEqual([
+      '@countersign/client',
+      '@countersign/permit',
+      'node:crypto',
+      'node:fs',
+      'node:path',
+    ])
   })
 
   it('exports this and nothing else', async () => {

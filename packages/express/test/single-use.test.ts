@@ -231,10 +231,13 @@ describe('keys', () => {
     }
     const { send, runs } = service({ jwks, now: () => now })
     const { status, body, headers } = await send(permit())
-    expect([status, body.code, headers['retry-after'], runs()]).toEqual([503, 'key_set_unavailable', '1', 0])
+    expect([status, body.code, headers['retry-after'], runs()]).toEqual([503, 'key_set_unavailable', '10', 0])
     isAway = false
-    now += 11_000
+    now += 6_500
+    const { headers: later } = await send(permit()).expect(503)
+    now += Number(later['retry-after']) * 1_000
     await send(permit()).expect(200)
+    expect(later['retry-after']).toBe('4')
   })
 
   it('are read once for many permits', async () => {

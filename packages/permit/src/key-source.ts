@@ -93,7 +93,9 @@ function cachedKeySource(read: () => Promise<ReadableKeySet>, now: () => number)
   }
   const find = async (kid: string) => {
     if (current === null || !isWithin(MAX_STALE_MS, current.at)) {
-      throw new PermitError('key_set_unavailable', 'The key set could not be read.', { cause: failure?.cause })
+      const { at, cause } = failure ?? { at: now(), cause: undefined }
+      const retryAfterSeconds = Math.max(1, Math.ceil((at + FAILURE_COOLDOWN_MS - now()) / 1_000))
+      throw new PermitError('key_set_unavailable', 'The key set could not be read.', { cause, retryAfterSeconds })
     }
     return current.find(kid)
   }

@@ -41,13 +41,16 @@ const BRAND = Symbol.for('countersign.PermitError')
 export class PermitError extends Error {
   override readonly name = 'PermitError'
   readonly [BRAND] = true
+  /** Seconds after which verifying again may end otherwise; null where time does not help, or nobody knows when. */
+  readonly retryAfterSeconds: number | null
 
   constructor(
     readonly code: PermitErrorCode,
     message: string,
-    options?: ErrorOptions,
+    { retryAfterSeconds, ...options }: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
   ) {
     super(message, options)
+    this.retryAfterSeconds = retryAfterSeconds ?? null
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
