@@ -2,7 +2,13 @@
 import { type Admission, DeniedError } from '@countersign/client'
 import type { Request } from 'express'
 
-const admitted = new WeakMap<Request, readonly Admission[]>()
+interface Admitted {
+  readonly admission: Admission
+  /** A handler that a guard wraps has begun on it. */
+  isBegun: boolean
+}
+
+const admitted = new WeakMap<Request, readonly Admitted[]>()
 
 /** How many guards the request has passed. */
 export function admittedCount(req: Request): number {
@@ -10,19 +16,24 @@ export function admittedCount(req: Request): number {
 }
 
 export function noteAdmitted(req: Request, admission: Admission): void {
-  admitted.set(req, [...(admitted.get(req) ?? []), admission])
+  admitted.set(req, [...(admitted.get(req) ?? []), { admission, isBegun: false }])
+}
+
+/** A handler runs: whatever was let through is settled by how that ends. */
+export function noteBegun(req: Request): void {
+  for (const one of admitted.get(req) ?? []) one.isBegun = true
 }
 
 /** @throws DeniedError when what an earlier guard has let through is over by now */
 export function assertStillAdmitted(req: Request): void {
-  for (const admission of admitted.get(req) ?? [])
+  for (const { admission } of admitted.get(req) ?? [])
     if (admission.kind === 'permitted' && admission.isExpired)
       throw new DeniedError('expired', { decision_id: admission.decision.id })
 }
 
-/** The handler does not run: rejects whatever was let through, unless the app has settled it. */
+/** The handler does not run: rejects whatever was let through and not begun, unless the app has settled it. */
 export function rejectAdmitted(req: Request): void {
-  for (const admission of admitted.get(req) ?? []) rejectUnbegun(admission)
+  for (const { admission, isBegun } of admitted.get(req) ?? []) if (!isBegun) rejectUnbegun(admission)
 }
 
 export function rejectUnbegun({ settle }: Admission): void {

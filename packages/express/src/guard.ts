@@ -1,18 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { ActionOutcome, Admission } from '@countersign/client'
 import type { NextFunction, Request, Response } from 'express'
 import { admittedCount, assertStillAdmitted, noteAdmitted, rejectAdmitted, rejectUnbegun } from './admitted-guards.js'
 import { denialOf } from './denial-of.js'
 import { givenOutcome } from './given-outcome.js'
 import { type GuardSettings, type RouteGuardOptions, readGuardOptions } from './guard-options.js'
+import { type Guarded, type GuardedHandler, guardedBy, type RouteGuard } from './guarded-handler.js'
 import { holdRequest } from './held-request.js'
 import { answerPreflight, isPreflight } from './preflight.js'
+import { assertStillAt, isStillAt, placeOf } from './request-place.js'
 import { goneSignal, mayHaveRun, type ResponseEnd, watchOtherAnswers, watchResponse } from './response-end.js'
 import { AdmittedRoute } from './route-permit.js'
 import { askedBy, type RouteQuestion } from './route-question.js'
-
-/** Middleware for a route, whatever the types of its parameters. */
-export type RouteGuard = (req: IncomingMessage, res: ServerResponse, next: NextFunction) => Promise<void>
+import { showPermit } from './shown-permit.js'
 
 /**
  * Request Timeout, Bad Gateway and Gateway Timeout say that an answer was not waited for or was lost, and so nothing about
@@ -23,51 +23,68 @@ const LOST_ANSWERS: ReadonlySet<number> = new Set([408, 502, 504])
 /**
  * Lets a route run only on a decision that permits it, and settles the decision by how the response ends.
  *
- * To be put right before the handler. What it asks about is held: `body`, `query` and `params` change no more in the route.
- * A refusal goes to `next` as a RouteDeniedError: 403 for what may not run, 401 without an agent, 503 without an answer. When
- * the caller has left meanwhile, nothing runs. A preflight of CORS is answered 204, and nothing runs. Whatever earlier guards
- * of the request have let through is then rejected.
+ * The handler that is given runs by the guard alone, at most once in a request. Without one the guard is middleware: to be put
+ * right before the handler, which runs unguarded where a middleware before the guard calls `next` twice.
+ *
+ * What it asks about is held: `body`, `query` and `params` change no more in the route. A refusal goes to `next` as a
+ * RouteDeniedError: 403 for what may not run, 401 without an agent, 503 without an answer. When the caller has left meanwhile,
+ * nothing runs. A preflight of CORS is answered 204, and nothing runs. Whatever earlier guards of the request have let through
+ * is then rejected.
  *
  * @throws TypeError naming the faulty option
  *
  * @example
- * const refunds = guard({
- *   client,
- *   action: 'payment.refund',
- *   resource: (req) => `order:${req.params.id}`,
- *   context: (req) => ({ amount: req.body.amount }),
- * })
- * app.post('/refunds/:id', express.json(), refunds, refund)
+ * const refund = guard(
+ *   { client, action: 'payment.refund', resource: 'order:{params.id}', context: (req) => ({ amount: req.body.amount }) },
+ *   async (req, res) => {
+ *     res.json(await pay(req.params.id, req.body.amount))
+ *   },
+ * )
+ * app.post('/refunds/:id', express.json(), refund)
  *
  * Source: docs/express.md "Guard a route".
  */
-export function guard<Req extends IncomingMessage = Request>(options: RouteGuardOptions<Req>): RouteGuard {
+export function guard<Req extends IncomingMessage = Request>(
+  options: RouteGuardOptions<Req>,
+  ...handler: [handler?: GuardedHandler<Req>]
+): RouteGuard {
   const settings = readGuardOptions(options as unknown as RouteGuardOptions)
-  return (req, res, next) => passGuard(settings, req as Request, res as Response, next)
+  const guarded = guardedBy('guard', ...handler)
+  return (req, res, next) => passGuard(settings, guarded, req as Request, res as Response, next)
 }
 
-async function passGuard(settings: GuardSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
+async function passGuard(
+  settings: GuardSettings,
+  guarded: Guarded,
+  req: Request,
+  res: Response,
+  next: NextFunction,
+): Promise<void> {
   // Watched routes run as if there were no guard, for callers who have left too.
   const isWatched = settings.point.mode === 'observe'
-  if (isPreflight(req)) return isWatched ? next() : answerPreflight(res)
+  if (isPreflight(req)) return isWatched ? guarded.run(req, res, next) : answerPreflight(res)
   const gone = goneSignal(req, res)
   const isOtherwiseAnswered = watchOtherAnswers(res)
   const isAnswered = (): boolean => !isWatched && isOtherwiseAnswered()
+  const place = placeOf(req)
   let admission: Admission | undefined
   try {
+    if (!isWatched) guarded.takeTurn(req)
     admission = await admit(settings, req, isWatched ? undefined : gone)
     if (isAnswered()) return rejectUnbegun(admission)
+    if (!isWatched) assertStillAt(req, place)
     admission.begin()
     assertStillAdmitted(req)
     enter(settings, req, res, admission, gone)
   } catch (error) {
     if (admission !== undefined) rejectUnbegun(admission)
     if (isAnswered()) return
-    rejectAdmitted(req)
+    // Elsewhere a handler may be running on what it was let through for.
+    if (isStillAt(req, place)) rejectAdmitted(req)
     if (!gone.aborted) next(denialOf(error))
     return
   }
-  next()
+  return guarded.run(req, res, next)
 }
 
 function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<Admission> {
@@ -88,10 +105,8 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
 }
 
 function enter(settings: GuardSettings, req: Request, res: Response, admission: Admission, gone: AbortSignal): void {
-  const permit = new AdmittedRoute(admission)
   noteAdmitted(req, admission)
-  req.permit = permit
-  res.locals.permit = permit
+  showPermit(req, res, 'permit', new AdmittedRoute(admission))
   if (settings.settle === 'manual') return
   const onEnd = (end: ResponseEnd) => void admission.settle.by(outcomeOf(settings, req, res, end))
   watchResponse(res, { gone, graceMs: settings.graceMs, onEnd })
@@ -102,7 +117,6 @@ function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end:
   const given = outcome && givenOutcome(outcome, req, res)
   if (given !== undefined) return given
   const { status, error } = end
-  if (status < 400) return { kind: 'succeeded', value: res }
-  const isUnknown = LOST_ANSWERS.has(status) || mayHaveRun(error)
-  return { kind: isUnknown ? 'unknown' : 'failed', error: error ?? status }
+  if (LOST_ANSWERS.has(status) || mayHaveRun(error)) return { kind: 'unknown', error: error ?? status }
+  return status < 400 ? { kind: 'succeeded', value: res } : { kind: 'failed', error: error ?? status }
 }

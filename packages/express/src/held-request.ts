@@ -2,14 +2,14 @@
 import { DeniedError } from '@countersign/client'
 import type { Request } from 'express'
 import { frozenCopy } from './frozen-copy.js'
+import { isRoutedAway, type Place, placeOf } from './request-place.js'
 
 const WHOLE = ['body', 'query'] as const
 type Whole = (typeof WHOLE)[number]
 
 /** The parameters of one route. */
 interface HeldParams {
-  route: unknown
-  baseUrl: string
+  place: Place
   frozen: Request['params']
   /** What the router made of them elsewhere. */
   present: Request['params']
@@ -59,19 +59,18 @@ function holdWhole(req: Request, part: Whole): void {
 
 function holdParams(req: Request): void {
   const known = heldParams.get(req)
-  if (known !== undefined && isHeldHere(req, known)) return
-  const given = req.params
-  const { route, baseUrl } = req
-  const place = { route, baseUrl, frozen: frozenCopy(given, 'req.params') }
+  if (known !== undefined && !isRoutedAway(req, known.place)) return
+  const frozen = frozenCopy(req.params, 'req.params')
+  const here = { place: placeOf(req), frozen, present: frozen }
   if (known !== undefined) {
-    Object.assign(known, place)
+    Object.assign(known, here)
     return
   }
-  const held = { ...place, present: given }
+  const held: HeldParams = here
   define(
     req,
     'params',
-    () => (isHeldHere(req, held) ? held.frozen : held.present),
+    () => (isRoutedAway(req, held.place) ? held.present : held.frozen),
     // The router is on its way to another route: what it sets is for there.
     (value) => {
       held.present = value
@@ -92,8 +91,4 @@ function define<Part extends Whole | 'params'>(
   throw new TypeError(
     `req.${part} cannot be held, as it is defined for good: define it with configurable: true, before the guard`,
   )
-}
-
-function isHeldHere(req: Request, { route, baseUrl }: HeldParams): boolean {
-  return req.route === route && req.baseUrl === baseUrl
 }

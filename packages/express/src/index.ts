@@ -1,6 +1,13 @@
 export type { FromRequest } from './from-request.js'
-export { guard, type RouteGuard } from './guard.js'
+export { guard } from './guard.js'
 export type { RouteGuardOptions, RouteOptions } from './guard-options.js'
+export type {
+  GuardedHandler,
+  GuardedRequest,
+  RouteGuard,
+  VerifiedHandler,
+  VerifiedRequest,
+} from './guarded-handler.js'
 export { permitErrors } from './permit-errors.js'
 export { requirePermit } from './require-permit.js'
 export type { PermitEffect, RequirePermitOptions } from './require-permit-options.js'

@@ -5,12 +5,13 @@ import type { NextFunction, Request, Response } from 'express'
 import { rejectAdmitted } from './admitted-guards.js'
 import { denialOf } from './denial-of.js'
 import { givenAtOnce, resolved } from './from-request.js'
-import type { RouteGuard } from './guard.js'
+import { type Guarded, guardedBy, type RouteGuard, type VerifiedHandler } from './guarded-handler.js'
 import { holdRequest } from './held-request.js'
 import { answerPreflight, isPreflight } from './preflight.js'
+import { assertStillAt, isStillAt, placeOf } from './request-place.js'
 import { type PermitSettings, type RequirePermitOptions, readPermitOptions } from './require-permit-options.js'
 import { goneSignal, watchOtherAnswers } from './response-end.js'
-import type { VerifiedPermit } from './route-permit.js'
+import { showPermit } from './shown-permit.js'
 import { schemeOf, shownToken } from './shown-token.js'
 
 /**
@@ -36,20 +37,33 @@ import { schemeOf, shownToken } from './shown-token.js'
  *
  * Source: docs/express.md "Check a permit".
  */
-export function requirePermit<Req extends IncomingMessage = Request>(options: RequirePermitOptions<Req>): RouteGuard {
+export function requirePermit<Req extends IncomingMessage = Request>(
+  options: RequirePermitOptions<Req>,
+  ...handler: [handler?: VerifiedHandler<Req>]
+): RouteGuard {
   const settings = readPermitOptions(options as unknown as RequirePermitOptions)
-  return (req, res, next) => passPermit(settings, req as Request, res as Response, next)
+  const guarded = guardedBy('requirePermit', ...handler)
+  return (req, res, next) => passPermit(settings, guarded, req as Request, res as Response, next)
 }
 
-async function passPermit(settings: PermitSettings, req: Request, res: Response, next: NextFunction): Promise<void> {
+async function passPermit(
+  settings: PermitSettings,
+  guarded: Guarded,
+  req: Request,
+  res: Response,
+  next: NextFunction,
+): Promise<void> {
   if (isPreflight(req)) return answerPreflight(res)
   const gone = goneSignal(req, res)
   const isOtherwiseAnswered = watchOtherAnswers(res)
   const isOver = (): boolean => gone.aborted || isOtherwiseAnswered()
+  const place = placeOf(req)
   const doNotRun = (): void => {
-    if (!isOtherwiseAnswered()) rejectAdmitted(req)
+    // Elsewhere a handler may be running on what it was let through for.
+    if (!isOtherwiseAnswered() && isStillAt(req, place)) rejectAdmitted(req)
   }
   try {
+    guarded.takeTurn(req)
     const token = shownToken(req, settings.header)
     const wanted = wantedBy(req, settings)
     const claims = await settings.verifier.verify(token, wanted.expected)
@@ -57,15 +71,17 @@ async function passPermit(settings: PermitSettings, req: Request, res: Response,
     assertHash(claims, wanted.hashOf)
     // A permit is not used up for somebody who has left.
     if (isOver()) return doNotRun()
+    assertStillAt(req, place)
     const redeemed = settings.useUp === null ? null : await settings.useUp(claims, token)
     if (isOver()) return doNotRun()
-    enter(req, res, { claims, decision: redeemed })
+    assertStillAt(req, place)
+    showPermit(req, res, 'verifiedPermit', { claims, decision: redeemed })
   } catch (error) {
     doNotRun()
     if (!isOver()) next(denialOf(error, schemeOf(settings.header)))
     return
   }
-  next()
+  return guarded.run(req, res, next)
 }
 
 interface Wanted {
@@ -132,9 +148,4 @@ function assertEffect({ effect }: PermitClaims, effects: ReadonlySet<string>): v
 function assertHash(claims: PermitClaims, hashOf: Wanted['hashOf']): void {
   if (hashOf === null || hashOf(claims) === claims.request_hash) return
   throw new PermitError('request_hash_mismatch', 'The permit is for another request.')
-}
-
-function enter(req: Request, res: Response, permit: VerifiedPermit): void {
-  req.verifiedPermit = permit
-  res.locals.verifiedPermit = permit
 }

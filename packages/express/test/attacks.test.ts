@@ -57,18 +57,26 @@ afterAll(async () => {
 
 /** As apps are, with some of the middleware that makes requests say other things than they said. */
 function app() {
-  const asks = (resource: (req: Request) => string) =>
-    guard({
+  const permitted = new WeakMap<Request, unknown>()
+  const asks = (resource: (req: Request) => string): RequestHandler => {
+    const guarded = guard({
       client,
       agent_id: AGENT,
       action: 'vault.pay',
       resource,
       context: (req) => ({ amount: req.body.amount }),
     })
+    // Before anything rewrites the request, which then shows no permit any more.
+    return (req, res, next) =>
+      guarded(req, res, (error?: unknown) => {
+        permitted.set(req, req.permit?.asked)
+        next(error)
+      })
+  }
   const pay =
     (idOf: (req: Request) => unknown): RequestHandler =>
     (req, res) => {
-      runs.push({ id: idOf(req), amount: req.body.amount, asked: req.permit?.asked })
+      runs.push({ id: idOf(req), amount: req.body.amount, asked: permitted.get(req) })
       res.json({ paid: true })
     }
   const byParam = asks((req) => `vault:${req.params.id}`)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
-import { guard, type RouteGuard, type RouteGuardOptions } from '@countersign/express'
+import { type GuardedHandler, guard, type RouteGuard, type RouteGuardOptions } from '@countersign/express'
 import {
   type StubAnswer,
   type StubDecisionPoint,
@@ -11,7 +11,7 @@ import {
   startStubDecisionPoint,
   startStubLifecycle,
 } from '@countersign/testkit'
-import express, { type Express } from 'express'
+import express, { type Express, type Request } from 'express'
 import { afterEach, beforeEach } from 'vitest'
 
 export const AGENT = 'agent:support-7'
@@ -39,7 +39,7 @@ export interface Rig {
   /** Answers requests whose path ends so in other ways, one after another; all else as before. */
   answer(ending: string, ...answers: readonly StubAnswer[]): void
   open(options?: CountersignOptions): Countersign
-  guard(options?: RefundOptions): RouteGuard
+  guard(options?: RefundOptions, handler?: GuardedHandler<Request>): RouteGuard
   /** Resolves once so many settlements have come to an end, and says what was told: `confirm`, `reject` or `leave`. */
   settled(count?: number): Promise<readonly string[]>
   /** What was told over the wire: the move and its body. */
@@ -105,7 +105,8 @@ async function openRig(onClose: (close: () => unknown) => void): Promise<Rig> {
     },
     answer: (ending, ...answers) => void others.unshift({ ending, answers: [...answers] }),
     open,
-    guard: (options = {}) => guard({ client, onEvent, ...REFUND, ...options } as RouteGuardOptions),
+    guard: (options = {}, ...handler) =>
+      guard({ client, onEvent, ...REFUND, ...options } as RouteGuardOptions, ...handler),
     settled: (count = 1) =>
       new Promise((resolve) => {
         const look = (): void => {
