@@ -210,6 +210,7 @@ async function composeOn(
     openReviews,
     permits,
     evaluate: parts.evaluate ?? evaluate,
+    maxEvaluationSteps: config.maxEvaluationSteps,
     lifetimes: {
       decisionSeconds: config.decisionTtlSeconds,
       reviewSeconds: config.reviewTtlSeconds,

@@ -1,6 +1,7 @@
 /** The process's settings from its environment: all of them valid, or every problem at once. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { LIMITS } from '@countersign/contract'
 import { faultOfMongoUrl } from './adapters/store-mongodb/connection/url.js'
 import { isPlausibleKeyText } from './api-key-text.js'
 
@@ -23,6 +24,7 @@ export interface Config {
   readonly approvalTtlSeconds: number
   readonly maxOpenReviews: number
   readonly maxOpenReviewsPerKey: number
+  readonly maxEvaluationSteps: number
   /** Null: decisions are kept for good. */
   readonly retentionDays: number | null
 }
@@ -94,6 +96,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     approvalTtlSeconds: whole('APPROVAL_TTL_SECONDS', 3600, 1, 30 * DAY_SECONDS),
     maxOpenReviews: whole('MAX_OPEN_REVIEWS', 100, 0, 1_000_000),
     maxOpenReviewsPerKey: whole('MAX_OPEN_REVIEWS_PER_KEY', 1000, 0, 1_000_000),
+    maxEvaluationSteps: whole('MAX_EVALUATION_STEPS', LIMITS.evaluationSteps, 1000, 10_000_000),
     // A decision can be settled for 30 days after its end.
     retentionDays: text('RETENTION_DAYS') === null ? null : whole('RETENTION_DAYS', 0, 31, 36_500),
   }

@@ -24,6 +24,7 @@ export const REASON_CODES = [
   'rule_matched',
   'no_matching_policy',
   'condition_indeterminate',
+  'evaluation_limit',
   'agent_suspended',
   'agent_not_registered',
   'evaluation_error',

@@ -23,6 +23,12 @@ export const LIMITS = {
   inItems: 1000,
   cidrItems: 100,
   likeLength: 512,
+  /** Of an IP address: eight groups with a dotted tail. */
+  addressLength: 45,
+
+  /** What an evaluation takes at most, unless set, and how many characters or items an operator reads in one of them. */
+  evaluationSteps: 200_000,
+  charactersPerStep: 16,
 
   /** Of a budget's limit and of any amount, in its unit. */
   amount: 1e12,

@@ -1,3 +1,5 @@
+import { LIMITS } from './limits.js'
+
 /** An IPv4 address as 2 groups of 16 bits or an IPv6 address as 8; the number of groups tells the family. */
 export type Address = readonly number[]
 
@@ -6,9 +8,6 @@ export interface Network {
   readonly base: Address
   readonly bits: number
 }
-
-// Eight groups with a dotted tail; nothing longer is worth taking apart.
-const LONGEST_ADDRESS = 45
 
 function parseIpv4(text: string): Address | null {
   const parts = text.split('.')
@@ -50,7 +49,7 @@ function isMappedIpv4(address: Address): boolean {
 
 /** Reads an address; `::ffff:a.b.c.d` is the IPv4 address a.b.c.d. Null for a text that is none: leading zeros, a zone, a port. */
 export function parseAddress(text: string): Address | null {
-  if (text.length > LONGEST_ADDRESS) return null
+  if (text.length > LIMITS.addressLength) return null
   if (!text.includes(':')) return parseIpv4(text)
   const address = parseIpv6(text)
   return address !== null && isMappedIpv4(address) ? address.slice(6) : address

@@ -5,6 +5,7 @@ import { EFFECTS } from './effect.js'
 import { ExplanationSchema } from './explanation.js'
 import { PolicyIdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
+import { LIMITS } from './limits.js'
 import { SimulatedPolicySchema } from './policy.js'
 
 /** An id given twice would leave open which of the two decides a tie. */
@@ -20,6 +21,10 @@ const PoliciesSchema = z.array(SimulatedPolicySchema).superRefine((policies, ctx
 /** `policies` replaces the stored set; null or absent asks the stored one. */
 export const SimulateRequestSchema = z
   .strictObject({ request: DecisionRequestSchema, policies: PoliciesSchema.nullish() })
+  .refine(({ request }) => new TextEncoder().encode(JSON.stringify(request)).length <= LIMITS.decisionBodyBytes, {
+    path: ['request'],
+    error: `must be at most ${LIMITS.decisionBodyBytes} bytes of JSON, as the body of a decision`,
+  })
   .meta({ id: 'SimulateRequest', title: 'Simulation' })
 export type SimulateRequest = Immutable<z.infer<typeof SimulateRequestSchema>>
 

@@ -20,9 +20,13 @@ export function adviseOn(evaluation: Evaluation, request: EngineRequest, decisio
   if (refusal !== undefined && refusal.reason_code === evaluation.reason_code)
     return adviseOnRefusal(refusal, decisionId)
   if (evaluation.effect === 'review') return { retry: 'after_approval', message: waitForReview(decisionId) }
+  if (evaluation.reason_code === 'evaluation_limit') return { retry: 'changed', message: HOW_TO_READ_LESS }
   if (evaluation.indeterminate !== undefined) return { retry: 'changed', message: howToMend(evaluation.indeterminate) }
   return { retry: 'never', message: `${whyNever(evaluation, request)} ${GIVE_UP}` }
 }
+
+const HOW_TO_READ_LESS =
+  'Shorten the texts and lists of the context and ask again. If they are short, do not try again; tell the person you work for.'
 
 function howToMend({ path, expected }: Indeterminate): string {
   const fact = `${shortenText(path)} as ${withArticle(expected)}`

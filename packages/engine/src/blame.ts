@@ -1,5 +1,5 @@
 import type { ConditionTest } from './condition-test.js'
-import type { Program, Step } from './program.js'
+import type { Instruction, Program } from './program.js'
 import { FALSE, not, TRUE, type Truth, UNKNOWN } from './truth.js'
 
 /** A test that kept conditions from being true. */
@@ -13,7 +13,7 @@ export interface BlamedTest {
 /** Whether a part with this value is to blame, where `wanted` would have been right. */
 type Blame = (truth: Truth, wanted: Truth) => boolean
 
-/** The tests that would have to come out otherwise (of an `$or`: one of them) for the conditions to hold. */
+/** The tests that would have to come out otherwise (of an `$or`: one of them) for the conditions to hold; the trace is whole. */
 export function unmetTests(program: Program, trace: readonly Truth[]): BlamedTest[] {
   return blamedTests(program, trace, (truth, wanted) => truth !== wanted)
 }
@@ -23,7 +23,7 @@ export function unknownTests(program: Program, trace: readonly Truth[]): BlamedT
   return blamedTests(program, trace, (truth) => truth === UNKNOWN)
 }
 
-/** `trace` is what `runProgram` has written. */
+/** `trace` are the values that `runProgram` has written; unknown is found in what it had to look at. */
 function blamedTests(program: Program, trace: readonly Truth[], blame: Blame): BlamedTest[] {
   const found: BlamedTest[] = []
   collect({ program, trace, blame, found }, 0, program.length, TRUE)
@@ -40,12 +40,12 @@ interface Search {
 /** Goes through the members of the group that lies between two steps; `wanted` is FALSE under a `$not`. */
 function collect(search: Search, from: number, to: number, wanted: Truth): void {
   for (let at = from; at < to; at += 1) {
-    const { kind, test, end } = search.program[at] as Step
+    const { kind, test, end } = search.program[at] as Instruction
     const last = kind === 'open' ? end : at
     const truth = search.trace[last] as Truth
     if (search.blame(truth, wanted)) {
       if (test !== null) search.found.push({ test, isNegated: wanted === FALSE, truth })
-      else collect(search, at + 1, last, (search.program[last] as Step).negated ? not(wanted) : wanted)
+      else collect(search, at + 1, last, (search.program[last] as Instruction).negated ? not(wanted) : wanted)
     }
     at = last
   }

@@ -11,6 +11,7 @@ import type { PathParser } from './path.js'
 import { matchesEverything } from './pattern.js'
 import { compileConditions, type Program, runProgram } from './program.js'
 import type { EngineRequest, Facts } from './request.js'
+import type { Steps } from './steps.js'
 import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.js'
 
 /** A stored policy, or a draft in a simulation, as it takes part in evaluation. */
@@ -71,19 +72,24 @@ export function comparePolicies(one: CompiledPolicy, other: CompiledPolicy): num
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0
 }
 
-/** The Kleene-and of the rule's resource and conditions; that its action matches is known already. */
-export function judgeRule(rule: CompiledRule, request: EngineRequest, facts: Facts): Truth {
-  const resource = judgeResource(rule, request)
+/**
+ * The Kleene-and of the rule's resource and conditions; that its action matches is known already. Means nothing once the
+ * steps are over.
+ */
+export function judgeRule(rule: CompiledRule, request: EngineRequest, facts: Facts, steps: Steps): Truth {
+  steps.take(1)
+  const resource = judgeResource(rule, request, steps)
   if (resource === FALSE) return FALSE
-  const conditions = runProgram(rule.program, request, facts)
+  const conditions = runProgram(rule.program, request, facts, steps)
   return resource === TRUE ? conditions : (Math.min(resource, conditions) as Truth)
 }
 
-/** A request without a resource leaves a rule about particular resources unknown. */
-export function judgeResource(rule: CompiledRule, request: EngineRequest): Truth {
-  if (rule.resource === null) return TRUE
+/** A request without a resource leaves a rule about particular resources unknown. A pattern reads as `$like` does. */
+export function judgeResource({ resource }: CompiledRule, request: EngineRequest, steps: Steps): Truth {
+  if (resource === null) return TRUE
   if (request.resource === null) return UNKNOWN
-  return matchesPattern(rule.resource, request.resource) ? TRUE : FALSE
+  steps.read(request.resource.length + resource.source.length)
+  return matchesPattern(resource, request.resource) ? TRUE : FALSE
 }
 
 /** What the rule decides when it came out like this, or null when that is no match: unknown never opens. */

@@ -4,6 +4,7 @@ import {
   isInNetwork,
   isScalar,
   type Json,
+  LIMITS,
   matchesPattern,
   type Network,
   type Operator,
@@ -13,6 +14,7 @@ import {
 } from '@countersign/contract'
 import { type Path, type PathParser, readPath } from './path.js'
 import type { EngineRequest, Facts } from './request.js'
+import type { Steps } from './steps.js'
 import { FALSE, not, TRUE, type Truth, truthOf, UNKNOWN } from './truth.js'
 
 /** Above this many items a set is faster than a walk through the list. */
@@ -29,6 +31,8 @@ export interface ConditionTest {
   readonly items: ReadonlySet<Json> | null
   readonly pattern: Pattern | null
   readonly networks: readonly Network[]
+  /** Whether the operator may read more than two values of a fixed size. */
+  readonly canRead: boolean
 }
 
 export function compileTest(path: string, operator: Operator, written: Json, parsePath: PathParser): ConditionTest {
@@ -41,6 +45,9 @@ export function compileTest(path: string, operator: Operator, written: Json, par
     items: isList && written.length > WALKED_ITEMS ? new Set(written) : null,
     pattern: operator === '$like' ? compilePattern(written as string) : null,
     networks: operator === '$cidr' ? [written as string | string[]].flat().map(networkOf) : NO_NETWORKS,
+    canRead:
+      operator !== '$exists' &&
+      (typeof written === 'string' || typeof written === 'object' || operator === '$contains'),
   }
 }
 
@@ -50,9 +57,37 @@ export function operatorsOf(member: Conditions[string]): [Operator, Json][] {
 }
 
 /** Whether the test holds for this request: `unknown` whenever the two sides cannot be compared. */
-export function holds(test: ConditionTest, request: EngineRequest, facts: Facts): Truth {
+export function holds(test: ConditionTest, request: EngineRequest, facts: Facts, steps: Steps): Truth {
   const operand = test.ref === null ? test.written : readPath(test.ref, request, facts)
-  return compareSides(test, readPath(test.path, request, facts), operand)
+  const value = readPath(test.path, request, facts)
+  if (test.canRead) steps.read(sizeRead(test, value, operand))
+  return compareSides(test, value, operand)
+}
+
+/**
+ * How many characters and items the operator reads of its two sides, at most: none of two that it cannot compare. What a
+ * set or an early answer saves does not count as saved.
+ */
+function sizeRead(test: ConditionTest, value: Json | undefined, operand: Json | undefined): number {
+  switch (test.operator) {
+    case '$exists':
+      return 0
+    case '$in':
+    case '$nin':
+      return isScalar(value) && Array.isArray(operand) ? operand.length + lengthOf(value) : 0
+    case '$contains':
+      return Array.isArray(value) && isScalar(operand) ? value.length + lengthOf(operand) : 0
+    case '$like':
+      return typeof value === 'string' ? value.length + lengthOf(operand) : 0
+    case '$cidr':
+      return typeof value === 'string' ? Math.min(value.length, LIMITS.addressLength) + test.networks.length : 0
+    default:
+      return Math.min(lengthOf(value), lengthOf(operand))
+  }
+}
+
+function lengthOf(side: Json | undefined): number {
+  return typeof side === 'string' ? side.length : 0
 }
 
 /** Whether the test holds between a value at its path and a right-hand side. */

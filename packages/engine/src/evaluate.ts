@@ -1,11 +1,19 @@
-import type { Effect, ReasonCode, Shadow } from '@countersign/contract'
+import { type Effect, LIMITS, type ReasonCode, type Shadow } from '@countersign/contract'
 import type { BudgetedRule, CompiledBudget } from './budget/compiled-budget.js'
 import { type CompiledPolicy, type CompiledRule, effectOf, judgeRule } from './compiled-policy.js'
 import { compareRestriction, DEFAULT_POLICY_ID, type Evaluation } from './evaluation.js'
 import { findIndeterminate } from './indeterminate.js'
 import type { PolicySet } from './policy-set.js'
-import { FAULT_REASON, NO_POLICY_REASON, reasonOfMatch, reasonOfUnknown, SUSPENDED_REASON } from './reason.js'
+import {
+  FAULT_REASON,
+  LIMIT_REASON,
+  NO_POLICY_REASON,
+  reasonOfMatch,
+  reasonOfUnknown,
+  SUSPENDED_REASON,
+} from './reason.js'
 import type { EngineRequest, Facts } from './request.js'
+import { Steps } from './steps.js'
 import { type Truth, UNKNOWN } from './truth.js'
 
 const NOT_BUDGETED: readonly BudgetedRule[] = []
@@ -21,15 +29,23 @@ interface Match {
  * Decides a request by a set of policies, budgets aside: `budgeted` names those that have to be asked. Synchronous and
  * pure: the same set, request and facts give the same evaluation, in whatever order the set was loaded.
  *
- * The request has to be validated. Costs follow the rules that can match the request's agent and action.
+ * The request has to be validated. Costs follow the rules that can match the request's agent and action. An evaluation
+ * that would take more than `maxSteps` ends with a deny, `evaluation_limit`, at the rule that it has reached; the shadow
+ * policies have as many steps again, all of them together.
  *
- * Source: docs/concepts/policies.md "How a decision is made".
+ * Source: docs/concepts/policies.md "How a decision is made" and "How much work a decision takes".
  */
-export function evaluate(set: PolicySet, request: EngineRequest, facts: Facts): Evaluation {
+export function evaluate(
+  set: PolicySet,
+  request: EngineRequest,
+  facts: Facts,
+  maxSteps: number = LIMITS.evaluationSteps,
+): Evaluation {
   if (facts.suspended) return defaultDeny('agent_suspended', SUSPENDED_REASON, [])
   const candidates = set.candidates(request.agent_id, request.action)
-  const shadow = candidates.shadow.length === 0 ? [] : evaluateShadow(candidates.shadow, request, facts)
-  return evaluateEnforced(candidates.enforced, request, facts, shadow)
+  const shadow =
+    candidates.shadow.length === 0 ? [] : evaluateShadow(candidates.shadow, request, facts, new Steps(maxSteps))
+  return evaluateEnforced(candidates.enforced, request, facts, shadow, new Steps(maxSteps))
 }
 
 /** The evaluation to record when {@link evaluate} threw: a fault of ours denies. */
@@ -43,6 +59,7 @@ function evaluateEnforced(
   request: EngineRequest,
   facts: Facts,
   shadow: Shadow[],
+  steps: Steps,
 ): Evaluation {
   let budgeted: BudgetedRule[] | null = null
   let best: Match | null = null
@@ -50,7 +67,8 @@ function evaluateEnforced(
   for (const rule of rules) {
     if (best !== null && (best.effect === 'deny' || best.rule.policy.priority !== rule.policy.priority)) break
     if (rule.policy === settled) continue
-    const match = matchRule(rule, request, facts)
+    const match = matchRule(rule, request, facts, steps)
+    if (steps.isOver) return denyOf(rule, 'evaluation_limit', LIMIT_REASON, shadow)
     if (match === null) continue
     settled = rule.policy
     if (rule.policy.budget !== null && (match.effect === 'allow' || match.effect === 'review')) {
@@ -68,21 +86,24 @@ function budgetedRule({ policy, index }: CompiledRule, budget: CompiledBudget): 
   return { policy_id: policy.id, policy_revision: policy.revision, rule: index, budget }
 }
 
-function evaluateShadow(rules: readonly CompiledRule[], request: EngineRequest, facts: Facts): Shadow[] {
+/** Where the steps end a policy is denied, as it would be if it were enforced, and those after it are left out. */
+function evaluateShadow(rules: readonly CompiledRule[], request: EngineRequest, facts: Facts, steps: Steps): Shadow[] {
   const shadow: Shadow[] = []
   let settled: CompiledPolicy | null = null
   for (const rule of rules) {
     if (rule.policy === settled) continue
-    const match = matchRule(rule, request, facts)
-    if (match === null) continue
+    const match = matchRule(rule, request, facts, steps)
+    const effect = steps.isOver ? 'deny' : match?.effect
+    if (effect === undefined) continue
     settled = rule.policy
-    shadow.push({ policy_id: rule.policy.id, effect: match.effect, rule: rule.index })
+    shadow.push({ policy_id: rule.policy.id, effect, rule: rule.index })
+    if (steps.isOver) break
   }
   return shadow.sort((one, other) => (one.policy_id < other.policy_id ? -1 : 1))
 }
 
-function matchRule(rule: CompiledRule, request: EngineRequest, facts: Facts): Match | null {
-  const truth = judgeRule(rule, request, facts)
+function matchRule(rule: CompiledRule, request: EngineRequest, facts: Facts, steps: Steps): Match | null {
+  const truth = judgeRule(rule, request, facts, steps)
   const effect = effectOf(rule, truth)
   return effect === null ? null : { rule, truth, effect }
 }
@@ -107,16 +128,25 @@ function evaluationOf(
 
 function indeterminateDeny(rule: CompiledRule, request: EngineRequest, facts: Facts, shadow: Shadow[]): Evaluation {
   const indeterminate = findIndeterminate(rule, request, facts)
+  return { ...denyOf(rule, 'condition_indeterminate', reasonOfUnknown(indeterminate), shadow), indeterminate }
+}
+
+/** The deny of a rule that could not be judged. */
+function denyOf(
+  { policy, index }: CompiledRule,
+  reason_code: ReasonCode,
+  reason: string,
+  shadow: Shadow[],
+): Evaluation {
   return {
     effect: 'deny',
-    reason: reasonOfUnknown(indeterminate),
-    reason_code: 'condition_indeterminate',
-    policy_id: rule.policy.id,
-    policy_revision: rule.policy.revision,
-    rule: rule.index,
+    reason,
+    reason_code,
+    policy_id: policy.id,
+    policy_revision: policy.revision,
+    rule: index,
     shadow,
     budgeted: NOT_BUDGETED,
-    indeterminate,
   }
 }
 

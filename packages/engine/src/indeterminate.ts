@@ -5,6 +5,7 @@ import type { ConditionTest } from './condition-test.js'
 import { readPath } from './path.js'
 import { runProgram } from './program.js'
 import type { EngineRequest, Facts } from './request.js'
+import { Steps } from './steps.js'
 import { type Truth, UNKNOWN } from './truth.js'
 
 /** The type of a value; `missing` when there is none. */
@@ -21,13 +22,17 @@ export interface Indeterminate {
   readonly compared: readonly string[]
 }
 
-/** The first fact through which this rule came out unknown. To be called for such a rule only. */
+/**
+ * The first fact through which this rule came out unknown. To be called for such a rule only. Looks at what the evaluation
+ * has looked at, which was within its steps.
+ */
 export function findIndeterminate(rule: CompiledRule, request: EngineRequest, facts: Facts): Indeterminate {
-  if (judgeResource(rule, request) === UNKNOWN)
+  const steps = new Steps(Number.POSITIVE_INFINITY)
+  if (judgeResource(rule, request, steps) === UNKNOWN)
     return { path: 'resource', expected: 'string', found: 'missing', compared: ['resource'] }
-  const trace: Truth[] = []
-  runProgram(rule.program, request, facts, trace)
-  const [first] = unknownTests(rule.program, trace)
+  const values: Truth[] = []
+  runProgram(rule.program, request, facts, steps, { values, isWhole: false })
+  const [first] = unknownTests(rule.program, values)
   if (first === undefined) throw new Error('no condition of this rule is unknown')
   return describeUnknown(first.test, request, facts)
 }

@@ -2,19 +2,20 @@ import type { Conditions } from '@countersign/contract'
 import { type ConditionTest, compileTest, holds, operatorsOf } from './condition-test.js'
 import type { PathParser } from './path.js'
 import type { EngineRequest, Facts } from './request.js'
+import type { Steps } from './steps.js'
 import { FALSE, not, TRUE, type Truth, UNKNOWN } from './truth.js'
 
 /**
- * One step of compiled conditions. `open` sets the register of a group, `test` asks one operator, `close` ends a group.
+ * One instruction of compiled conditions. `open` sets the register of a group, `test` asks one operator, `close` ends a group.
  * A test and a closed group fold their value into the group around them; the value that settles that group jumps to its end.
  */
-export interface Step {
+export interface Instruction {
   readonly kind: 'open' | 'test' | 'close'
-  /** The register of the group that this step belongs to; for `open` and `close` the group around the one they delimit. */
+  /** The register of the group that this instruction belongs to; for `open` and `close` the group around the one they delimit. */
   readonly level: number
-  /** The value that settles the group of this step: false in an and, true in an or. */
+  /** The value that settles the group of this instruction: false in an and, true in an or. */
   readonly settling: Truth
-  /** Where to go when the group of this step is settled: its `close`, or the end of the program. */
+  /** Where to go when the group of this instruction is settled: its `close`, or the end of the program. */
   exit: number
   /** `open`: the value of the opened group while nothing speaks against it. */
   readonly initial: Truth
@@ -23,62 +24,81 @@ export interface Step {
   /** `open`: where the `close` of the opened group stands. */
   end: number
   readonly test: ConditionTest | null
+  /** How many conditions and operators are looked at here first. */
+  readonly cost: number
 }
 
 /** Conditions as one flat list, run by one loop with jumps. */
-export type Program = readonly Step[]
+export type Program = readonly Instruction[]
 
 /** Groups lie at most some twenty deep; one register each, set before it is read in every run. */
 const registers: Truth[] = []
 
 /** Compiles validated conditions; no conditions make an empty program, which is true. */
 export function compileConditions(conditions: Conditions | undefined, parsePath: PathParser): Program {
-  const build: Build = { steps: [], parsePath }
+  const build: Build = { program: [], parsePath, pending: 0 }
   if (conditions !== undefined) addMembers(build, conditions, { level: 0, settling: FALSE })
-  closeGroup(build.steps, 0, 0)
-  return build.steps
+  closeGroup(build.program, 0, 0)
+  return build.program
+}
+
+/** What a run writes down: the value of each test and group that it looks at. */
+export interface Trace {
+  /** At the index of the test, or of the group's `close`. */
+  readonly values: Truth[]
+  /** Whether to look at everything, also where the result is settled already. */
+  readonly isWhole: boolean
 }
 
 /**
- * Runs a program. With a `trace` no jump is taken and the value of each test and group is written into it, at the index
- * of the test or of the group's `close`; the result is the same.
+ * Runs a program; a trace does not change the result. Ends early, with a value that means nothing, once it has taken more
+ * steps than there are.
  */
 export function runProgram(
   program: Program,
   request: EngineRequest,
   facts: Facts,
-  trace: Truth[] | null = null,
+  steps: Steps,
+  trace: Trace | null = null,
 ): Truth {
   registers[0] = TRUE
   let at = 0
   while (at < program.length) {
-    const step = program[at] as Step
-    if (step.kind === 'open') {
-      registers[step.level + 1] = step.initial
+    const instruction = program[at] as Instruction
+    steps.take(instruction.cost)
+    if (steps.isOver) return UNKNOWN
+    if (instruction.kind === 'open') {
+      registers[instruction.level + 1] = instruction.initial
       at += 1
       continue
     }
-    const value = step.kind === 'test' ? holds(step.test as ConditionTest, request, facts) : closedValue(step)
-    if (trace !== null) trace[at] = value
-    if (value === step.settling) {
-      registers[step.level] = value
-      at = trace === null ? step.exit : at + 1
+    const value =
+      instruction.kind === 'test'
+        ? holds(instruction.test as ConditionTest, request, facts, steps)
+        : closedValue(instruction)
+    if (trace !== null) trace.values[at] = value
+    if (value === instruction.settling) {
+      registers[instruction.level] = value
+      at = trace?.isWhole ? at + 1 : instruction.exit
       continue
     }
-    if (value === UNKNOWN && registers[step.level] !== step.settling) registers[step.level] = UNKNOWN
+    if (value === UNKNOWN && registers[instruction.level] !== instruction.settling)
+      registers[instruction.level] = UNKNOWN
     at += 1
   }
   return registers[0]
 }
 
-function closedValue(step: Step): Truth {
-  const value = registers[step.level + 1] as Truth
-  return step.negated ? not(value) : value
+function closedValue(instruction: Instruction): Truth {
+  const value = registers[instruction.level + 1] as Truth
+  return instruction.negated ? not(value) : value
 }
 
 interface Build {
-  readonly steps: Step[]
+  readonly program: Instruction[]
   readonly parsePath: PathParser
+  /** Conditions that the next instruction is the first to look at. */
+  pending: number
 }
 
 interface Group {
@@ -88,6 +108,7 @@ interface Group {
 
 function addMembers(build: Build, conditions: Conditions, group: Group): void {
   for (const [key, member] of Object.entries(conditions)) {
+    build.pending += 1
     if (key === '$not') addGroup(build, group, FALSE, true, (inner) => addMembers(build, member as Conditions, inner))
     else if (key === '$and') for (const item of member as Conditions[]) addMembers(build, item, group)
     else if (key === '$or')
@@ -104,41 +125,44 @@ function addAlternatives(build: Build, alternatives: readonly Conditions[], grou
   }
 }
 
-function addTest({ steps }: Build, group: Group, test: ConditionTest): void {
-  steps.push(makeStep('test', group, TRUE, false, test))
+function addTest(build: Build, group: Group, test: ConditionTest): void {
+  build.pending += 1
+  build.program.push(newInstruction('test', group, TRUE, false, test, takePending(build)))
 }
 
-function addGroup(
-  { steps }: Build,
-  around: Group,
-  settling: Truth,
-  negated: boolean,
-  add: (inner: Group) => void,
-): void {
-  const start = steps.length
-  const open = makeStep('open', around, not(settling), negated, null)
-  steps.push(open)
+function addGroup(build: Build, around: Group, settling: Truth, negated: boolean, add: (inner: Group) => void): void {
+  const { program } = build
+  const start = program.length
+  const open = newInstruction('open', around, not(settling), negated, null, takePending(build))
+  program.push(open)
   add({ level: around.level + 1, settling })
-  closeGroup(steps, start + 1, around.level + 1)
-  open.end = steps.length
-  steps.push(makeStep('close', around, TRUE, negated, null))
+  closeGroup(program, start + 1, around.level + 1)
+  open.end = program.length
+  program.push(newInstruction('close', around, TRUE, negated, null, 0))
 }
 
-/** One literal for all steps, without a spread: the loop is several times faster when they have one hidden class. */
-function makeStep(
-  kind: Step['kind'],
+function takePending(build: Build): number {
+  const { pending } = build
+  build.pending = 0
+  return pending
+}
+
+/** One literal for all instructions, without a spread: the loop is several times faster when they have one hidden class. */
+function newInstruction(
+  kind: Instruction['kind'],
   { level, settling }: Group,
   initial: Truth,
   negated: boolean,
   test: ConditionTest | null,
-): Step {
-  return { kind, level, settling, exit: -1, initial, negated, end: -1, test }
+  cost: number,
+): Instruction {
+  return { kind, level, settling, exit: -1, initial, negated, end: -1, test, cost }
 }
 
-/** Lets every step of the group that began at `start` leave to the place where the group ends. */
-function closeGroup(steps: readonly Step[], start: number, level: number): void {
-  for (let at = start; at < steps.length; at += 1) {
-    const step = steps[at] as Step
-    if (step.level === level) step.exit = steps.length
+/** Lets every instruction of the group that began at `start` leave to the place where the group ends. */
+function closeGroup(program: readonly Instruction[], start: number, level: number): void {
+  for (let at = start; at < program.length; at += 1) {
+    const instruction = program[at] as Instruction
+    if (instruction.level === level) instruction.exit = program.length
   }
 }

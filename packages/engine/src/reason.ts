@@ -5,6 +5,7 @@ import { shortenText } from './shorten.js'
 /** The sentences of a decision's `reason`. They are for a person and are kept with the decision. */
 export const NO_POLICY_REASON = 'No policy matches this request.'
 export const SUSPENDED_REASON = 'The agent is suspended.'
+export const LIMIT_REASON = 'To evaluate this request takes more steps than an evaluation may take.'
 export const FAULT_REASON = 'The decision point failed while it evaluated this request.'
 
 /** The reason of a rule that matched: its own where it has one; an allow has none. */

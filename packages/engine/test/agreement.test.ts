@@ -56,6 +56,22 @@ it(
   TIMEOUT_MS,
 )
 
+it('ends at the same rule as the naive evaluator, however many steps there are', () => {
+  const random = seededRandom(SEED)
+  const reasons = new Map<string, number>()
+  for (const pair of randomPairs(random, stress.engine_pairs / 4)) {
+    const set = loadSomehow(random, pair.policies)
+    const steps = random.below(30)
+    const expected = evaluateNaively(pair.policies, pair.request, pair.facts, newCoverage(), steps)
+    const answer = answerOf(set, pair, steps)
+    if (!isDeepStrictEqual(answer, expected))
+      expect(answer, `SEED=${SEED} ${steps} steps ${JSON.stringify(pair)}`).toEqual(expected)
+    reasons.set(expected.reason_code, (reasons.get(expected.reason_code) ?? 0) + 1)
+  }
+  for (const reason of ['evaluation_limit', 'rule_matched', 'condition_indeterminate', 'no_matching_policy'])
+    expect((reasons.get(reason) ?? 0) / (stress.engine_pairs / 4), reason).toBeGreaterThan(LEAST_SHARE)
+})
+
 it('makes random policies that the contract accepts', () => {
   const random = seededRandom(SEED)
   for (let made = 0; made < 500; made += 1) {

@@ -3,15 +3,17 @@ import { adviseOn, compilePolicies, type EnginePolicy, evaluate, explain } from 
 import { describe, expect, it } from 'vitest'
 
 const FACTS = { now: new Date('2026-11-21T10:00:00.000Z'), suspended: false, metadata: null }
+/** What is shown is bounded by itself. */
+const ANY_STEPS = Number.MAX_SAFE_INTEGER
 const LONG = 'ab'.repeat(30_000)
 
 function policyOf(rules: readonly Rule[], at = 0): EnginePolicy {
   return { id: `pol_${String(at).padStart(26, '0')}`, revision: 1, name: `policy ${at}`, rules }
 }
 
-function explained(policies: readonly EnginePolicy[], context: JsonObject) {
+function explained(policies: readonly EnginePolicy[], context: JsonObject, maxSteps = ANY_STEPS) {
   const request = { agent_id: 'agent:support-7', action: 'payment.refund', resource: null, context }
-  const explanation = explain(compilePolicies(policies), request, FACTS)
+  const explanation = explain(compilePolicies(policies), request, FACTS, { maxSteps })
   expect(ExplanationSchema.safeParse(explanation).error?.issues).toBeUndefined()
   return { explanation, bytes: Buffer.byteLength(JSON.stringify(explanation)) }
 }

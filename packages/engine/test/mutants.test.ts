@@ -9,7 +9,7 @@ import { pairOf, readAgreedCases } from './golden-cases.js'
 import { importMutant } from './mutant-build.js'
 import { MUTANTS } from './mutants.js'
 import { decideNaively } from './naive-budgets.js'
-import { evaluateNaively } from './naive-evaluator.js'
+import { evaluateNaively, newCoverage } from './naive-evaluator.js'
 import { seededRandom } from './random.js'
 import { type BudgetPair, randomBudgetPairs } from './random-budget.js'
 import { type Pair, randomPairs } from './random-pair.js'
@@ -19,15 +19,30 @@ type Engine = typeof import('@countersign/engine')
 /** Always the same pairs: whether a mutant is caught must not be a matter of luck. */
 const PAIRS = 20_000
 const BUDGET_PAIRS = 5_000
+const LIMITED_PAIRS = 4_000
 const pairs = [...randomPairs(seededRandom(1), PAIRS)].map((pair) => ({
   pair,
   expected: evaluateNaively(pair.policies, pair.request, pair.facts) as object,
+  maxSteps: undefined,
 }))
 const budgetPairs = [...randomBudgetPairs(seededRandom(1), BUDGET_PAIRS)].map((pair) => ({
   pair,
   expected: decideNaively(pair.policies, pair.request, pair.facts, pair.phase, pair.balances),
 }))
-const golden = readAgreedCases().map((given) => ({ pair: pairOf(given), expected: given.expect as object }))
+/** With so few steps that many do not come to an end. */
+const limitedPairs = [...randomPairs(seededRandom(2), LIMITED_PAIRS)].map((pair, at) => {
+  const maxSteps = at % 25
+  return {
+    pair,
+    maxSteps,
+    expected: evaluateNaively(pair.policies, pair.request, pair.facts, newCoverage(), maxSteps) as object,
+  }
+})
+const golden = readAgreedCases().map((given) => ({
+  pair: pairOf(given),
+  expected: given.expect as object,
+  maxSteps: undefined,
+}))
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-mutants-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -60,10 +75,10 @@ function answerOrError(engine: Engine, pair: BudgetPair): unknown {
 function firstWrongEvaluation(engine: Engine): number | null {
   let set: PolicySet | null = null
   let loaded: Pair['policies'] = []
-  for (const [index, { pair, expected }] of [...golden, ...pairs].entries()) {
+  for (const [index, { pair, expected, maxSteps }] of [...golden, ...pairs, ...limitedPairs].entries()) {
     if (set === null || pair.policies !== loaded) set = engine.compilePolicies(pair.policies)
     loaded = pair.policies
-    const { effect, policy_id, rule, reason_code, shadow } = engine.evaluate(set, pair.request, pair.facts)
+    const { effect, policy_id, rule, reason_code, shadow } = engine.evaluate(set, pair.request, pair.facts, maxSteps)
     if (!isDeepStrictEqual({ effect, policy_id, rule, reason_code, shadow }, expected)) return index + 1
   }
   return null

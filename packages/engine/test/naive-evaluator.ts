@@ -58,15 +58,15 @@ export function evaluateNaively(
   request: NaiveRequest,
   facts: NaiveFacts,
   coverage: Coverage = newCoverage(),
+  maxSteps = 200_000,
 ): NaiveAnswer {
   const byDefault = { effect: 'deny', policy_id: 'pol_default', rule: null } as const
   if (facts.suspended) return { ...byDefault, reason_code: 'agent_suspended', shadow: [] }
   const isShadow = ({ policy }: Verdict) => policy.mode === 'shadow'
   const verdicts = judgeAll(policies, request, facts, coverage)
-  const shadow = verdicts
-    .filter(isShadow)
-    .map(({ policy, effect, rule }) => ({ policy_id: policy.id, effect, rule }))
-    .sort((one, other) => byText(one.policy_id, other.policy_id))
+  const shadow = shadowWithin(maxSteps, policies, verdicts.filter(isShadow), request, facts)
+  const limit = limitReached(maxSteps, policies, request, facts)
+  if (limit !== null) return { effect: 'deny', ...limit, reason_code: 'evaluation_limit', shadow }
   const level = highestPriority(verdicts.filter((verdict) => !isShadow(verdict)))
   coverage.isTie = level.length > 1
   const [winner] = level.sort(
@@ -77,6 +77,140 @@ export function evaluateNaively(
   if (winner === undefined) return { ...byDefault, reason_code: 'no_matching_policy', shadow }
   const reason_code = winner.truth === 'true' ? 'rule_matched' : 'condition_indeterminate'
   return { effect: winner.effect, policy_id: winner.policy.id, rule: winner.rule, reason_code, shadow }
+}
+
+interface Place {
+  readonly policy_id: string
+  readonly rule: number
+}
+
+/** Where the enforced policies, in the order of evaluation, have taken more steps than there are; null when they do not. */
+function limitReached(
+  maxSteps: number,
+  policies: readonly NaivePolicy[],
+  request: NaiveRequest,
+  facts: NaiveFacts,
+): Place | null {
+  let left = maxSteps
+  let found: Verdict | null = null
+  for (const policy of inOrder(taking(policies, request)).filter(({ mode }) => mode !== 'shadow')) {
+    if (found?.effect === 'deny' || (found !== null && (found.policy.priority ?? 0) !== (policy.priority ?? 0))) break
+    const { steps, over } = stepsOfPolicy(policy, request, facts, left)
+    if (over !== null) return { policy_id: policy.id, rule: over }
+    left -= steps
+    const verdict = judgePolicy(policy, request, facts, newCoverage())
+    if (verdict === null) continue
+    if (found === null || RESTRICTIVE_FIRST.indexOf(verdict.effect) < RESTRICTIVE_FIRST.indexOf(found.effect))
+      found = { policy, ...verdict }
+  }
+  return null
+}
+
+/** The shadow policies share their steps: who goes beyond them denies, who comes after is left out. */
+function shadowWithin(
+  maxSteps: number,
+  policies: readonly NaivePolicy[],
+  verdicts: readonly Verdict[],
+  request: NaiveRequest,
+  facts: NaiveFacts,
+): Shadow[] {
+  const shadow: Shadow[] = []
+  let left = maxSteps
+  for (const policy of inOrder(taking(policies, request)).filter(({ mode }) => mode === 'shadow')) {
+    const { steps, over } = stepsOfPolicy(policy, request, facts, left)
+    if (over !== null) {
+      shadow.push({ policy_id: policy.id, effect: 'deny', rule: over })
+      break
+    }
+    left -= steps
+    const verdict = verdicts.find((one) => one.policy === policy)
+    if (verdict !== undefined) shadow.push({ policy_id: policy.id, effect: verdict.effect, rule: verdict.rule })
+  }
+  return shadow.sort((one, other) => byText(one.policy_id, other.policy_id))
+}
+
+function inOrder(policies: readonly NaivePolicy[]): NaivePolicy[] {
+  return [...policies].sort((one, other) => (other.priority ?? 0) - (one.priority ?? 0) || byText(one.id, other.id))
+}
+
+/** What a policy takes up to the rule that decides for it, or the rule that goes beyond what is left. */
+function stepsOfPolicy(
+  policy: NaivePolicy,
+  request: NaiveRequest,
+  facts: NaiveFacts,
+  left: number,
+): { steps: number; over: number | null } {
+  const last = judgePolicy(policy, request, facts, newCoverage())?.rule ?? policy.rules.length - 1
+  let steps = 0
+  for (const [index, rule] of policy.rules.slice(0, last + 1).entries()) {
+    if (like(rule.action, request.action)) steps += stepsOfRule(rule, request, facts)
+    if (steps > left) return { steps, over: index }
+  }
+  return { steps, over: null }
+}
+
+/** One for the rule, what its resource pattern reads, and unless that is false what its conditions take. */
+function stepsOfRule({ resource, conditions }: Rule, request: NaiveRequest, facts: NaiveFacts): number {
+  const isRead = resource !== undefined && !/^\*+$/.test(resource) && request.resource !== null
+  const steps = 1 + (isRead ? unitsOf(resource.length + (request.resource as string).length) : 0)
+  if (conditions === undefined || judgeResource(resource, request.resource) === 'false') return steps
+  return steps + stepsOfConditions(conditions as JsonObject, request, facts)
+}
+
+/** In the order written, up to the first that is false. */
+function stepsOfConditions(conditions: JsonObject, request: NaiveRequest, facts: NaiveFacts): number {
+  const judge = (part: Json) => judgeConditions(part as JsonObject, request, facts, newCoverage())
+  const count = (part: Json) => stepsOfConditions(part as JsonObject, request, facts)
+  let steps = 0
+  for (const [key, member] of Object.entries(conditions)) {
+    steps += 1
+    if (key === '$not') steps += count(member)
+    else if (key === '$and') steps += sum(upTo('false', member as Json[], judge).map(count))
+    else if (key === '$or') steps += sum(upTo('true', member as Json[], judge).map(count))
+    else {
+      const read = (path: string) => valueAt(path, request, facts)
+      const operators = upTo('false', Object.entries(member as JsonObject), ([operator, operand]) =>
+        judgeOperator(operator, read(key), operand, read),
+      )
+      steps += sum(operators.map(([operator, operand]) => 1 + unitsOf(sizeRead(operator, read(key), operand, read))))
+    }
+    if (judge({ [key]: member }) === 'false') break
+  }
+  return steps
+}
+
+/** The parts that are looked at: up to and with the first of which this is true. */
+function upTo<Part>(settling: Truth, parts: readonly Part[], judge: (part: Part) => Truth): Part[] {
+  const last = parts.findIndex((part) => judge(part) === settling)
+  return last === -1 ? [...parts] : parts.slice(0, last + 1)
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
+}
+
+function unitsOf(size: number): number {
+  return Math.floor(size / 16)
+}
+
+/** Characters of texts and items of arrays, of two sides that the operator can compare. */
+function sizeRead(
+  operator: string,
+  value: Json | undefined,
+  written: Json,
+  read: (path: string) => Json | undefined,
+): number {
+  const isReference = typeof written === 'object' && written !== null && !Array.isArray(written)
+  const operand = isReference ? read((written as { $ref: string }).$ref) : written
+  const characters = (side: Json | undefined) => (typeof side === 'string' ? side.length : 0)
+  if (operator === '$in' || operator === '$nin')
+    return isScalar(value) && Array.isArray(operand) ? operand.length + characters(value) : 0
+  if (operator === '$contains')
+    return Array.isArray(value) && isScalar(operand) ? value.length + characters(operand) : 0
+  if (operator === '$like') return typeof value === 'string' ? value.length + characters(operand) : 0
+  if (operator === '$cidr') return typeof value === 'string' ? Math.min(value.length, 45) + [operand].flat().length : 0
+  if (operator === '$exists') return 0
+  return typeof value === 'string' && typeof operand === 'string' ? Math.min(value.length, operand.length) : 0
 }
 
 /** What each policy at the deciding priority says by itself. */
@@ -100,14 +234,17 @@ function judgeAll(
   facts: NaiveFacts,
   coverage: Coverage,
 ): Verdict[] {
-  const taking = policies.filter(
-    ({ enabled, agents }) =>
-      enabled !== false && (agents === undefined || agents.some((pattern) => like(pattern, request.agent_id))),
-  )
-  return taking.flatMap((policy) => {
+  return taking(policies, request).flatMap((policy) => {
     const verdict = judgePolicy(policy, request, facts, coverage)
     return verdict === null ? [] : [{ policy, ...verdict }]
   })
+}
+
+function taking(policies: readonly NaivePolicy[], request: NaiveRequest): NaivePolicy[] {
+  return policies.filter(
+    ({ enabled, agents }) =>
+      enabled !== false && (agents === undefined || agents.some((pattern) => like(pattern, request.agent_id))),
+  )
 }
 
 function judgePolicy(policy: NaivePolicy, request: NaiveRequest, facts: NaiveFacts, coverage: Coverage) {

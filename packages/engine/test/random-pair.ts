@@ -35,7 +35,7 @@ export function loadSomehow(random: Random, policies: readonly EnginePolicy[]): 
 }
 
 /** What the compiled and the naive evaluator have to agree on. */
-export function answerOf(set: PolicySet, { request, facts }: Pair) {
-  const { effect, policy_id, rule, reason_code, shadow } = evaluate(set, request, facts)
+export function answerOf(set: PolicySet, { request, facts }: Pair, maxSteps?: number) {
+  const { effect, policy_id, rule, reason_code, shadow } = evaluate(set, request, facts, maxSteps)
   return { effect, policy_id, rule, reason_code, shadow }
 }

@@ -1,8 +1,12 @@
-import type { Explanation, PolicyExplanation } from '@countersign/contract'
+import { type Explanation, LIMITS, type PolicyExplanation } from '@countersign/contract'
+import type { CompiledPolicy, CompiledRule } from '../compiled-policy.js'
 import { evaluate } from '../evaluate.js'
+import type { Evaluation } from '../evaluation.js'
+import { runToEnd } from '../parts.js'
 import type { PolicySet } from '../policy-set.js'
 import type { EngineRequest, Facts } from '../request.js'
-import { judgePolicy, notReached, type PolicyJudgement } from './judgement.js'
+import { Steps } from '../steps.js'
+import { judgedAs, judgePolicy, type PolicyJudgement } from './judgement.js'
 import { findNearestMiss } from './nearest-miss.js'
 import { ShownFailures } from './shown-failures.js'
 import { summarize } from './summary.js'
@@ -10,6 +14,8 @@ import { summarize } from './summary.js'
 export interface ExplainOptions {
   /** Keeps the agent's metadata from the reader, values and types: such conditions are `redacted`. */
   readonly hidesMetadata?: boolean
+  /** As many as the evaluation may take. */
+  readonly maxSteps?: number
 }
 
 /**
@@ -22,27 +28,37 @@ export interface ExplainOptions {
  * values are cut to 1,000 characters, at most 20 failed conditions of a rule and a million characters of them in all are
  * shown, those of the nearest miss and of the policy that decided first; `failed_omitted` counts the others.
  *
+ * It looks at every condition, also where the answer is settled, and takes no more than `maxSteps` for that, and as many
+ * for shadow policies: what then remains is `not_reached`, apart from the rule that decided.
+ *
  * Source: docs/concepts/policies.md "Explanations".
  */
-export function explain(
+export function explain(set: PolicySet, request: EngineRequest, facts: Facts, options?: ExplainOptions): Explanation {
+  return runToEnd(explainInParts(set, request, facts, options))
+}
+
+/** {@link explain}, for callers who have other things to do between its parts. */
+export function* explainInParts(
   set: PolicySet,
   request: EngineRequest,
   facts: Facts,
-  { hidesMetadata = false }: ExplainOptions = {},
-): Explanation {
+  { hidesMetadata = false, maxSteps = LIMITS.evaluationSteps }: ExplainOptions = {},
+): Generator<void, Explanation> {
   const view = { request, facts, hidesMetadata }
-  const evaluation = evaluate(set, request, facts)
+  const evaluation = evaluate(set, request, facts, maxSteps)
+  yield
   const { effect } = evaluation
   if (facts.suspended) {
     return { effect, summary: summarize(evaluation, view, null, null), nearest_miss: null, policies: [] }
   }
-  const judged = set.inOrder().map((policy) => judgePolicy(policy, request, facts))
+  const judged = yield* judgeAll(set, request, facts, evaluation, maxSteps)
   const decided = judged.find(({ policy }) => policy.id === evaluation.policy_id) ?? null
-  const isReached = ({ policy }: PolicyJudgement) => decided === null || policy.priority >= decided.policy.priority
-  const enforced = judged.filter(({ policy }) => policy.mode === 'enforce')
-  const miss = findNearestMiss(effect, enforced.filter(isReached))
+  const asked = judged.filter(({ policy, isCut }) => policy.mode === 'enforce' && !isCut)
+  const miss = evaluation.reason_code === 'evaluation_limit' ? null : findNearestMiss(effect, asked)
   const shown = new ShownFailures(view)
   for (const first of [miss?.missed, ...(decided?.rules ?? [])]) if (first !== undefined) shown.of(first)
+  const policies: PolicyExplanation[] = []
+  for (const judgement of judged) policies.push(yield* describePolicy(judgement, judgement === decided, shown))
   return {
     effect,
     summary: summarize(evaluation, view, decided, miss),
@@ -51,25 +67,45 @@ export function explain(
       rule: miss.missed.rule.index,
       ...shown.of(miss.missed),
     },
-    policies: judged.map((judgement) =>
-      describePolicy(
-        judgement,
-        judgement === decided,
-        isReached(judgement) || judgement.policy.mode === 'shadow',
-        shown,
-      ),
-    ),
+    policies,
   }
 }
 
-function describePolicy(
+/** Every policy of the set by itself; what lies below the priority that decided is not asked. */
+function* judgeAll(
+  set: PolicySet,
+  request: EngineRequest,
+  facts: Facts,
+  evaluation: Evaluation,
+  maxSteps: number,
+): Generator<void, PolicyJudgement[]> {
+  const policies = set.inOrder()
+  const decider = policies.find(({ id }) => id === evaluation.policy_id) ?? null
+  const isReached = ({ mode, priority }: CompiledPolicy) =>
+    mode === 'shadow' || decider === null || priority >= decider.priority
+  const decided = decider && judgedAs(evaluation, decider.rules[evaluation.rule as number] as CompiledRule)
+  const steps = { enforce: new Steps(maxSteps), shadow: new Steps(maxSteps) }
+  const judged: PolicyJudgement[] = []
+  for (const policy of policies) {
+    const question = { request, facts, steps: isReached(policy) ? steps[policy.mode] : null, decided }
+    judged.push(yield* judgePolicy(policy, question))
+    yield
+  }
+  return judged
+}
+
+function* describePolicy(
   judgement: PolicyJudgement,
   isDecided: boolean,
-  isReached: boolean,
   shown: ShownFailures,
-): PolicyExplanation {
+): Generator<void, PolicyExplanation> {
   const { policy } = judgement
-  const rules = isReached ? judgement.rules : judgement.rules.map(({ rule }) => notReached(rule))
+  const rules: PolicyExplanation['rules'][number][] = []
+  for (const judged of judgement.rules) {
+    const { rule, result } = judged
+    rules.push({ rule: rule.index, effect: rule.effect, result, ...shown.of(judged) })
+    yield
+  }
   return {
     policy_id: policy.id,
     name: policy.name,
@@ -77,17 +113,14 @@ function describePolicy(
     priority: policy.priority,
     mode: policy.mode,
     agents: judgement.isAgentMatched ? 'matched' : 'no_match',
-    result: resultOf(judgement, isReached),
+    result: resultOf(judgement),
     decided: isDecided,
-    rules: rules.map((judged) => {
-      const { rule, result } = judged
-      return { rule: rule.index, effect: rule.effect, result, ...shown.of(judged) }
-    }),
+    rules,
   }
 }
 
-function resultOf({ policy, isAgentMatched, match }: PolicyJudgement, isReached: boolean): PolicyExplanation['result'] {
+function resultOf({ policy, isAgentMatched, match, isCut }: PolicyJudgement): PolicyExplanation['result'] {
   if (!policy.enabled) return 'disabled'
   if (!isAgentMatched) return 'no_match'
-  return isReached ? (match?.effect ?? 'no_match') : 'not_reached'
+  return isCut ? 'not_reached' : (match?.effect ?? 'no_match')
 }

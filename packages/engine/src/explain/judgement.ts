@@ -1,8 +1,10 @@
 import { type Effect, matchesPattern, type RuleResult } from '@countersign/contract'
 import { unknownTests, unmetTests } from '../blame.js'
 import { type CompiledPolicy, type CompiledRule, effectOf, judgeResource } from '../compiled-policy.js'
+import type { Evaluation } from '../evaluation.js'
 import { runProgram } from '../program.js'
 import type { EngineRequest, Facts } from '../request.js'
+import type { Steps } from '../steps.js'
 import { FALSE, TRUE, type Truth, UNKNOWN } from '../truth.js'
 import type { Failure } from './failure.js'
 
@@ -26,36 +28,65 @@ export interface PolicyJudgement {
   readonly rules: readonly RuleJudgement[]
   /** The rule that decided for the policy. */
   readonly match: RuleJudgement | null
+  /** Whether what comes first had decided, or the steps were over, before the policy was asked to its end. */
+  readonly isCut: boolean
 }
 
-/** Asks every rule of a policy up to the first that matches, without the index that evaluation uses. */
-export function judgePolicy(policy: CompiledPolicy, request: EngineRequest, facts: Facts): PolicyJudgement {
+/** What the rules of a policy are asked, and with how many steps. */
+export interface Question {
+  readonly request: EngineRequest
+  readonly facts: Facts
+  /** Null for a policy that is not reached. */
+  readonly steps: Steps | null
+  /** The rule that is known to have decided for the policy, should the steps not last until there. */
+  readonly decided: RuleJudgement | null
+}
+
+/**
+ * Asks every rule of a policy up to the first that matches, without the index that evaluation uses, and looks at
+ * everything in it. Yields after each rule.
+ */
+export function* judgePolicy(policy: CompiledPolicy, question: Question): Generator<void, PolicyJudgement> {
+  const { request, steps } = question
   const isAgentMatched = policy.agents.some((pattern) => matchesPattern(pattern, request.agent_id))
-  if (!isAgentMatched || !policy.enabled) return { policy, isAgentMatched, rules: [], match: null }
+  if (!isAgentMatched || !policy.enabled) return { policy, isAgentMatched, rules: [], match: null, isCut: false }
   const rules: RuleJudgement[] = []
   let match: RuleJudgement | null = null
   for (const rule of policy.rules) {
-    const judgement: RuleJudgement = match === null ? judge(rule, request, facts) : notReached(rule)
+    const judgement: RuleJudgement = match === null ? judgeWithin(steps, rule, question) : notReached(rule)
     if (judgement.effect !== null) match = judgement
     rules.push(judgement)
+    yield
   }
-  return { policy, isAgentMatched, rules, match }
+  return { policy, isAgentMatched, rules, match, isCut: match === null && (steps === null || steps.isOver) }
 }
 
-export function notReached(rule: CompiledRule): RuleJudgement {
+function notReached(rule: CompiledRule): RuleJudgement {
   return { rule, result: 'not_reached', failures: NO_FAILURES, effect: null }
 }
 
-function judge(rule: CompiledRule, request: EngineRequest, facts: Facts): RuleJudgement {
+/** The rule that an evaluation names, when nothing but its answer is known. */
+export function judgedAs({ effect, reason_code }: Evaluation, rule: CompiledRule): RuleJudgement {
+  return { rule, result: reason_code === 'rule_matched' ? 'matched' : 'unknown', failures: NO_FAILURES, effect }
+}
+
+function judgeWithin(steps: Steps | null, rule: CompiledRule, question: Question): RuleJudgement {
+  const judgement = steps === null || steps.isOver ? null : judge(rule, question, steps)
+  if (judgement !== null && !steps?.isOver) return judgement
+  return rule === question.decided?.rule ? question.decided : notReached(rule)
+}
+
+function judge(rule: CompiledRule, { request, facts }: Question, steps: Steps): RuleJudgement {
   if (!matchesPattern(rule.action, request.action))
     return { rule, result: 'action', failures: ['action'], effect: null }
-  const resource = judgeResource(rule, request)
+  steps.take(1)
+  const resource = judgeResource(rule, request, steps)
   if (resource === FALSE) return { rule, result: 'resource', failures: ['resource'], effect: null }
-  const trace: Truth[] = []
-  const truth = Math.min(resource, runProgram(rule.program, request, facts, trace)) as Truth
+  const values: Truth[] = []
+  const truth = Math.min(resource, runProgram(rule.program, request, facts, steps, { values, isWhole: true })) as Truth
   const effect = effectOf(rule, truth)
   if (truth === TRUE) return { rule, result: 'matched', failures: NO_FAILURES, effect }
-  const tests = truth === FALSE ? unmetTests(rule.program, trace) : unknownTests(rule.program, trace)
+  const tests = truth === FALSE ? unmetTests(rule.program, values) : unknownTests(rule.program, values)
   const failures = resource === UNKNOWN ? (['resource', ...tests] as const) : tests
   return { rule, result: truth === FALSE ? 'condition' : 'unknown', failures, effect }
 }

@@ -57,6 +57,7 @@ function describeCause(
   if (decided === null || decided.match === null) return 'no policy matches this request'
   const { rule } = decided.match
   const name = nameRule(decided.match)
+  if (reason_code === 'evaluation_limit') return `${name} could not be judged within the steps of an evaluation`
   if (indeterminate !== undefined) return `${name} needs ${describeNeed(indeterminate, hidesMetadata)}`
   const object = `${rule.resource === null && rule.program.length === 0 ? 'every' : 'this'} ${request.action}`
   switch (rule.effect) {

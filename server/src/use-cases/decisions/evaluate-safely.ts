@@ -12,6 +12,7 @@ import type { Log } from '../../ports/log.js'
 
 export interface EvaluateDeps {
   readonly evaluate: typeof evaluate
+  readonly maxEvaluationSteps: number
   readonly log: Log
 }
 
@@ -28,7 +29,7 @@ export interface EvaluatedRequest {
  * and is recorded like every other decision.
  */
 export function evaluateSafely(
-  { evaluate, log }: EvaluateDeps,
+  { evaluate, maxEvaluationSteps, log }: EvaluateDeps,
   requestId: string,
   set: PolicySet,
   request: EngineRequest,
@@ -36,7 +37,7 @@ export function evaluateSafely(
   phase: 'decision' | 'approval' = 'decision',
 ): EvaluatedRequest {
   try {
-    const evaluation = evaluate(set, request, facts)
+    const evaluation = evaluate(set, request, facts, maxEvaluationSteps)
     return { request, facts, evaluation, asked: askBudgets(evaluation, request, facts, phase) }
   } catch (err) {
     log.error({ err, request_id: requestId }, 'evaluation failed; the request is denied')

@@ -8,6 +8,7 @@ import { findVisible } from './get.js'
 
 export interface ExplainDecisionDeps {
   readonly store: Pick<Store, 'findDecision' | 'findAgentMetadata' | 'loadPoliciesOfSet'>
+  readonly maxEvaluationSteps: number
 }
 
 /**
@@ -36,7 +37,7 @@ export async function explainDecision(
       suspended: decision.reason_code === 'agent_suspended',
       metadata: await metadataThen(deps, decision),
     },
-    { hidesMetadata: !hasScope(caller, 'agents:read') },
+    { hidesMetadata: !hasScope(caller, 'agents:read'), maxSteps: deps.maxEvaluationSteps },
   )
   return { decision_id: decision.id, ...explanation, ...overruled(decision) }
 }

@@ -60,7 +60,10 @@ export async function simulate(
     budgets: hidden.balances ? [] : [...budgets],
     shadow: [...shadow],
     explanation: {
-      ...explain(set, evaluated.request, facts, { hidesMetadata: hidden.metadata }),
+      ...explain(set, evaluated.request, facts, {
+        hidesMetadata: hidden.metadata,
+        maxSteps: deps.maxEvaluationSteps,
+      }),
       ...overruled({ effect, reason, reason_code }),
     },
   } as SimulateResponse
