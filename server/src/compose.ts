@@ -16,6 +16,7 @@ import { Api } from './http/api.js'
 import { Cursors } from './http/cursor.js'
 import { expressApp } from './http/express-app.js'
 import { Idempotency } from './http/idempotency.js'
+import { LongWork } from './http/long-work.js'
 import { openPages } from './http/open-pages.js'
 import { openApiDocument } from './http/openapi.js'
 import { RateLimit } from './http/rate-limit.js'
@@ -29,7 +30,9 @@ import { decisionRoutes } from './http/routes/decisions.js'
 import { keyRoutes } from './http/routes/keys.js'
 import { permitRoutes } from './http/routes/permits.js'
 import { policyRoutes } from './http/routes/policies.js'
+import { StalledConnections } from './http/stalled-connections.js'
 import { startingApp } from './http/starting-app.js'
+import { UnreadAnswers } from './http/unread-answers.js'
 import type { Clock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Lease } from './ports/lease.js'
@@ -85,6 +88,10 @@ export interface Parts {
   readonly openStore?: (dataDir: string) => Promise<Store>
   /** How often what the clock has ended is written down. */
   readonly expireEveryMs?: number
+  /** How long a connection may take nothing of its answer. */
+  readonly stalledAfterMs?: number
+  /** What is held for callers that do not read. */
+  readonly unread?: UnreadAnswers
 }
 
 export interface Composed {
@@ -107,6 +114,11 @@ export function composeStarting({ clock, log, ids = typeidIds(clock) }: Omit<Par
 /** What answers those who send no request. */
 export function composeRefusals({ clock, log, ids = typeidIds(clock) }: Omit<Parts, 'address'>): Refusals {
   return new Refusals({ clock, ids, log })
+}
+
+/** What ends the connections of those who do not read. */
+export function composeStalled({ log, stalledAfterMs }: Omit<Parts, 'address'>): StalledConnections {
+  return new StalledConnections(log, stalledAfterMs)
 }
 
 /**
@@ -237,8 +249,12 @@ async function composeOn(
     ...permitRoutes(deps),
     ...auditRoutes(deps),
   ]
+  const unread = parts.unread ?? new UnreadAnswers()
+  metrics.watchUnreadBytes(() => unread.total)
   const api = new Api({
     ...deps,
+    unread,
+    longWork: new LongWork(),
     rateLimit: new RateLimit(config.rateLimitPerSecond),
     idempotency: new Idempotency(store, clock),
     answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
@@ -247,6 +263,7 @@ async function composeOn(
     isServing: deps.isServing,
     log,
     metrics,
+    unread,
     openPages: openPages({
       ...deps,
       metricsToken: config.metricsToken,

@@ -156,6 +156,13 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'pages without a repetition or a gap while decisions are written',
   },
   {
+    what: 'bounds a page by its rows alone',
+    broken: (sound) => ({
+      listDecisions: (filter, { maxBytes: _, ...page }) => sound.listDecisions(filter, page),
+    }),
+    caughtBy: 'fills pages of decisions by bytes',
+  },
+  {
     what: 'lists oldest first',
     broken: (sound) => ({
       async listDecisions(filter, page) {

@@ -39,4 +39,6 @@ export const LIMITS = {
   rotateGraceSecondsDefault: 86_400,
   pageSize: 200,
   pageSizeDefault: 50,
+  /** Of the items of a page, as the store keeps them; one that is larger is a page of its own. */
+  pageBytes: 1024 * 1024,
 } as const

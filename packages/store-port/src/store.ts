@@ -113,11 +113,19 @@ export interface CommitResult {
 /**
  * Newest first: by time and then by id, policies by id, revisions by number. `after` is the `next` of the page before,
  * null for the first page. What is written between two pages moves nothing: no item comes twice, none is left out that
- * was there from the first page on. A page that has a next one is full, unless the store had to look for long.
+ * was there from the first page on. A page that has a next one is full, unless the store had to look for long. No more
+ * rows are held at a time than the page takes, and a bounded number beside.
  */
 export interface PageRequest {
   readonly limit: number
+  /**
+   * So many bytes of rows, as the store keeps them, fill the page, too; absent for any number. A row that is larger is a
+   * page of its own.
+   */
+  readonly maxBytes?: number
   readonly after: string | null
+  /** To be awaited before each row that is turned into an item: a page is long work, and others get their turn. */
+  readonly pause?: () => Promise<void>
   /** False once nobody waits for the page any more: then it need not be full. */
   readonly isWanted?: () => boolean
 }

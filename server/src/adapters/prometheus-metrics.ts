@@ -49,6 +49,15 @@ export function prometheusMetrics(): Metrics {
       this.set(waiting())
     },
   })
+  let unread = (): number => 0
+  new Gauge({
+    name: 'countersign_unread_answer_bytes',
+    help: 'Bytes of answers to API keys that their readers have not taken.',
+    registers,
+    collect() {
+      this.set(unread())
+    },
+  })
   return {
     answered(route, method, status, milliseconds) {
       const labels = { route: route ?? 'none', method: METHODS.has(method) ? method : 'other', status }
@@ -63,6 +72,9 @@ export function prometheusMetrics(): Metrics {
     },
     watchWaitingRecords(read) {
       waiting = read
+    },
+    watchUnreadBytes(read) {
+      unread = read
     },
     async exposition() {
       return { mediaType: own.contentType, text: `${await own.metrics()}\n${await ofProcess.metrics()}` }

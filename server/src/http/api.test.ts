@@ -10,9 +10,11 @@ import { ConfirmedFreshness } from '../state/freshness.js'
 import { Keys } from '../state/keys.js'
 import { Api } from './api.js'
 import { Idempotency } from './idempotency.js'
+import { LongWork } from './long-work.js'
 import { RateLimit } from './rate-limit.js'
 import type { Reply } from './reply.js'
 import { type Route, route } from './route.js'
+import { UnreadAnswers } from './unread-answers.js'
 
 const TEXT = generateKeyText()
 const KEY: StoredKey = {
@@ -48,6 +50,8 @@ beforeEach(() => {
     freshness,
     rateLimit: new RateLimit(0),
     idempotency: new Idempotency(nowhere, clock),
+    longWork: new LongWork(),
+    unread: new UnreadAnswers(),
     answerMs: null,
   })
 })

@@ -7,7 +7,7 @@
  * is asked for once more.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Scope, toPointer, validate } from '@countersign/contract'
+import { LIMITS, type Scope, toPointer, validate } from '@countersign/contract'
 import { type Caller, hasScope } from '../caller.js'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
@@ -19,11 +19,13 @@ import type { Keys } from '../state/keys.js'
 import { authenticate, keyTextOf } from './authenticate.js'
 import { type BodySource, readBody } from './body.js'
 import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
+import type { LongWork } from './long-work.js'
 import { problemReply } from './problem.js'
 import type { RateLimit } from './rate-limit.js'
 import type { Reply } from './reply.js'
 import { requestIdOf, withRequestId } from './request-id.js'
-import type { Call, Route, ScopeRule } from './route.js'
+import { type Call, isReading, type Route, type ScopeRule } from './route.js'
+import type { UnreadAnswers } from './unread-answers.js'
 
 export interface ApiRequest {
   /** The path without the query, as it was sent. */
@@ -45,6 +47,8 @@ export interface ApiDeps {
   readonly freshness: Freshness
   readonly rateLimit: RateLimit
   readonly idempotency: Idempotency
+  readonly longWork: LongWork
+  readonly unread: UnreadAnswers
   /** How long a call may take, besides what its caller wants to wait; null for as long as its parts may. */
   readonly answerMs: number | null
 }
@@ -70,12 +74,13 @@ export class Api {
       const call: Call = {
         caller,
         params: request.params,
-        body: route.body && (await readBody(route.body, request.headers, request.body)),
+        body: route.body && (await readBody(route.body, request.headers, this.inTurn(request.body))),
         query: readQuery(route, request.query),
         ifMatch: request.headers['if-match'],
         requestId: seen.requestId,
         idempotency: null,
         isWanted: request.isWanted,
+        pause: async () => {},
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
       const waitMs = route.patience?.ms(call) ?? 0
@@ -84,6 +89,7 @@ export class Api {
         const present = { ...call, caller: this.identify(request.headers, seen) }
         assertScopes(route.scopes, present.caller)
         if (route.isChange === true) seen.known = null
+        if (route.isLong === true) return this.handleLong(route, present)
         return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
       }
       return withAuthTiming(await this.inTime(carryOut(), waitMs), authMs)
@@ -116,6 +122,25 @@ export class Api {
     const isTrue = seen.known === null || made.status >= 500 || this.deps.freshness.holds(seen.known)
     const reply = isTrue ? made : problem(new DomainError('replica_stale'))
     return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
+  }
+
+  /** What a caller has not read by then, or left, is not added to. */
+  private handleLong(route: Route, call: Call): Promise<Reply> {
+    const keyId = call.caller.key.id
+    return this.deps.longWork.run(keyId, (pause) => {
+      this.deps.unread.assertRoom(keyId)
+      if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'Nobody waits for the answer any more.' })
+      return route.handle({ ...call, pause })
+    })
+  }
+
+  /** A body that is larger than that of any decision takes long to be read. */
+  private inTurn(source: BodySource): BodySource {
+    return async (maxBytes) => {
+      const bytes = await source(maxBytes)
+      if (bytes !== null && bytes.length > LIMITS.decisionBodyBytes) await this.deps.longWork.turn()
+      return bytes
+    }
   }
 
   /** A call may go to the store several times; nobody waits for the sum of it. What comes later is not told. */
@@ -151,6 +176,7 @@ export class Api {
         detail: `Ask again in ${waitSeconds} s.`,
         headers: { 'Retry-After': String(waitSeconds) },
       })
+    if (isReading(route)) this.deps.unread.assertRoom(caller.key.id)
     assertScopes(route.scopes, caller)
   }
 }

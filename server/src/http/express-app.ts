@@ -8,13 +8,15 @@ import type { Api } from './api.js'
 import type { BodySource } from './body.js'
 import { DISCARDED_BYTES, newExpressApp, send } from './express-reply.js'
 import type { OpenPage } from './open-pages.js'
-import type { Route } from './route.js'
+import { isReading, type Route } from './route.js'
+import type { UnreadAnswers } from './unread-answers.js'
 
 export interface ExpressAppOptions {
   /** What needs no key, on paths outside /v1. */
   readonly openPages: readonly OpenPage[]
   readonly log: Log
   readonly metrics: Pick<Metrics, 'answered'>
+  readonly unread: UnreadAnswers
   /** False from the first moment of a shutdown on: connections are not kept any more. */
   readonly isServing: () => boolean
 }
@@ -56,7 +58,16 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
           body: bodyOf(req),
           isWanted: () => !req.socket.destroyed,
         }
-        send(req, res, await api.answer(route, request))
+        const reply = await api.answer(route, request)
+        const { keyId } = reply
+        if (keyId === undefined) {
+          send(req, res, reply)
+          return
+        }
+        // In one step: of many answers that are ready at once each is counted before the next.
+        const refusal = isReading(route) && reply.status < 300 ? options.unread.refusal(keyId) : null
+        const sent = refusal === null ? reply : { ...api.problem(req.headers, refusal), keyId }
+        send(req, res, sent, (bytes) => options.unread.hold(keyId, bytes, res))
       })
     }
     const error = methodNotAllowed(methods.map((route) => route.method))

@@ -1,5 +1,6 @@
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import express, { type Express, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import type { Reply } from './reply.js'
@@ -34,7 +35,12 @@ export function securityHeaders(): OutgoingHttpHeaders {
 /** What is refused is still read up to here: who sends too much should get its answer, not a broken connection. */
 export const DISCARDED_BYTES = 1024 * 1024
 
-export function send(req: Request, res: Response, reply: Reply): void {
+/**
+ * Sends an answer.
+ *
+ * @param hold told of its size in bytes, before they are written
+ */
+export function send(req: Request, res: Response, reply: Reply, hold?: (bytes: number) => void): void {
   const isLarge = !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
   if (!req.complete && isLarge && reply.status >= 400) res.setHeader('Connection', 'close')
   res.locals.keyId = reply.keyId
@@ -45,8 +51,21 @@ export function send(req: Request, res: Response, reply: Reply): void {
     res.end()
     return
   }
-  const bytes = Buffer.from(text)
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
   if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', 'application/json')
   res.setHeader('Content-Length', bytes.length)
-  res.end(req.method === 'HEAD' ? undefined : bytes)
+  if (req.method === 'HEAD') {
+    res.end()
+    return
+  }
+  hold?.(bytes.length)
+  if (bytes.length <= PIECE_BYTES) res.end(bytes)
+  else Readable.from(piecesOf(bytes)).pipe(res)
+}
+
+/** What is written at a time: that a reader takes some of it is seen when it has taken one piece. */
+const PIECE_BYTES = 16 * 1024
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES)
 }

@@ -40,10 +40,10 @@ export function openPages(deps: OpenPagesDeps): OpenPage[] {
   // Made when they are first read: a start does not wait for pages that nobody looks at.
   const document = once(deps.openApi)
   const openApi = once(() => {
-    return { status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(document()) }
+    return asBytes({ status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(document()) })
   })
-  const reference = once(() => referencePage(document()))
-  const errors = once(errorsPage)
+  const reference = once(() => asBytes(referencePage(document())))
+  const errors = once(() => asBytes(errorsPage()))
   const lookAtStore = sharedLook(() => storeProblem(deps))
   return [
     { path: '/livez', answer: () => ({ status: 200, body: { status: 'ok' } }) },
@@ -61,6 +61,11 @@ export function openPages(deps: OpenPagesDeps): OpenPage[] {
     { path: '/docs', answer: reference },
     { path: '/docs/errors', answer: errors },
   ]
+}
+
+/** However many leave such a page unread, it is held once. */
+function asBytes(page: Reply): Reply {
+  return page.text === undefined ? page : { ...page, text: Buffer.from(page.text) }
 }
 
 function once<T>(make: () => T): () => T {

@@ -2,6 +2,7 @@ import { LIMITS, type Page as WirePage } from '@countersign/contract'
 import { z } from 'zod'
 import type { Page, PageRequest } from '../ports/store.js'
 import type { Cursors } from './cursor.js'
+import type { Pause } from './long-work.js'
 import type { Reply } from './reply.js'
 import type { Call } from './route.js'
 
@@ -16,7 +17,9 @@ const LimitSchema = z
 /** `limit` and `cursor`, as every list takes them. */
 export const pageQuery = {
   limit: LimitSchema.optional().meta({
-    description: `A whole number from 1 to ${LIMITS.pageSize}; ${LIMITS.pageSizeDefault} when absent.`,
+    description:
+      `A whole number from 1 to ${LIMITS.pageSize}; ${LIMITS.pageSizeDefault} when absent. ` +
+      `Items of ${LIMITS.pageBytes / 1024 ** 2} MiB together fill a page, too.`,
   }),
   // Whatever it holds, also nothing: what is wrong with a cursor is told when it is opened, by one code.
   cursor: z.string().optional().meta({ description: 'The `next_cursor` of the page before.' }),
@@ -41,10 +44,18 @@ export async function replyPage<Item, Query extends PageParameters>(
   const { limit = LIMITS.pageSizeDefault, cursor, ...filters } = call.query
   const list = JSON.stringify([path, call.params, Object.entries(filters).sort(), call.caller.key.id])
   const after = cursor === undefined ? null : cursors.open(list, cursor)
-  const found = await load({ limit, after, isWanted: call.isWanted })
-  const body: WirePage<Item> = {
-    data: found.items,
-    next_cursor: found.next === null ? null : cursors.seal(list, found.next),
+  const { isWanted, pause } = call
+  const found = await load({ limit, maxBytes: LIMITS.pageBytes, after, isWanted, pause })
+  const next = found.next === null ? null : cursors.seal(list, found.next)
+  return { status: 200, text: await pageText({ data: found.items, next_cursor: next }, pause) }
+}
+
+/** A page as JSON, item by item. */
+async function pageText<Item>({ data, next_cursor }: WirePage<Item>, pause: Pause): Promise<string> {
+  const items: string[] = []
+  for (const item of data) {
+    await pause()
+    items.push(JSON.stringify(item))
   }
-  return { status: 200, body }
+  return `{"data":[${items.join(',')}],"next_cursor":${JSON.stringify(next_cursor)}}`
 }

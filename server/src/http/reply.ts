@@ -3,7 +3,7 @@ export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
-  readonly text?: string
+  readonly text?: string | Buffer
   /** The API key that asked. For the log: it is no part of the answer. */
   readonly keyId?: string | undefined
 }

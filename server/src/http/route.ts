@@ -5,6 +5,7 @@ import type { ErrorCode, Scope } from '@countersign/contract'
 import type { z } from 'zod'
 import type { Caller } from '../caller.js'
 import type { IdempotencyDraft } from '../use-cases/idempotency.js'
+import type { Pause } from './long-work.js'
 import type { Reply } from './reply.js'
 
 export interface Call<Body = unknown, Query = unknown> {
@@ -17,6 +18,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly idempotency: IdempotencyDraft | null
   /** False once the caller has gone. */
   readonly isWanted: () => boolean
+  /** To be awaited between the pieces of long work. */
+  readonly pause: Pause
 }
 
 /** Which scopes open the door: all of a list, one of a list, or any key at all (`all: []`). */
@@ -81,7 +84,14 @@ export interface Route {
    * rests on nothing older.
    */
   readonly isChange?: boolean
+  /** Whether it changes nothing and may take long, as lists and simulations do: such calls take turns. */
+  readonly isLong?: boolean
   readonly handle: (call: Call) => Promise<Reply>
+}
+
+/** Whether it changes nothing, so that its answer can be left out. */
+export function isReading({ method, isLong }: Route): boolean {
+  return method === 'GET' || isLong === true
 }
 
 interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>

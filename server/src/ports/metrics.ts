@@ -13,6 +13,8 @@ export interface Metrics {
   committed(milliseconds: number): void
   /** Tells how many records wait, whenever the metrics are read. */
   watchWaitingRecords(read: () => number): void
+  /** Tells how many bytes of answers are not read yet, whenever the metrics are read. */
+  watchUnreadBytes(read: () => number): void
   /** All of it as text, and the media type of that text. */
   exposition(): Promise<{ readonly mediaType: string; readonly text: string }>
 }

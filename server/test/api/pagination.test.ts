@@ -1,3 +1,4 @@
+import { LIMITS } from '@countersign/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FROZEN, type RunningServer, runServer } from '../running-server.js'
 import {
@@ -56,6 +57,7 @@ const nameOf =
     if (list === revised) return String(item.revision)
     return list === '/v1/budgets' || list === spent ? `${item.policy_id} ${item.starts_at}` : item.id
   }
+const keyFor = (agents: readonly string[]) => ({ name: 'bound', scopes: ['decisions:read'], agents })
 const later = (ms: number) => new Date(FROZEN.getTime() + ms).toISOString()
 
 it('covers every list of the table', () => {
@@ -117,6 +119,30 @@ describe('a list', () => {
       expect(rest.next_cursor).toBeNull()
     } finally {
       await many.stop()
+    }
+  })
+
+  it('fills a page by bytes as well, and an item that is larger is a page of its own', async () => {
+    const large = await runServer({ settings: { rateLimitPerSecond: 0 } })
+    try {
+      const context = { text: 'x'.repeat(65_000) }
+      for (let i = 0; i < 20; i++) await decide(large, { agent_id: `agent:${i}`, action: 'a.b', context })
+      const agents = Array.from({ length: 1000 }, (_, i) => `agent:${i}-${'x'.repeat(230)}`)
+      for (let i = 0; i < 5; i++) await succeed(large.call('POST', '/v1/keys', { body: keyFor(agents) }))
+      for (const list of ['/v1/decisions', '/v1/keys']) {
+        const whole = await everyItem(large, list)
+        const pages = []
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const page = await succeed(large.call('GET', `${list}?limit=200${cursor && `&cursor=${cursor}`}`))
+          expect(JSON.stringify(page).length, list).toBeLessThan(LIMITS.pageBytes + 50_000)
+          pages.push(page.data)
+          cursor = page.next_cursor
+        }
+        expect(pages.length, list).toBe(2)
+        expect(pages.flat(), list).toEqual(whole)
+      }
+    } finally {
+      await large.stop()
     }
   })
 

@@ -15,6 +15,7 @@ import { LEDGER_CASES } from './ledger.js'
 import { PARALLEL_LEDGER_CASES } from './ledger-in-parallel.js'
 import { LIFE_CASES } from './life.js'
 import { OVERDUE_CASES } from './overdue.js'
+import { PAGES_BY_BYTES_CASES } from './pages-by-bytes.js'
 import { POLICY_CASES } from './policies.js'
 import { REMOVAL_CASES } from './removal.js'
 import type { OpenedStore, StoreCase } from './store-case.js'
@@ -33,6 +34,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...KEY_CASES,
   ...IDEMPOTENCY_CASES,
   ...AUDIT_CASES,
+  ...PAGES_BY_BYTES_CASES,
   ...LIFE_CASES,
 ]
 

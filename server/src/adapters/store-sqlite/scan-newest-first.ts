@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { PageRequest } from '../../ports/store.js'
+import type { Page, PageRequest } from '../../ports/store.js'
 import type { Connection, Row, SqlValue } from './driver.js'
+import { type PageReader, readPage } from './read-page.js'
 
 /** A condition on columns; `index` is one that begins with them and goes on in the order of the walk. */
 export interface Condition {
@@ -37,16 +38,22 @@ const ALL = -1
 const FIRST_CHUNK = 256
 const LARGEST_CHUNK = 4096
 
-/**
- * The rows of one page of a walk, as their `seq`, and the position after it. The work is cut into chunks of index
- * entries with a turn of the event loop between them, so that a filter that hardly anything passes cannot stop the
- * process.
- */
-export async function scanNewestFirst(
+/** One page of a walk. */
+export async function pageOf<Item>(
   db: Connection,
   scan: Scan,
   page: PageRequest,
-): Promise<{ readonly seqs: readonly number[]; readonly next: string | null }> {
+  reader: Omit<PageReader<Item>, 'nameOf'>,
+): Promise<Page<Item>> {
+  const found = await scanNewestFirst(db, scan, page)
+  return readPage(found, page, { ...reader, nameOf: (row) => positionOf(scan, row).join('/') })
+}
+
+/**
+ * Where the rows of one page of a walk stand, and one more when there is one. The work is cut into chunks of index entries with
+ * a turn of the event loop between them, so that a filter that hardly anything passes cannot stop the process.
+ */
+async function scanNewestFirst(db: Connection, scan: Scan, page: PageRequest): Promise<readonly Row[]> {
   const walk = statementsOf(scan)
   const end = edge(scan, scan.from === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(scan.from))
   let start = startOf(scan, page.after)
@@ -57,13 +64,10 @@ export async function scanNewestFirst(
     const limit = scan.keep === undefined ? page.limit + 1 - found.length : ALL
     const rows = db.all(walk.chunk, ...walk.narrowing, ...start, ...chunkEnd, ...walk.testing, limit)
     for (const row of rows) if (scan.keep === undefined || scan.keep.test(row.tested as string)) found.push(row)
-    if (found.length > page.limit) {
-      const items = found.slice(0, page.limit)
-      return { seqs: items.map(seqOf), next: positionOf(scan, items.at(-1) as Row).join('/') }
-    }
-    if (last === undefined) return { seqs: found.map(seqOf), next: null }
+    if (found.length > page.limit) return found.slice(0, page.limit + 1)
+    if (last === undefined) return found
     start = chunkEnd
-    await nextTurn()
+    await (page.pause ?? nextTurn)()
   }
 }
 
@@ -104,10 +108,6 @@ function position({ by }: Scan, first: number, id: string): Position {
 
 function positionOf(scan: Scan, row: Row): Position {
   return scan.by === 'time' ? [row.at_ms as number, row.id as string] : [row.seq as number]
-}
-
-function seqOf(row: Row): number {
-  return row.seq as number
 }
 
 /** The condition that a column has a value; none when there is no value to have. */

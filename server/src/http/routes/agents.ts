@@ -50,6 +50,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       method: 'GET',
       path: '/v1/agents',
       name: 'agents.list',
+      isLong: true,
       summary: 'List agents that were registered, suspended or seen asking, newest first.',
       scopes: { all: ['agents:read'] },
       query: z.strictObject(pageQuery),

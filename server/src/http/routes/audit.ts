@@ -12,6 +12,7 @@ export function auditRoutes(deps: { readonly store: Store; readonly cursors: Cur
       method: 'GET',
       path: '/v1/audit',
       name: 'audit.list',
+      isLong: true,
       summary: 'List audit entries, newest first.',
       scopes: { all: ['audit:read'] },
       query: z.strictObject({

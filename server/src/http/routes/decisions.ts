@@ -75,6 +75,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       method: 'GET',
       path: '/v1/decisions',
       name: 'decisions.list',
+      isLong: true,
       summary: 'List decisions, newest first.',
       scopes: { all: ['decisions:read'] },
       query: z.strictObject({
@@ -129,6 +130,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       method: 'GET',
       path: '/v1/decisions/{id}/explanation',
       name: 'decisions.explanation',
+      isLong: true,
       summary: 'Explain a decision by what held when it was made.',
       scopes: { all: ['decisions:read', 'policies:read'] },
       answer: { status: 200, description: 'Every policy and rule considered.', schema: DecisionExplanationSchema },

@@ -49,6 +49,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       method: 'GET',
       path: '/v1/keys',
       name: 'keys.list',
+      isLong: true,
       summary: 'List API keys, newest first, revoked ones too.',
       scopes: { all: ['keys:read'] },
       query: z.strictObject(pageQuery),

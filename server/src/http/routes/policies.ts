@@ -61,6 +61,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       method: 'GET',
       path: '/v1/policies',
       name: 'policies.list',
+      isLong: true,
       summary: 'List policies, newest first.',
       scopes: { all: ['policies:read'] },
       query: z.strictObject(pageQuery),
@@ -72,6 +73,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/policies/validate',
       name: 'policies.validate',
+      isLong: true,
       summary: 'Check a policy without writing it.',
       scopes: { all: ['policies:read'] },
       // Any object is a question here; what is wrong with the policy is the answer.
@@ -123,6 +125,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       method: 'GET',
       path: '/v1/policies/{id}/revisions',
       name: 'policies.revisions',
+      isLong: true,
       summary: 'List every revision of a policy, newest first, also after it was deleted.',
       scopes: { all: ['policies:read'] },
       query: z.strictObject(pageQuery),
@@ -137,6 +140,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/simulate',
       name: 'policies.simulate',
+      isLong: true,
       summary: 'Decide without storing anything, by the stored policies or by others.',
       scopes: { all: ['policies:read'] },
       body: {

@@ -1,4 +1,4 @@
-import type { AccountKey, Budget, BudgetAccount } from '@countersign/contract'
+import { type AccountKey, type Budget, type BudgetAccount, LIMITS } from '@countersign/contract'
 import type { StoredAccount } from '../../ports/documents.js'
 import type { Store } from '../../ports/store.js'
 import { isOfForm } from './policy-budget.js'
@@ -39,7 +39,7 @@ export class WrittenForms {
   }
 
   private async readOn(policyId: string, known: ReadRevisions): Promise<ReadRevisions> {
-    const page = { limit: REVISIONS_READ_AT_ONCE, after: known.after }
+    const page = { limit: REVISIONS_READ_AT_ONCE, maxBytes: LIMITS.pageBytes, after: known.after }
     const { items, next } = await this.store.listPolicyRevisions(policyId, page)
     return {
       budgets: [...known.budgets, ...items.flatMap(({ document }) => document.budget ?? [])],

@@ -1,15 +1,20 @@
 import type { ApiKey } from '@countersign/contract'
+import { PageRoom } from '../../ports/page-room.js'
 import type { Page, PageRequest } from '../../ports/store.js'
 import type { Keys } from '../../state/keys.js'
 import { viewKey } from './view.js'
 
 /** Every key, revoked ones too, newest first. */
-export function listKeys(deps: { readonly keys: Keys }, page: PageRequest): Page<ApiKey> {
-  const { after } = page
-  const rest = deps.keys.all().filter((key) => after === null || key.id < after)
-  const items = rest.slice(0, page.limit)
-  return {
-    items: items.map((key) => viewKey(key, deps.keys)),
-    next: rest.length > items.length ? (items.at(-1)?.id ?? null) : null,
+export async function listKeys(deps: { readonly keys: Keys }, page: PageRequest): Promise<Page<ApiKey>> {
+  const { after, pause } = page
+  const room = new PageRoom(page)
+  const items: ApiKey[] = []
+  for (const key of deps.keys.all()) {
+    if (after !== null && key.id >= after) continue
+    await pause?.()
+    const item = viewKey(key, deps.keys)
+    if (!room.takes(Buffer.byteLength(JSON.stringify(item)))) return { items, next: items.at(-1)?.id ?? null }
+    items.push(item)
   }
+  return { items, next: null }
 }

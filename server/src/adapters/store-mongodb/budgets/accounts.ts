@@ -23,7 +23,7 @@ export async function readAccounts(database: Database, keys: readonly AccountKey
 
 const ZEROS = { spent: 0n, reserved: 0n, isUsed: false }
 
-export async function listAccounts(
+export function listAccounts(
   database: Database,
   filter: AccountFilter,
   page: PageRequest,
@@ -31,7 +31,7 @@ export async function listAccounts(
   const { agents, scope } = filter
   const test = agents === null ? null : patternTest(agents)
   const sums = new Map<string, typeof ZEROS>()
-  const { items, next } = await pageOf(
+  return pageOf(
     database,
     {
       collection: database.accounts,
@@ -51,15 +51,12 @@ export async function listAccounts(
         return sum.isUsed && (filter.is_reserved !== true || sum.reserved !== 0n)
       },
     },
-    page,
-  )
-  return {
-    items: items.map(({ _id, policy_id, unit, period, agent_id, starts_at }) => {
+    ({ _id, policy_id, unit, period, agent_id, starts_at }) => {
       const { spent, reserved } = sums.get(_id) as typeof ZEROS
       return { policy_id, unit, period, agent_id, starts_at, spent: String(spent), reserved: String(reserved) }
-    }),
-    next,
-  }
+    },
+    page,
+  )
 }
 
 function ofScope(scope: 'policy' | 'agent'): Filter<Document> {

@@ -30,7 +30,7 @@ export async function loadAgents(database: Database): Promise<readonly StoredAge
 export async function findAgent(database: Database, id: string): Promise<AgentWithSightings | null> {
   const home = await database.call(() => database.agents.findOne({ _id: { $eq: id } }))
   if (home === null || (home.document === null && !home.is_listed)) return null
-  return (await withSightings(database, [home]))[0] as AgentWithSightings
+  return (await withSightings(database, [agentOf(home)]))[0] as AgentWithSightings
 }
 
 export async function listAgents(
@@ -48,6 +48,7 @@ export async function listAgents(
       keep: test === null ? undefined : ({ _id }) => test(_id),
       looksAt: ['_id'],
     },
+    agentOf,
     page,
   )
   return { items: await withSightings(database, items), next }
@@ -139,15 +140,18 @@ export class Sightings {
   }
 }
 
-async function withSightings(database: Database, homes: readonly AgentHome[]): Promise<readonly AgentWithSightings[]> {
+async function withSightings(
+  database: Database,
+  agents: readonly StoredAgent[],
+): Promise<readonly AgentWithSightings[]> {
   const found = await database.call(() =>
-    database.sightings.find({ _id: { $in: homes.map(({ _id }) => _id) } }).toArray(),
+    database.sightings.find({ _id: { $in: agents.map(({ id }) => id) } }).toArray(),
   )
   const byId = new Map(found.map((sighting: Sighting) => [sighting._id, sighting]))
-  return homes.map((home) => {
-    const sighting = byId.get(home._id)
+  return agents.map((agent) => {
+    const sighting = byId.get(agent.id)
     return {
-      agent: agentOf(home),
+      agent,
       sightings: { first_seen: sighting?.first_seen ?? null, last_seen: sighting?.last_seen ?? null },
     }
   })

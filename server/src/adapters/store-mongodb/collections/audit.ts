@@ -73,12 +73,12 @@ export async function writeEntries(database: Database, entries: readonly AuditEn
   }
 }
 
-export async function listAuditEntries(
+export function listAuditEntries(
   database: Database,
   filter: AuditFilter,
   page: PageRequest,
 ): Promise<Page<AuditEntry>> {
-  const { items, next } = await pageOf(
+  return pageOf(
     database,
     {
       collection: database.audit,
@@ -91,7 +91,7 @@ export async function listAuditEntries(
       from: filter.from,
       to: filter.to,
     },
+    ({ document }) => JSON.parse(document) as AuditEntry,
     page,
   )
-  return { items: items.map(({ document }) => JSON.parse(document) as AuditEntry), next }
 }

@@ -31,13 +31,13 @@ export async function findDecisionStatus(
   return { status: found.status as StoredDecision['status'], expires_at: new Date(found.expires_ms).toISOString() }
 }
 
-export async function listDecisions(
+export function listDecisions(
   database: Database,
   filter: DecisionFilter,
   page: PageRequest,
 ): Promise<Page<DecisionWithRequest>> {
   const test = filter.agents === null ? null : patternTest(filter.agents)
-  const { items, next } = await pageOf(
+  return pageOf(
     database,
     {
       collection: database.decisions,
@@ -57,9 +57,9 @@ export async function listDecisions(
       keep: test === null ? undefined : ({ agent_id }) => test(agent_id),
       looksAt: ['agent_id'],
     },
+    decisionOf,
     page,
   )
-  return { items: items.map(decisionOf), next }
 }
 
 export async function listOpenReviews(database: Database, now: string): Promise<readonly OpenReview[]> {

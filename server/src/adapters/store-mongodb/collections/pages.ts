@@ -1,4 +1,5 @@
 import type { Collection, Document, Filter } from 'mongodb'
+import { PageRoom } from '../../../ports/page-room.js'
 import type { Page, PageRequest } from '../../../ports/store.js'
 import { type Database, READ_LIMIT_MS } from '../connection/database.js'
 
@@ -27,29 +28,78 @@ const WALK_MS = 2000
  * One page of a walk. It comes short, or empty, and names a next one, where the test lets hardly anything pass: the work for
  * a page is bounded, and ends when nobody waits for it any more.
  */
-export async function pageOf<T extends Document>(
+export async function pageOf<T extends Document, Item>(
   database: Database,
   walk: Walk<T>,
-  { limit, after, isWanted = () => true }: PageRequest,
-): Promise<Page<T>> {
+  make: (document: T) => Item,
+  page: PageRequest,
+): Promise<Page<Item>> {
+  const { found, next } = await walkOn(database, walk, page)
+  // Whole documents are read as far as the page takes them; of those that are here the walk has taken no more.
+  const whole = isPartial(walk) ? wholeOf(database, walk, found, page) : found
+  const nameOf = (document: T) => placeOf(walk, document)
+  const { items, next: cutAt } = await takePage(whole, page, { make, nameOf })
+  return { items, next: cutAt ?? next }
+}
+
+interface PageTaker<T, Item> {
+  readonly make: (document: T) => Item
+  /** The position of a document, as `next` names it. */
+  readonly nameOf: (document: T) => string
+}
+
+/** The page that documents begin, which come in its order: no more of them is taken than the page has room for. */
+export async function takePage<T extends Document, Item>(
+  documents: AsyncIterable<T> | Iterable<T>,
+  page: PageRequest,
+  { make, nameOf }: PageTaker<T, Item>,
+): Promise<Page<Item>> {
+  const room = new PageRoom(page)
+  const taken: T[] = []
+  let next: string | null = null
+  for await (const document of documents) {
+    if (!room.takes(bytesOf(document))) {
+      next = nameOf(taken.at(-1) as T)
+      break
+    }
+    taken.push(document)
+  }
+  const items: Item[] = []
+  for (const document of taken) {
+    await page.pause?.()
+    items.push(make(document))
+  }
+  return { items, next }
+}
+
+/** So many whole documents are read at a time for a page: how large they are is not known before. */
+export function rowsAtOnce({ limit, maxBytes }: PageRequest): number {
+  return maxBytes === undefined ? limit + 1 : Math.min(limit + 1, ROWS_AT_ONCE)
+}
+const ROWS_AT_ONCE = 16
+
+/** The documents of one page, or what is looked at of them. */
+async function walkOn<T extends Document>(
+  database: Database,
+  walk: Walk<T>,
+  page: PageRequest,
+): Promise<{ readonly found: readonly T[]; readonly next: string | null }> {
+  const { limit, after, isWanted = () => true } = page
   const started = performance.now()
+  const room = new PageRoom(isPartial(walk) ? { limit } : page)
   const found: T[] = []
   let place = after
   for (let size = FIRST_CHUNK; ; size = Math.min(2 * size, LARGEST_CHUNK)) {
-    const wanted = walk.keep === undefined ? limit + 1 - found.length : size
+    const wanted = walk.keep === undefined ? Math.min(limit + 1 - found.length, rowsAtOnce(page)) : size
     const documents = await readFrom(database, walk, place, wanted)
     for (const document of documents) {
-      if (walk.keep === undefined || (await walk.keep(document))) found.push(document)
-      if (found.length > limit) break
-    }
-    if (found.length > limit) {
-      const items = found.slice(0, limit)
-      return { items: await wholeOf(database, walk, items), next: placeOf(walk, items.at(-1) as T) }
+      if (walk.keep !== undefined && !(await walk.keep(document))) continue
+      if (!room.takes(bytesOf(document))) return { found, next: placeOf(walk, found.at(-1) as T) }
+      found.push(document)
     }
     const isDone = documents.length < wanted
     if (!isDone) place = placeOf(walk, documents.at(-1) as T)
-    if (isDone || performance.now() - started > WALK_MS || !isWanted())
-      return { items: await wholeOf(database, walk, found), next: isDone ? null : place }
+    if (isDone || performance.now() - started > WALK_MS || !isWanted()) return { found, next: isDone ? null : place }
   }
 }
 
@@ -59,12 +109,26 @@ function isPartial<T extends Document>(walk: Walk<T>): walk is Walk<T> & { reado
 }
 
 /** What was found, as whole documents: without those that were removed since. */
-async function wholeOf<T extends Document>(database: Database, walk: Walk<T>, found: readonly T[]): Promise<T[]> {
-  if (!isPartial(walk) || found.length === 0) return [...found]
-  const ids = found.map(({ _id }) => _id)
-  const whole = await database.call(() => walk.collection.find({ _id: { $in: ids } } as Filter<T>).toArray())
-  const byId = new Map(whole.map((document) => [document._id, document as T]))
-  return ids.flatMap((id) => byId.get(id) ?? [])
+async function* wholeOf<T extends Document>(
+  database: Database,
+  walk: Walk<T>,
+  found: readonly T[],
+  page: PageRequest,
+): AsyncGenerator<T> {
+  const count = rowsAtOnce(page)
+  for (let done = 0; done < found.length; done += count) {
+    const ids = found.slice(done, done + count).map(({ _id }) => _id)
+    const whole = await database.call(() => walk.collection.find({ _id: { $in: ids } } as Filter<T>).toArray())
+    const byId = new Map(whole.map((document) => [document._id, document as T]))
+    yield* ids.flatMap((id) => byId.get(id) ?? [])
+  }
+}
+
+/** Of the texts of a document, which are nearly all of it. */
+function bytesOf(document: Document): number {
+  let bytes = 0
+  for (const value of Object.values(document)) if (typeof value === 'string') bytes += Buffer.byteLength(value)
+  return bytes
 }
 
 function readFrom<T extends Document>(

@@ -5,6 +5,7 @@ import type { Database } from '../connection/database.js'
 import type { PolicyDirectory, PolicyRevision } from '../stored.js'
 import { copyToLog } from './audit.js'
 import { hasRoom } from './directory-room.js'
+import { rowsAtOnce, takePage } from './pages.js'
 
 /** The one document of the directory. */
 export const POLICIES = 'policies'
@@ -85,38 +86,49 @@ export async function loadPoliciesOfSet(database: Database, policySet: number): 
   return found.map(policyOf)
 }
 
-export async function listPolicies(database: Database, { limit, after }: PageRequest): Promise<Page<StoredPolicy>> {
+export async function listPolicies(database: Database, page: PageRequest): Promise<Page<StoredPolicy>> {
   const { live } = await readPolicyDirectory(database)
   const ids = Object.keys(live)
-    .filter((id) => after === null || id < after)
+    .filter((id) => page.after === null || id < page.after)
     .sort()
     .reverse()
-  const page = ids.slice(0, limit)
-  const found = await database.call(() =>
-    database.policies.find({ _id: { $in: page.map((id) => `${id}/${live[id]?.version}`) } }).toArray(),
-  )
-  const items = found.map(policyOf).sort((one, other) => (one.id < other.id ? 1 : -1))
-  return { items, next: ids.length > limit ? (page.at(-1) as string) : null }
+    .slice(0, page.limit + 1)
+  const count = rowsAtOnce(page)
+  async function* revisions() {
+    for (let done = 0; done < ids.length; done += count) {
+      const names = ids.slice(done, done + count).map((id) => `${id}/${live[id]?.version}`)
+      const found = await database.call(() => database.policies.find({ _id: { $in: names } }).toArray())
+      yield* found.sort((one, other) => (one.policy_id < other.policy_id ? 1 : -1))
+    }
+  }
+  return takePage(revisions(), page, { make: policyOf, nameOf: ({ policy_id }) => policy_id })
 }
 
 export async function listPolicyRevisions(
   database: Database,
   id: string,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<StoredPolicy>> {
   await readPolicyDirectory(database)
-  const found = await database.call(() =>
-    database.policies
-      .find({ policy_id: { $eq: id }, version: { $lt: after === null ? OPEN : Number(after) } })
-      .sort({ version: -1 })
-      .limit(limit + 1)
-      .toArray(),
-  )
-  const items = found.slice(0, limit)
-  return {
-    items: items.map((revision) => ({ ...policyOf(revision), deleted_at: revision.deleted_at })),
-    next: found.length > limit ? String(items.at(-1)?.version) : null,
+  const count = rowsAtOnce(page)
+  async function* revisions() {
+    for (let before = page.after === null ? OPEN : Number(page.after); ; ) {
+      const found = await database.call(() =>
+        database.policies
+          .find({ policy_id: { $eq: id }, version: { $lt: before } })
+          .sort({ version: -1 })
+          .limit(count)
+          .toArray(),
+      )
+      yield* found
+      if (found.length < count) return
+      before = found.at(-1)?.version as number
+    }
   }
+  return takePage(revisions(), page, {
+    make: (revision) => ({ ...policyOf(revision), deleted_at: revision.deleted_at }),
+    nameOf: ({ version }) => String(version),
+  })
 }
 
 function policyOf({ document }: PolicyRevision): StoredPolicy {

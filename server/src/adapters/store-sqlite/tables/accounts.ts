@@ -3,7 +3,7 @@ import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAccount } from '../../../ports/documents.js'
 import type { AccountFilter, Page, PageRequest } from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'
-import { type Condition, equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
+import { type Condition, equality, pageOf, type Scan } from '../scan-newest-first.js'
 
 /** In the columns of an account's key: of all agents together, and without a start. SQLite takes no two nulls for equal. */
 const NONE = ''
@@ -45,13 +45,11 @@ export function writeAccount(db: Connection, account: StoredAccount): void {
   )
 }
 
-export async function listAccounts(
-  db: Connection,
-  filter: AccountFilter,
-  page: PageRequest,
-): Promise<Page<StoredAccount>> {
-  const { seqs, next } = await scanNewestFirst(db, accountScan(filter), page)
-  return { items: seqs.map((seq) => accountOf(db.get('SELECT * FROM accounts WHERE seq = ?', seq) as Row)), next }
+export function listAccounts(db: Connection, filter: AccountFilter, page: PageRequest): Promise<Page<StoredAccount>> {
+  return pageOf(db, accountScan(filter), page, {
+    read: (seq) => db.get('SELECT * FROM accounts WHERE seq = ?', seq),
+    make: accountOf,
+  })
 }
 
 /** The narrowest index first. */

@@ -2,7 +2,7 @@ import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAgent, StoredDecision } from '../../../ports/documents.js'
 import type { AgentWithSightings, Page, PageRequest } from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'
-import { type Scan, scanNewestFirst } from '../scan-newest-first.js'
+import { pageOf, type Scan } from '../scan-newest-first.js'
 
 /** False when the agent is not at the expected version; one that was only seen is at 0. */
 export function writeAgent(db: Connection, agent: StoredAgent, expectedVersion: number): boolean {
@@ -49,13 +49,15 @@ export function findAgent(db: Connection, id: string): AgentWithSightings | null
   return row === undefined ? null : agentOf(row)
 }
 
-export async function listAgents(
+export function listAgents(
   db: Connection,
   patterns: readonly string[] | null,
   page: PageRequest,
 ): Promise<Page<AgentWithSightings>> {
-  const { seqs, next } = await scanNewestFirst(db, agentScan(patterns), page)
-  return { items: seqs.map((seq) => agentOf(db.get(`${READ} WHERE agents.seq = ?`, seq) as Row)), next }
+  return pageOf(db, agentScan(patterns), page, {
+    read: (seq) => db.get(`${READ} WHERE agents.seq = ?`, seq),
+    make: agentOf,
+  })
 }
 
 /** Registered, suspended or seen: one that was deleted before it ever asked is known, but not shown. */

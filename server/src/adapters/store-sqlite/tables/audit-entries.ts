@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@countersign/contract'
 import type { AuditFilter, Page, PageRequest } from '../../../ports/store.js'
-import type { Connection } from '../driver.js'
-import { equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
+import type { Connection, Row } from '../driver.js'
+import { equality, pageOf, type Scan } from '../scan-newest-first.js'
 
 /** False when the log holds an entry at the index. */
 export function insertAuditEntry(db: Connection, entry: AuditEntry): boolean {
@@ -30,13 +30,11 @@ export function nextLogIndex(db: Connection, log: string): number {
   return last === null ? 0 : last + 1
 }
 
-export async function listAuditEntries(
-  db: Connection,
-  filter: AuditFilter,
-  page: PageRequest,
-): Promise<Page<AuditEntry>> {
-  const { seqs, next } = await scanNewestFirst(db, auditScan(filter), page)
-  return { items: seqs.map((seq) => readAuditEntry(db, seq)), next }
+export function listAuditEntries(db: Connection, filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>> {
+  return pageOf(db, auditScan(filter), page, {
+    read: (seq) => db.get('SELECT document FROM audit_entries WHERE seq = ?', seq),
+    make: entryOf,
+  })
 }
 
 /** The narrowest index first. */
@@ -55,6 +53,6 @@ function auditScan(filter: AuditFilter): Scan {
   }
 }
 
-function readAuditEntry(db: Connection, seq: number): AuditEntry {
-  return JSON.parse(db.get('SELECT document FROM audit_entries WHERE seq = ?', seq)?.document as string)
+function entryOf(row: Row): AuditEntry {
+  return JSON.parse(row.document as string)
 }

@@ -11,7 +11,7 @@ import type {
   PageRequest,
 } from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'
-import { type Condition, equality, type Scan, scanNewestFirst } from '../scan-newest-first.js'
+import { type Condition, equality, pageOf, type Scan } from '../scan-newest-first.js'
 
 /** The statuses that end when `expires_at` comes. */
 const OPEN_STATUSES = "('authorized', 'awaiting_review', 'approved')"
@@ -81,13 +81,15 @@ export function findDecisionStatus(db: Connection, id: string): Pick<StoredDecis
   }
 }
 
-export async function listDecisions(
+export function listDecisions(
   db: Connection,
   filter: DecisionFilter,
   page: PageRequest,
 ): Promise<Page<DecisionWithRequest>> {
-  const { seqs, next } = await scanNewestFirst(db, decisionScan(filter), page)
-  return { items: seqs.map((seq) => decisionOf(db.get(`${READ} WHERE seq = ?`, seq) as Row)), next }
+  return pageOf(db, decisionScan(filter), page, {
+    read: (seq) => db.get(`${READ} WHERE seq = ?`, seq),
+    make: decisionOf,
+  })
 }
 
 /** The narrowest index first. */

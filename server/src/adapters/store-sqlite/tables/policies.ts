@@ -1,6 +1,7 @@
 import type { StoredPolicy } from '../../../ports/documents.js'
 import type { Conflict, Page, PageRequest } from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'
+import { readPage } from '../read-page.js'
 
 /** `until_set` of a revision that counts still. */
 const OPEN = Number.MAX_SAFE_INTEGER
@@ -50,29 +51,32 @@ export function loadPoliciesOfSet(db: Connection, policySet: number): readonly S
   return rows.map(policyOf)
 }
 
-export function listPolicies(db: Connection, { limit, after }: PageRequest): Page<StoredPolicy> {
-  const rows = db.all(
-    `SELECT id, document FROM policies INDEXED BY policies_live_by_id
+export function listPolicies(db: Connection, page: PageRequest): Promise<Page<StoredPolicy>> {
+  const found = db.all(
+    `SELECT id, seq FROM policies INDEXED BY policies_live_by_id
      WHERE until_set = ${OPEN} AND id < ? ORDER BY id DESC LIMIT ?`,
-    after ?? AFTER_EVERY_ID,
-    limit + 1,
+    page.after ?? AFTER_EVERY_ID,
+    page.limit + 1,
   )
-  const items = rows.slice(0, limit)
-  return { items: items.map(policyOf), next: rows.length > limit ? (items.at(-1)?.id as string) : null }
+  return readPage(found, page, {
+    read: (seq) => db.get('SELECT document FROM policies WHERE seq = ?', seq),
+    make: policyOf,
+    nameOf: ({ id }) => id as string,
+  })
 }
 
-export function listPolicyRevisions(db: Connection, id: string, { limit, after }: PageRequest): Page<StoredPolicy> {
-  const rows = db.all(
-    'SELECT version, deleted_at, document FROM policies WHERE id = ? AND version < ? ORDER BY version DESC LIMIT ?',
+export function listPolicyRevisions(db: Connection, id: string, page: PageRequest): Promise<Page<StoredPolicy>> {
+  const found = db.all(
+    'SELECT version, seq FROM policies WHERE id = ? AND version < ? ORDER BY version DESC LIMIT ?',
     id,
-    after === null ? OPEN : Number(after),
-    limit + 1,
+    page.after === null ? OPEN : Number(page.after),
+    page.limit + 1,
   )
-  const items = rows.slice(0, limit)
-  return {
-    items: items.map((row) => ({ ...policyOf(row), deleted_at: row.deleted_at as string | null })),
-    next: rows.length > limit ? String(items.at(-1)?.version) : null,
-  }
+  return readPage(found, page, {
+    read: (seq) => db.get('SELECT deleted_at, document FROM policies WHERE seq = ?', seq),
+    make: (row) => ({ ...policyOf(row), deleted_at: row.deleted_at as string | null }),
+    nameOf: ({ version }) => String(version),
+  })
 }
 
 function writePolicySet(db: Connection, policySet: number): void {
