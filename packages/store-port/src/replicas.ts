@@ -24,6 +24,12 @@ export interface SharedSigningKey {
   readonly revoked_at: string | null
 }
 
+/** As the store holds it. */
+export interface PublishedSigningKey extends SharedSigningKey {
+  /** True: it was published before anybody had read the key set, and ever since, so that no verifier lacks it. */
+  readonly is_known: boolean
+}
+
 /** Where a review waits among those of its agent, or of the API key that asks. */
 export interface ReviewPlace {
   readonly owner: string
@@ -65,6 +71,7 @@ export interface ReviewPlaces {
  *   across a change of the primary, too: who answers knows that it still speaks for the store.
  * - A change that a process left half done, because it died, shows as soon as it counts.
  * - Whoever revokes a signing key, it stays revoked: publishing it again changes nothing.
+ * - A key that was not published for a while is known no longer, though it is published again.
  * - A call that cannot be served rejects with `StoreUnavailableError`.
  */
 export interface Replicas {
@@ -78,11 +85,13 @@ export interface Replicas {
    * Answers how to stop, which waits for what is under way.
    */
   listen(onChange: () => void): () => Promise<void>
-  publishSigningKeys(keys: readonly SharedSigningKey[]): Promise<void>
+  publishSigningKeys(keys: readonly SharedSigningKey[], now: string): Promise<void>
+  /** Says that these keys are known: they are published, and nobody had read the key set then. */
+  sayKeysAreKnown(kids: readonly string[]): Promise<void>
   /** Says that a verifier reads the key set, and may keep it for a while. */
   sayKeySetIsRead(): Promise<void>
   /** Whether any process ever said so. */
   wasKeySetRead(): Promise<boolean>
   /** Those that are published still, and those that were revoked. */
-  loadSigningKeys(now: string): Promise<readonly SharedSigningKey[]>
+  loadSigningKeys(now: string): Promise<readonly PublishedSigningKey[]>
 }

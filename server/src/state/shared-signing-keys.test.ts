@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Keyring, openKeyring } from '../adapters/keyring/keyring.js'
-import type { SharedSigningKey } from '../ports/replicas.js'
+import type { PublishedSigningKey, SharedSigningKey } from '../ports/replicas.js'
 import type { Signer } from '../ports/signer.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import { SharedSigningKeys } from './shared-signing-keys.js'
 
 let nowMs: number
-let published: Map<string, SharedSigningKey>
+let published: Map<string, PublishedSigningKey>
 /** What reads of the store wait for. */
 let reading: Promise<unknown>
 let reads: number
@@ -28,7 +28,10 @@ afterEach(() => Promise.all(directories.map((directory) => rm(directory, { recur
 const clock = { now: () => new Date(nowMs) }
 const store = {
   async publishSigningKeys(keys: readonly SharedSigningKey[]) {
-    for (const key of keys) published.set(key.kid, key)
+    for (const key of keys) published.set(key.kid, { is_known: false, ...published.get(key.kid), ...key })
+  },
+  async sayKeysAreKnown(kids: readonly string[]) {
+    for (const kid of kids) published.set(kid, { ...(published.get(kid) as PublishedSigningKey), is_known: true })
   },
   async loadSigningKeys() {
     reads += 1
@@ -121,19 +124,23 @@ test('a read that is late does not bring back a key that was revoked meanwhile',
 
 test('whoever joins waits for verifiers whose key set lacks its key, in whatever order both come', async () => {
   const keyrings = [await newKeyring(), await newKeyring()] as const
-  for (const order of orders('read', 2, 'join', 4)) {
+  for (const order of orders('read', 2, 'join', 5)) {
     ;[published, isKeySetRead] = [new Map(), false]
     const [reads, joins] = [stepByStep(), stepByStep()]
     const serves = new SharedSigningKeys(keyrings[0], reads.store, clock)
     const joined = new SharedSigningKeys(keyrings[1], joins.store, clock)
     const kid = joined.list().find(({ state }) => state === 'active')?.kid
-    const done = Promise.all([serves.jwksForVerifiers(), joined.join('https://decisions.example')])
-    for (const next of order) await (next === 'read' ? reads : joins).step()
-    const [{ keys }] = await done
+    const [reading, joining] = [serves.jwksForVerifiers(), joined.join('https://decisions.example')]
+    for (const next of order) await (next === 'read' ? reads.step(reading) : joins.step(joining))
+    const [{ keys }] = await Promise.all([reading, joining])
     const isInSet = keys.some((key) => key.kid === kid)
-    expect(isInSet || !joined.isKnown, order.join()).toBe(true)
+    // Killed and started again at once.
+    const again = new SharedSigningKeys(keyrings[1], store, clock)
+    await again.join('https://decisions.example')
+    for (const { isKnown } of [joined, again]) expect(isInSet || !isKnown, order.join()).toBe(true)
     // Nobody waits without a reason.
-    if (order.lastIndexOf('join') < order.indexOf('read')) expect(joined.isKnown).toBe(true)
+    if (order.lastIndexOf('join') < order.indexOf('read'))
+      for (const { isKnown } of [joined, again]) expect(isKnown, order.join()).toBe(true)
   }
 })
 
@@ -146,7 +153,7 @@ function orders(one: string, ones: number, other: string, others: number): strin
 }
 
 /** The store, each of whose calls waits until it is let go. */
-function stepByStep(): { readonly store: typeof store; step(): Promise<void> } {
+function stepByStep(): { readonly store: typeof store; step(of: Promise<unknown>): Promise<void> } {
   const waiting: (() => void)[] = []
   let called = 0
   let answered = 0
@@ -160,13 +167,19 @@ function stepByStep(): { readonly store: typeof store; step(): Promise<void> } {
   return {
     store: {
       publishSigningKeys: (keys) => inTurn(() => store.publishSigningKeys(keys)),
+      sayKeysAreKnown: (kids) => inTurn(() => store.sayKeysAreKnown(kids)),
       loadSigningKeys: () => inTurn(store.loadSigningKeys),
       join: () => inTurn(store.join),
       sayKeySetIsRead: () => inTurn(store.sayKeySetIsRead),
       wasKeySetRead: () => inTurn(store.wasKeySetRead),
     },
-    async step() {
-      while (waiting.length === 0) await new Promise(setImmediate)
+    /** Does nothing once the work is done that the calls are of. */
+    async step(work) {
+      let isDone = false
+      void work.finally(() => {
+        isDone = true
+      })
+      while (waiting.length === 0 && !isDone) await new Promise(setImmediate)
       waiting.shift()?.()
       while (answered < called && waiting.length === 0) await new Promise(setImmediate)
     },

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../ports/clock.js'
-import type { Replicas, SharedSigningKey } from '../ports/replicas.js'
+import type { PublishedSigningKey, Replicas, SharedSigningKey } from '../ports/replicas.js'
 import { KNOWN_AFTER_MS, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../ports/signer.js'
 import { Turns } from './turns.js'
 
 type SharedStore = Pick<
   Replicas,
-  'join' | 'publishSigningKeys' | 'loadSigningKeys' | 'sayKeySetIsRead' | 'wasKeySetRead'
+  'join' | 'publishSigningKeys' | 'sayKeysAreKnown' | 'loadSigningKeys' | 'sayKeySetIsRead' | 'wasKeySetRead'
 >
 type KeySet = ReturnType<Signer['jwks']>
 type PublicJwk = KeySet['keys'][number]
@@ -23,7 +23,7 @@ const ASKED_AGAIN_AFTER_MS = 1000
  * public halves are in the store, so that every process publishes all of them and verifies what any of them signed.
  */
 export class SharedSigningKeys implements Signer {
-  private others: readonly SharedSigningKey[] = []
+  private others: readonly PublishedSigningKey[] = []
   /** Until when each of our keys is known to be published. */
   private readonly published = new Map<string, number>()
   private publishing: Promise<void> | null = null
@@ -76,7 +76,8 @@ export class SharedSigningKeys implements Signer {
   /**
    * Joins the processes that share the store, and answers the issuers of the others. A verifier that read the key set from
    * one of them may lack a key that is new. The keys are published first: who says only behind that look that its key set
-   * is read has them in it.
+   * is read has them in it. So where nobody had said so, they are known for good; that is kept, for one of those that are
+   * seen of late may be this process, as it was before it died.
    *
    * @throws StoreUnavailableError
    */
@@ -84,10 +85,13 @@ export class SharedSigningKeys implements Signer {
     const before = await this.store.loadSigningKeys(this.clock.now().toISOString())
     await this.publish()
     const active = this.active()
-    const isNew = !before.some(({ kid }) => kid === active.kid)
-    const publishedMs = isNew ? this.clock.now().getTime() : Date.parse(active.created_at)
+    const found = before.find(({ kid }) => kid === active.kid)
+    const publishedMs = found === undefined ? this.clock.now().getTime() : Date.parse(active.created_at)
+    const wasRead = await this.store.wasKeySetRead()
+    if (!wasRead) await this.store.sayKeysAreKnown(this.own.jwks().keys.map(({ kid }) => kid))
+    const isKnown = !wasRead || found?.is_known === true
     const others = await this.store.join(issuer)
-    if (others.length > 0 && (await this.store.wasKeySetRead())) this.knownFromMs = publishedMs + KNOWN_AFTER_MS
+    if (others.length > 0 && !isKnown) this.knownFromMs = publishedMs + KNOWN_AFTER_MS
     return others
   }
 
@@ -118,8 +122,9 @@ export class SharedSigningKeys implements Signer {
 
   /** @throws StoreUnavailableError */
   async publish(): Promise<void> {
-    const keys = sharedKeysOf(this.own, this.clock.now())
-    await this.store.publishSigningKeys(keys)
+    const now = this.clock.now()
+    const keys = sharedKeysOf(this.own, now)
+    await this.store.publishSigningKeys(keys, now.toISOString())
     for (const { kid, published_until, revoked_at } of keys)
       this.published.set(kid, revoked_at === null ? Date.parse(published_until) : 0)
   }

@@ -158,6 +158,7 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
       join: async () => [],
       publishSigningKeys: async () => {},
       loadSigningKeys: async () => [],
+      sayKeysAreKnown: async () => {},
       sayKeySetIsRead: async () => {},
       wasKeySetRead: async () => false,
     }

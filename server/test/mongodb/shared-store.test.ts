@@ -1,5 +1,5 @@
 /** The suite of stores that several processes share, and that it notices what is broken between them. */
-import { SHARED_STORE_CASES, sharedStoreSuite } from '@countersign/testkit/store-suite'
+import { instant, SHARED_STORE_CASES, sharedStoreSuite } from '@countersign/testkit/store-suite'
 import { describe, expect, it } from 'vitest'
 import type { Store } from '#server/ports/store'
 import { openTwoInNewDatabase } from './open-mongo-store.js'
@@ -38,10 +38,23 @@ const SABOTAGES: readonly Sabotage[] = [
       replicas:
         replicas &&
         altered(replicas, {
-          publishSigningKeys: (keys) => replicas.publishSigningKeys(keys.map((key) => ({ ...key, revoked_at: null }))),
+          publishSigningKeys: (keys, now) =>
+            replicas.publishSigningKeys(
+              keys.map((key) => ({ ...key, revoked_at: null })),
+              now,
+            ),
         }),
     }),
     caughtBy: 'keeps a revoked signing key revoked',
+  },
+  {
+    what: 'keeps a signing key known that was not published for a while',
+    broken: ({ replicas }) => ({
+      replicas:
+        replicas &&
+        altered(replicas, { publishSigningKeys: (keys) => replicas.publishSigningKeys(keys, instant(-1000)) }),
+    }),
+    caughtBy: 'tells that a signing key is known',
   },
   {
     what: 'counts the places of reviews first and takes one later',

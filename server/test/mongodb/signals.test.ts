@@ -87,7 +87,7 @@ it('a store is told of what all processes keep in memory, and of nothing else', 
   const stop = listens.replicas.listen(() => signals++)
   // It takes a moment to be there: a signal that it missed is not sent again.
   await until('the first', async () => {
-    await writes.replicas.publishSigningKeys([KEY])
+    await writes.replicas.publishSigningKeys([KEY], instant(0))
     return signals > 0 ? true : undefined
   })
   const heard = signals

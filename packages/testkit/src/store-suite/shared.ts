@@ -134,22 +134,37 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
     title: 'shows signing keys to the other process as long as they are published',
     async run({ stores: [first, second] }) {
       const before = await replicasOf(second).revision()
-      await replicasOf(first).publishSigningKeys([SIGNING_KEY])
+      await replicasOf(first).publishSigningKeys([SIGNING_KEY], instant(0))
       expect(changed(before, await replicasOf(second).revision())).toEqual(['signing_keys'])
-      expect(await replicasOf(second).loadSigningKeys(instant(99.999))).toEqual([SIGNING_KEY])
+      expect(await replicasOf(second).loadSigningKeys(instant(99.999))).toEqual([{ ...SIGNING_KEY, is_known: false }])
       expect(await replicasOf(second).loadSigningKeys(instant(100))).toEqual([])
       const longer = { ...SIGNING_KEY, published_until: instant(200) }
-      await replicasOf(first).publishSigningKeys([longer])
-      expect(await replicasOf(second).loadSigningKeys(instant(100))).toEqual([longer])
+      await replicasOf(first).publishSigningKeys([longer], instant(0))
+      expect(await replicasOf(second).loadSigningKeys(instant(100))).toEqual([{ ...longer, is_known: false }])
+    },
+  },
+  {
+    title: 'tells that a signing key is known, as long as it is published without a break',
+    async run({ stores: [first, second] }) {
+      const isKnown = async () => (await replicasOf(second).loadSigningKeys(instant(0)))[0]?.is_known
+      const publish = (at: number, until: number) =>
+        replicasOf(first).publishSigningKeys([{ ...SIGNING_KEY, published_until: instant(until) }], instant(at))
+      await publish(0, 100)
+      expect(await isKnown()).toBe(false)
+      await replicasOf(second).sayKeysAreKnown([SIGNING_KEY.kid])
+      await publish(99.999, 200)
+      expect(await isKnown()).toBe(true)
+      await publish(200, 300)
+      expect(await isKnown()).toBe(false)
     },
   },
   {
     title: 'keeps a revoked signing key revoked, whoever publishes it again',
     async run({ stores: [first, second] }) {
-      await replicasOf(first).publishSigningKeys([SIGNING_KEY])
+      await replicasOf(first).publishSigningKeys([SIGNING_KEY], instant(0))
       const revoked = { ...SIGNING_KEY, revoked_at: instant(5) }
-      await replicasOf(second).publishSigningKeys([revoked])
-      await replicasOf(first).publishSigningKeys([{ ...SIGNING_KEY, published_until: instant(300) }])
+      await replicasOf(second).publishSigningKeys([revoked], instant(0))
+      await replicasOf(first).publishSigningKeys([{ ...SIGNING_KEY, published_until: instant(300) }], instant(0))
       for (const store of [first, second])
         expect(await replicasOf(store).loadSigningKeys(instant(1000))).toMatchObject([{ revoked_at: instant(5) }])
     },

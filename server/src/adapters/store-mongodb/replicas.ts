@@ -1,4 +1,4 @@
-import type { Replicas, Revision, SharedSigningKey } from '../../ports/replicas.js'
+import type { PublishedSigningKey, Replicas, Revision, SharedSigningKey } from '../../ports/replicas.js'
 import { MongoReviewPlaces } from './collections/review-places.js'
 import type { Database } from './connection/database.js'
 import { listenForSignals, sendSignal } from './signals.js'
@@ -65,8 +65,15 @@ export class MongoReplicas implements Replicas {
     return listenForSignals(this.#database, onChange)
   }
 
-  async publishSigningKeys(keys: readonly SharedSigningKey[]): Promise<void> {
+  async publishSigningKeys(keys: readonly SharedSigningKey[], now: string): Promise<void> {
     const { signingKeys } = this.#database
+    const kids = keys.map(({ kid }) => kid)
+    await this.#database.call(() =>
+      signingKeys.updateMany(
+        { _id: { $in: kids }, until_ms: { $lte: Date.parse(now) }, is_known: true },
+        { $unset: { is_known: 1 } },
+      ),
+    )
     await this.#database.insertNew(signingKeys, keys.map(documentOf))
     const updates = keys.map((key) => {
       const { until_ms, revoked_ms } = documentOf(key)
@@ -82,16 +89,22 @@ export class MongoReplicas implements Replicas {
     sendSignal(this.#database)
   }
 
-  async loadSigningKeys(now: string): Promise<readonly SharedSigningKey[]> {
+  async sayKeysAreKnown(kids: readonly string[]): Promise<void> {
+    const { signingKeys } = this.#database
+    await this.#database.call(() => signingKeys.updateMany({ _id: { $in: [...kids] } }, { $set: { is_known: true } }))
+  }
+
+  async loadSigningKeys(now: string): Promise<readonly PublishedSigningKey[]> {
     const nowMs = Date.parse(now)
     const found = await this.#database.call(() =>
       this.#database.signingKeys.find({ $or: [{ until_ms: { $gt: nowMs } }, { revoked_ms: { $ne: null } }] }).toArray(),
     )
-    return found.map(({ _id, x, until_ms, revoked_ms }) => ({
+    return found.map(({ _id, x, until_ms, revoked_ms, is_known = false }) => ({
       kid: _id,
       x,
       published_until: new Date(until_ms).toISOString(),
       revoked_at: revoked_ms === null ? null : new Date(revoked_ms).toISOString(),
+      is_known,
     }))
   }
 

@@ -256,6 +256,8 @@ export interface SigningKeyDocument {
   readonly x: string
   readonly until_ms: number
   readonly revoked_ms: number | null
+  /** Absent for a key that some verifier may lack. */
+  readonly is_known?: true
 }
 
 /** How the data are laid out. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { until } from '../../process/until.js'
 import { type RunningServer, runServer, TestClock } from '../../running-server.js'
-import { ISSUER, newDatabase, removeReplicas, startReplica } from './replicas.js'
+import { done, ISSUER, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 /** How soon a server that has started is ready. */
 const PROMISED_MS = 3000
@@ -71,6 +71,23 @@ it('is ready at once where nobody has read a key set, and in the first one that 
   const sets = await Promise.all(servers.map(keySet))
   // Each has a key that signs and the next one.
   for (const { keys } of sets) expect(keys).toHaveLength(6)
+})
+
+it('is ready as soon as it has started again, though it was killed within seconds of its first start', async () => {
+  const dataDir = await newDirectory()
+  const killed = await startReplica({ url, dataDir })
+  await done(killed.call('GET', '/.well-known/jwks.json'))
+  killed.signal('SIGKILL')
+  await killed.end()
+  const again = await startReplica({ url, dataDir })
+  await until(
+    'it to be ready',
+    async () => ((await again.call('GET', '/readyz')).status === 200 ? true : undefined),
+    3 * PROMISED_MS,
+  )
+  // One that was not there when the set was read waits all the same.
+  const other = await startReplica({ url })
+  expect((await other.call('GET', '/readyz')).body.status).toBe('not ready')
 })
 
 it('is ready as soon as it has started, when three new ones start on an empty database at the same moment', async () => {
