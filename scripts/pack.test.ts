@@ -98,8 +98,29 @@ describe('in a clean folder', () => {
     60_000,
   )
 
-  it('each package does what its README says', async () => {
+  it('the programs of every README compile in a strict project', async () => {
     await install(`npm install ${packed.map(({ tarball }) => tarball).join(' ')}`)
+    const programs = published.flatMap(({ folder, manifest }) =>
+      [...readText(join(folder, 'README.md')).matchAll(/^```[jt]s\n(import [\s\S]*?)^```$/gm)].map(
+        ([, text = ''], i) => {
+          const file = `${manifest.name.split('/')[1]}-${i}.ts`
+          writeFileSync(join(project, file), text)
+          return file
+        },
+      ),
+    )
+    const compilerOptions = { module: 'nodenext', target: 'es2022', types: ['node'], strict: true, skipLibCheck: true }
+    writeFileSync(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { ...compilerOptions, noEmit: true }, files: programs }),
+    )
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+    const { stdout } = await run(process.execPath, [tsc, '-p', '.'], { cwd: project }).catch((error) => error)
+    expect(stdout).toBe('')
+    expect(programs.length).toBeGreaterThan(published.length)
+  }, 60_000)
+
+  it('each package does what its README says', async () => {
     const server = await servedFrom(project)
     const faults: string[] = []
     let compared = 0

@@ -64,6 +64,12 @@ export interface RouteOptions<Req = Request> {
 
 export type RouteGuardOptions<Req = Request> = RouteOptions<Req> & Asking
 
+/** Those by which nothing runs unless it is permitted. */
+export type EnforcingGuardOptions<Req = Request> = RouteGuardOptions<Req> & {
+  readonly mode?: 'enforce' | undefined
+  readonly point?: undefined
+}
+
 /** The options, whole. */
 export interface GuardSettings extends RouteOptions {
   readonly point: EnforcementPoint

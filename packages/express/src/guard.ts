@@ -4,13 +4,18 @@ import type { NextFunction, Request, Response } from 'express'
 import { admittedCount, assertStillAdmitted, noteAdmitted, rejectAdmitted, rejectUnbegun } from './admitted-guards.js'
 import { denialOf } from './denial-of.js'
 import { givenOutcome } from './given-outcome.js'
-import { type GuardSettings, type RouteGuardOptions, readGuardOptions } from './guard-options.js'
+import {
+  type EnforcingGuardOptions,
+  type GuardSettings,
+  type RouteGuardOptions,
+  readGuardOptions,
+} from './guard-options.js'
 import { type Guarded, type GuardedHandler, guardedBy, type RouteGuard } from './guarded-handler.js'
 import { holdRequest } from './held-request.js'
 import { answerPreflight, isPreflight } from './preflight.js'
 import { assertStillAt, isStillAt, placeOf } from './request-place.js'
 import { goneSignal, mayHaveRun, type ResponseEnd, watchOtherAnswers, watchResponse } from './response-end.js'
-import { AdmittedRoute } from './route-permit.js'
+import { type PermittedRoute, routePermit } from './route-permit.js'
 import { askedBy, type RouteQuestion } from './route-question.js'
 import { showPermit } from './shown-permit.js'
 
@@ -45,9 +50,15 @@ const LOST_ANSWERS: ReadonlySet<number> = new Set([408, 502, 504])
  * Source: docs/express.md "Guard a route".
  */
 export function guard<Req extends IncomingMessage = Request>(
+  options: EnforcingGuardOptions<Req>,
+  ...handler: [handler?: GuardedHandler<Req, PermittedRoute>]
+): RouteGuard
+/** In the mode `observe`, or by a point: `req.permit` may be `observed`, where there may be no question and no answer. */
+export function guard<Req extends IncomingMessage = Request>(
   options: RouteGuardOptions<Req>,
   ...handler: [handler?: GuardedHandler<Req>]
-): RouteGuard {
+): RouteGuard
+export function guard(options: RouteGuardOptions<never>, ...handler: readonly unknown[]): RouteGuard {
   const settings = readGuardOptions(options as unknown as RouteGuardOptions)
   const guarded = guardedBy('guard', ...handler)
   return (req, res, next) => passGuard(settings, guarded, req as Request, res as Response, next)
@@ -106,7 +117,7 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
 
 function enter(settings: GuardSettings, req: Request, res: Response, admission: Admission, gone: AbortSignal): void {
   noteAdmitted(req, admission)
-  showPermit(req, res, 'permit', new AdmittedRoute(admission))
+  showPermit(req, res, 'permit', routePermit(admission))
   if (settings.settle === 'manual') return
   const onEnd = (end: ResponseEnd) => void admission.settle.by(outcomeOf(settings, req, res, end))
   watchResponse(res, { gone, graceMs: settings.graceMs, onEnd })

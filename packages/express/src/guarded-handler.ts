@@ -6,13 +6,17 @@ import { noteError } from './response-end.js'
 import type { RoutePermit, VerifiedPermit } from './route-permit.js'
 
 /** A request that `guard` has let through. */
-export type GuardedRequest<Req = Request> = Req & { readonly permit: RoutePermit }
+export type GuardedRequest<Req = Request, Permit extends RoutePermit = RoutePermit> = Req & { readonly permit: Permit }
 
 /** A request that `requirePermit` has let through. */
 export type VerifiedRequest<Req = Request> = Req & { readonly verifiedPermit: VerifiedPermit }
 
 /** What `guard` wraps. What it throws goes to `next`, as of any handler of Express 5. */
-export type GuardedHandler<Req = Request> = (req: GuardedRequest<Req>, res: Response, next: NextFunction) => unknown
+export type GuardedHandler<Req = Request, Permit extends RoutePermit = RoutePermit> = (
+  req: GuardedRequest<Req, Permit>,
+  res: Response,
+  next: NextFunction,
+) => unknown
 
 /** What `requirePermit` wraps. */
 export type VerifiedHandler<Req = Request> = (req: VerifiedRequest<Req>, res: Response, next: NextFunction) => unknown

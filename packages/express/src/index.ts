@@ -1,6 +1,6 @@
 export type { FromRequest } from './from-request.js'
 export { guard } from './guard.js'
-export type { RouteGuardOptions, RouteOptions } from './guard-options.js'
+export type { EnforcingGuardOptions, RouteGuardOptions, RouteOptions } from './guard-options.js'
 export type {
   GuardedHandler,
   GuardedRequest,
@@ -12,5 +12,5 @@ export { permitErrors } from './permit-errors.js'
 export { requirePermit } from './require-permit.js'
 export type { PermitEffect, RequirePermitOptions } from './require-permit-options.js'
 export { type RouteDeniedCode, RouteDeniedError, type RouteProblem } from './route-denied-error.js'
-export type { RoutePermit, VerifiedPermit } from './route-permit.js'
+export type { ObservedRoute, PermittedRoute, RoutePermit, VerifiedPermit } from './route-permit.js'
 export type { Redeemer } from './single-use.js'

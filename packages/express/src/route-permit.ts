@@ -1,16 +1,8 @@
 import type { Admission, Asked, Settle, ShownDecision } from '@countersign/client'
 import type { PermitClaims } from '@countersign/permit'
 
-/** Why a guarded route runs, as `req.permit` and `res.locals.permit`. Of two guards of one route it is the second one's. */
-export interface RoutePermit {
-  /** `observed` in the mode `observe`: the route runs whatever the decision says. */
-  readonly kind: 'permitted' | 'observed'
-  /** Frozen at every depth. Null only in the mode `observe`, where there was no question. */
-  readonly asked: Asked | null
-  /** Frozen at every depth. Null only in the mode `observe`, where there was no answer. */
-  readonly decision: ShownDecision | null
-  /** For the service that acts on it; in no picture of this object. Null only in the mode `observe`. */
-  readonly permit_token: string | null
+/** Says what became of the action. */
+interface SettlePermit {
   /**
    * The action happened; without `amount` it cost what was reserved. The first call of any of the three counts, before
    * the status of the response; later ones get its result. None of them ever throws or rejects.
@@ -21,6 +13,31 @@ export interface RoutePermit {
   /** Nobody knows: the decision stays as it is, and counts as spent once it expires. */
   readonly leave: Settle['leave']
 }
+
+/** A route that runs on a decision which permits it. */
+export interface PermittedRoute extends SettlePermit {
+  readonly kind: 'permitted'
+  /** Frozen at every depth. */
+  readonly asked: Asked
+  /** Frozen at every depth. */
+  readonly decision: ShownDecision
+  /** For the service that acts on it; in no picture of this object. */
+  readonly permit_token: string
+}
+
+/** A route that runs because the mode is `observe`, whatever the decision says. */
+export interface ObservedRoute extends SettlePermit {
+  readonly kind: 'observed'
+  /** Null when there was no question. */
+  readonly asked: Asked | null
+  /** Null when there was no answer. */
+  readonly decision: ShownDecision | null
+  /** Null unless it would have run. */
+  readonly permit_token: string | null
+}
+
+/** Why a guarded route runs, as `req.permit` and `res.locals.permit`. Of two guards of one route it is the second one's. */
+export type RoutePermit = PermittedRoute | ObservedRoute
 
 /** A permit that a caller showed and that was used up, as `req.verifiedPermit` and `res.locals.verifiedPermit`. */
 export interface VerifiedPermit {
@@ -47,16 +64,20 @@ declare global {
 }
 
 /** The admission as the handler sees it. */
-export class AdmittedRoute implements RoutePermit {
-  readonly kind: RoutePermit['kind']
-  readonly asked: Asked | null
-  readonly decision: ShownDecision | null
+export function routePermit(admission: Admission): RoutePermit {
+  return admission.kind === 'permitted' ? new AdmittedRoute(admission) : new AdmittedRoute(admission)
+}
+
+class AdmittedRoute<Admitted extends Admission> implements SettlePermit {
+  readonly kind: Admitted['kind']
+  readonly asked: Admitted['asked']
+  readonly decision: Admitted['decision']
   readonly confirm: Settle['confirm']
   readonly reject: Settle['reject']
   readonly leave: Settle['leave']
-  readonly #admission: Admission
+  readonly #admission: Admitted
 
-  constructor(admission: Admission) {
+  constructor(admission: Admitted) {
     this.kind = admission.kind
     this.asked = admission.asked
     this.decision = admission.decision
@@ -66,7 +87,7 @@ export class AdmittedRoute implements RoutePermit {
     this.#admission = admission
   }
 
-  get permit_token(): string | null {
+  get permit_token(): Admitted['permit_token'] {
     return this.#admission.permit_token
   }
 }

@@ -16,7 +16,7 @@ const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 const CONSUMER = `
 import { Countersign, type JsonObject } from '@countersign/client'
-import { guard, permitErrors, requirePermit, RouteDeniedError, type RouteGuardOptions, type RoutePermit, type RouteProblem, type VerifiedPermit } from '@countersign/express'
+import { guard, permitErrors, requirePermit, RouteDeniedError, type RouteGuardOptions, type PermittedRoute, type RoutePermit, type RouteProblem, type VerifiedPermit } from '@countersign/express'
 import express, { type ErrorRequestHandler, type Request } from 'express'
 
 const client = new Countersign({ apiKey: 'k' })
@@ -47,6 +47,24 @@ app.post('/refunds/:id', guard(options), async (req, res) => {
   await req.permit?.leave()
   res.json({ decision, token, asked })
 })
+
+// A wrapped handler has its permit; whole, unless the mode may be observe.
+app.post('/wrapped/:id', guard({ client, action: 'a.b', mode: 'enforce' }, (req, res) => {
+  const permit: PermittedRoute = req.permit
+  const id: string = permit.decision.id + permit.permit_token.length + permit.asked.action
+  res.json({ id, of: req.params.id })
+}))
+const mode: 'enforce' | 'observe' = process.env.MODE === 'observe' ? 'observe' : 'enforce'
+guard({ client, action: 'a.b', mode }, (req, res) => {
+  const token: string | undefined = req.permit.kind === 'permitted' ? req.permit.permit_token : undefined
+  // @ts-expect-error there may be no answer in the mode observe
+  res.json([token, req.permit.decision.id])
+})
+guard({ point: client.enforcement(), action: 'a.b' }, (req, res) => {
+  // @ts-expect-error a point may observe
+  res.json(req.permit.asked.action)
+})
+guard({ client, action: 'a.b', mode: 'observe' }, (req) => void req.permit.decision?.id)
 
 // Between handlers of other types, and with a request type of its own.
 interface Order { amount: number }
@@ -157,7 +175,7 @@ describe('the package', () => {
     const exited = once(app, 'exit')
     const [line] = await once(app.stdout, 'data')
     const refund = async (amount: number) => {
-      const answer = await fetch(`http://127.0.0.1:${String(line).replace(/\D/g, '')}/refunds/17`, {
+      const answer = await fetch(`http://127.0.0.1:${/port: (\d+)/.exec(String(line))?.[1]}/refunds/17`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ amount }),
