@@ -14,6 +14,10 @@ const project = (name: string, include: string[], timeout = 20_000, exclude: str
   },
 })
 
+/** Its cases wait for answers that never come: all at once. */
+const lostAnswers = project('lost-answers', ['packages/lost-answers/test/**/*.test.ts'], 60_000)
+Object.assign(lostAnswers.test, { maxConcurrency: 60 })
+
 /** On MongoDB, for `npm run test:mongodb`: the store's own suites, those of the API, and enforcement. */
 const onMongodb = [
   project(
@@ -23,6 +27,7 @@ const onMongodb = [
       'server/test/api/**/*.test.ts',
       'server/test/specification.test.ts',
       '{packages/*,server}/test/**/enforcement-suite.test.ts',
+      'packages/lost-answers/test/five-refunds.test.ts',
     ],
     180_000,
   ),
@@ -42,6 +47,7 @@ export default defineConfig({
       project('audit-log', ['packages/audit-log/{src,test}/**/*.test.ts']),
       project('client', ['packages/client/{src,test}/**/*.test.ts']),
       project('express', ['packages/express/{src,test}/**/*.test.ts']),
+      lostAnswers,
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ['server/test/mongodb/**']),

@@ -1,0 +1,97 @@
+/** The other side: speaks a protocol as far as the request that acts, and then does what is wrong. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import type { Fault } from './fault.js'
+import { SELF_SIGNED } from './self-signed.js'
+
+/** How a protocol goes, as far as the request that acts. */
+export type Protocol = () => Conversation
+
+/** One connection. */
+export interface Conversation {
+  /** Said before anything came. */
+  readonly greeting?: Uint8Array
+  /** Takes what came. True once the request that acts is there, whole; all before it is answered by `reply`. */
+  hear(bytes: Buffer, reply: (bytes: Uint8Array) => void): boolean
+  /** What may be said to it. */
+  answers(): Answers
+}
+
+interface Answers {
+  /** The beginning of an answer. */
+  readonly cut: Uint8Array
+  readonly refusal: Uint8Array
+  readonly conflict?: Uint8Array
+  readonly failure?: Uint8Array
+}
+
+export interface Bank {
+  readonly scheme: 'http' | 'https'
+  readonly host: string
+  readonly port: number
+  /** How many requests that act came whole. */
+  heard(): number
+  close(): Promise<void>
+}
+
+/** Where the other side is said to be. */
+export function hostOf(fault: Fault): string {
+  // Longer than a label of a name may be: no resolver is asked.
+  return fault === 'not_found' ? `${'a'.repeat(64)}.invalid` : '127.0.0.1'
+}
+
+/** Listens on a free port of 127.0.0.1, unless it is the fault that nobody does. */
+export async function openBank(protocol: Protocol, fault: Fault): Promise<Bank> {
+  const sockets = new Set<Socket>()
+  let heard = 0
+  const serve = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    // Faults are what it is for: a peer that goes away is none of its own.
+    socket.on('error', () => undefined)
+    if (fault === 'reset_unread') return void socket.resetAndDestroy()
+    const conversation = protocol()
+    const reply = (bytes: Uint8Array): void => void socket.write(bytes)
+    if (conversation.greeting) reply(conversation.greeting)
+    socket.on('data', (bytes) => {
+      if (!conversation.hear(bytes, reply)) return
+      heard += 1
+      misbehave(socket, fault, conversation.answers(), server)
+    })
+  }
+  const server: Server = fault === 'untrusted' ? createTlsServer(SELF_SIGNED, serve) : createServer(serve)
+  server.on('connection', (socket: Socket) => socket.on('error', () => undefined))
+  // A client that trusts nobody is no fault of the server's.
+  server.on('tlsClientError', () => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy()
+    if (!server.listening) return
+    server.close()
+    await once(server, 'close')
+  }
+  if (fault === 'refused') await close()
+  return {
+    scheme: fault === 'untrusted' ? 'https' : 'http',
+    host: hostOf(fault),
+    port,
+    heard: () => heard,
+    close,
+  }
+}
+
+function misbehave(socket: Socket, fault: Fault, answers: Answers, server: Server): void {
+  if (fault === 'hang') return
+  if (fault === 'reset_then_refused') server.close()
+  if (fault === 'reset' || fault === 'reset_then_refused') return void socket.resetAndDestroy()
+  if (fault === 'closed') return void socket.end()
+  const { cut, refusal, conflict, failure } = answers
+  if (fault === 'cut') return void socket.end(cut)
+  const said: Partial<Record<Fault, Uint8Array | undefined>> = { refusal, conflict, failure }
+  const answer = said[fault]
+  if (answer === undefined) throw new Error(`${fault} was not to be heard of`)
+  socket.write(answer)
+}

@@ -1,0 +1,61 @@
+/** A service of gRPC, on HTTP/2, with one method that takes anything. */
+import { once } from 'node:events'
+import { createServer, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import { type Bank, hostOf } from '../bank.js'
+import type { Fault } from '../fault.js'
+
+/** INVALID_ARGUMENT, ABORTED, INTERNAL. */
+const STATUSES: Partial<Readonly<Record<Fault, number>>> = { refusal: 3, conflict: 10, failure: 13 }
+
+export async function openGrpcBank(fault: Fault): Promise<Bank> {
+  const sockets = new Set<Socket>()
+  let heard = 0
+  const server = createServer()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => undefined)
+    if (fault === 'reset_unread') socket.resetAndDestroy()
+  })
+  server.on('session', (session) => session.on('error', () => undefined))
+  const reset = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy()
+  }
+  server.on('stream', (stream) => {
+    stream.on('error', () => undefined)
+    stream.on('data', () => undefined)
+    stream.on('end', () => {
+      heard += 1
+      if (fault === 'reset_then_refused') server.close()
+      misbehave(stream, fault, reset)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy()
+    if (!server.listening) return
+    server.close()
+    await once(server, 'close')
+  }
+  if (fault === 'refused') await close()
+  return { scheme: 'http', host: hostOf(fault), port, heard: () => heard, close }
+}
+
+function misbehave(stream: ServerHttp2Stream, fault: Fault, reset: () => void): void {
+  if (fault === 'hang') return
+  if (fault === 'reset' || fault === 'reset_then_refused') return void reset()
+  if (fault === 'closed') return void stream.session?.destroy()
+  const headers = { ':status': 200, 'content-type': 'application/grpc' }
+  if (fault === 'cut') {
+    stream.respond(headers)
+    // The head of a message of 1,000 bytes, and no more of it.
+    stream.write(Buffer.from([0, 0, 0, 3, 232, 1]), reset)
+    return
+  }
+  const code = STATUSES[fault]
+  if (code === undefined) throw new Error(`${fault} was not to be heard of`)
+  stream.respond({ ...headers, 'grpc-status': `${code}`, 'grpc-message': 'no' }, { endStream: true })
+}
