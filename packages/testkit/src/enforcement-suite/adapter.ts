@@ -28,6 +28,7 @@ export interface GuardSetupOptions {
   readonly reviewTimeoutMs?: number
   readonly settleTimeoutMs?: number
   readonly settleOn?: SettleOn
+  readonly onError?: 'reject' | 'leave'
   readonly onEvent: (event: SeenEvent) => void
 }
 

@@ -14,6 +14,26 @@ const AWAY: Readonly<Record<string, StubAnswer>> = {
   hangs: answerNever,
 }
 
+/** Errors after which an action may have been done all the same: by what alone they tell. */
+const LOST: Readonly<Record<string, () => Error>> = {
+  'a code': () => reset(),
+  'its words': () => new Error('Connection terminated unexpectedly'),
+  'the name of its class': () => new BankConnectionError('booking 8812'),
+  'a status': () => Object.assign(new Error('it broke'), { statusCode: 500 }),
+  'a cause of its cause': () => new Error('no refund', { cause: new Error('booking 8812', { cause: reset() }) }),
+  'one of the errors that it gathers': () => new AggregateError([refused(), reset()], 'no bank took it'),
+}
+
+class BankConnectionError extends Error {}
+
+function reset(): Error {
+  return Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
+}
+
+function refused(): Error {
+  return Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
+}
+
 /** What the decision point is told about how an action ended, and what it spent. */
 export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
   {
@@ -79,12 +99,11 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       expect(await trial.operator.account(policyId)).toEqual({ spent: 0.5, reserved: 0 })
     },
   },
-  {
-    title: 'leaves open what nobody knows the end of, so that its budget stays reserved',
-    isOptional: true,
-    async run(trial) {
-      const { action, policyId } = await trial.actionWithBudget(EUROS)
-      const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  ...Object.entries(LOST).map(([what, lost]) => ({
+    title: `leaves open what lost its answer, as ${what} tells: its budget pays for no other call`,
+    async run(trial: Trial) {
+      const { action, policyId } = await trial.actionWithBudget({ ...EUROS, limit: 40 })
+      const error = lost()
       const guard = await trial.open({ act: () => Promise.reject(error) })
       await expectOwnError(await guard.call({ action }), error)
       await trial.untilLeft()
@@ -92,6 +111,44 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       expect(trial.told).toEqual([])
       expect((await trial.operator.decision(trial.decision.id)).status).toBe('authorized')
       expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 40 })
+      expect(await guard.call({ action })).toMatchObject({ kind: 'denied', reason: 'denied' })
+      expect(trial.runs).toHaveLength(1)
+    },
+  })),
+  {
+    title: 'rejects what was surely refused, so that its budget pays for the next call',
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget({ ...EUROS, limit: 40 })
+      const errors = [new Error('no refund', { cause: refused() }), new AggregateError([refused(), refused()])]
+      const guard = await trial.open({ act: () => Promise.reject(errors[trial.runs.length - 1]) })
+      for (const [index, error] of errors.entries()) {
+        await expectOwnError(await guard.call({ action }), error)
+        // Some settle behind the caller's back.
+        await trial.expectStatus(trial.relay.decisions[index]?.id ?? '', 'rejected')
+      }
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 0 })
+    },
+  },
+  {
+    title: 'leaves open what failed, where onError says so',
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const error = new Error('card declined')
+      const guard = await trial.open({ act: () => Promise.reject(error), options: { onError: 'leave' } })
+      await expectOwnError(await guard.call({ action }), error)
+      await trial.untilLeft()
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 40 })
+    },
+  },
+  {
+    title: 'rejects what lost its answer, where onError says so',
+    async run(trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const error = reset()
+      const guard = await trial.open({ act: () => Promise.reject(error), options: { onError: 'reject' } })
+      await expectOwnError(await guard.call({ action }), error)
+      await trial.expectStatus(trial.decision.id, 'rejected')
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 0 })
     },
   },
   ...Object.entries(AWAY).map(([what, answer]) => ({

@@ -3,6 +3,7 @@ import { ownSettlementAdapter, ownSettlementWay } from '../own-settlements.js'
 import { givenOf, guardAdapter, guardWay, type PlainCall, type PlainWay, questionOf } from '../plain-functions.js'
 import { overhearing, sabotagesBy, withAct, withOptions } from './breaking.js'
 
+const LOST = 'leaves open what lost its answer, as'
 const IN_VAIN = 'gives its caller the result when the decision point'
 
 /** Of what the decision point is told, and of callers that leave. */
@@ -62,9 +63,40 @@ export const SETTLEMENT_SABOTAGES: readonly Sabotage[] = [
       caughtBy: ['settles what failed in the way that settleOn says'],
     },
     {
+      what: 'does not ask onError before it rejects',
+      way: withOptions({ onError: undefined }),
+      caughtBy: ['leaves open what failed, where onError says so'],
+    },
+    {
+      what: 'does not ask onError before it leaves open',
+      way: withOptions({ onError: undefined }),
+      caughtBy: ['rejects what lost its answer, where onError says so'],
+      neverComes: 'the rejection',
+    },
+    {
       what: 'rejects what may have happened',
       way: settling('unknown', { settle: 'reject' }),
-      caughtBy: ['leaves open what nobody knows the end of', 'leaves open what was cut off because its caller left'],
+      caughtBy: [`${LOST} a code`, 'leaves open what was cut off because its caller left'],
+    },
+    {
+      what: 'knows a lost answer by codes alone',
+      way: rejectingUnless((error) => chainOf(error).some(({ code }) => code === 'ECONNRESET')),
+      caughtBy: [`${LOST} its words`, `${LOST} the name of its class`, `${LOST} a status`],
+    },
+    {
+      what: 'looks at the outermost error alone',
+      way: rejectingUnless((error) => !('cause' in error) && !(error instanceof AggregateError)),
+      caughtBy: [`${LOST} a cause of its cause`, `${LOST} one of the errors`],
+    },
+    {
+      what: 'leaves open what has to do with a connection at all',
+      way: withOptions({
+        settleOn: (outcome) =>
+          outcome.kind === 'failed' && chainOf(outcome.error as Faulty).some(({ code }) => code !== undefined)
+            ? { settle: 'leave' }
+            : undefined,
+      }),
+      caughtBy: ['rejects what was surely refused'],
     },
     {
       what: 'rejects what never ended',
@@ -166,6 +198,21 @@ function forgetting(when: string, caughtBy: string): Sabotage {
   }))
   const what = `forgets what it could not tell at once, ${when}`
   return { what, broken, sound: guardAdapter, caughtBy: [caughtBy], neverComes: 'the settlement' }
+}
+
+/** An error as actions of the suite throw them. */
+type Faulty = Error & { readonly code?: string; readonly errors?: readonly Faulty[] }
+
+function chainOf(error: Faulty): readonly Faulty[] {
+  const { cause, errors = [] } = error
+  return [error, ...[...(cause === undefined ? [] : [cause as Faulty]), ...errors].flatMap(chainOf)]
+}
+
+/** Rejects what lost its answer, unless it notices. */
+function rejectingUnless(notices: (error: Faulty) => boolean): PlainWay {
+  const settleOn: PlainCall['options']['settleOn'] = (outcome) =>
+    outcome.kind === 'unknown' && !notices(outcome.error as Faulty) ? { settle: 'reject' } : undefined
+  return withOptions({ settleOn })
 }
 
 function settling(
