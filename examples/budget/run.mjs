@@ -20,7 +20,7 @@ try {
     budget: { limit: LIMIT, unit: 'EUR', period: 'total' },
   })
   const account = async () => {
-    const { data } = await admin.policies.budget(policy.id)
+    const { data } = await admin.policies.budget(policy.id).page()
     assert.equal(data.length, 1)
     const { spent, reserved, remaining } = data[0]
     return { spent, reserved, remaining }

@@ -36,7 +36,7 @@ try {
   const api = await startService(PAYMENTS_API, { ...asApi, LEDGER_URL: ledger, TOKEN_SECRET })
   const refund = await refundsAt(api, AGENT)
   const accountIs = async (expected) => {
-    const { data } = await admin.policies.budget(policy.id)
+    const { data } = await admin.policies.budget(policy.id).page()
     const [{ spent, reserved }] = data
     assert.deepEqual({ spent, reserved }, expected)
     tell(`  spent ${spent}, reserved ${reserved}`)

@@ -71,7 +71,7 @@ describe('waitForReview', () => {
       amount: 300,
     })
     await bot.decisions.confirm(decision.id, { amount: 280 })
-    expect((await admin().policies.budget(policy.id)).data).toMatchObject([{ spent: 280, reserved: 0 }])
+    expect((await admin().policies.budget(policy.id).page()).data).toMatchObject([{ spent: 280, reserved: 0 }])
   })
 
   it('lets one of a hundred jobs that resume one decision run it', async () => {
@@ -98,7 +98,7 @@ describe('waitForReview', () => {
     const waiting = outcomeOf(bot.decisions.waitForReview(decision))
     await happens(decision)
     expect(await waiting).toMatchObject({ name: 'NotPermittedError', reason, decision_id: decision.id })
-    expect((await admin().policies.budget(policy.id)).data).toMatchObject([{ spent: 0, reserved: 0 }])
+    expect((await admin().policies.budget(policy.id).page()).data).toMatchObject([{ spent: 0, reserved: 0 }])
   })
 
   it('rejects what was approved and not claimed in time', async () => {

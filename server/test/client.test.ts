@@ -138,7 +138,7 @@ describe('the SDK', () => {
     const bot = open(made.key, AGENT)
     const pay = (amount: number) => bot.authorize({ action: 'invoice.pay', context: { amount } })
     const balance = async () => {
-      const { data } = await client.policies.budget(id)
+      const { data } = await client.policies.budget(id).page()
       return data.map(({ spent, reserved, remaining }) => [spent, reserved, remaining])
     }
     const [first, second] = [await pay(80), await pay(20)]

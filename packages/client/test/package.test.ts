@@ -34,7 +34,7 @@ const secret: string = (await client.keys.create({ name: 'k', scopes: ['decision
 const permit: string = (await client.decisions.waitForReview(decision, { holder: 'run-77', timeoutMs: 60_000 })).permit_token
 await client.decisions.confirm(decision.id, { amount: 40, note: permit }, { idempotencyKey: 'two' })
 await client.decisions.correct(decision.id, { result: 'rejected' })
-const accounts: readonly BudgetAccount[] = (await client.policies.budget(policy.id)).data
+const accounts: readonly BudgetAccount[] = (await client.policies.budget(policy.id).page()).data
 for await (const { remaining, agent_id } of client.budgets.list()) remaining.toFixed(2) + (agent_id ?? accounts.length)
 try {
   await client.agents.suspend(secret)

@@ -254,10 +254,10 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     answer: page,
   },
   'policies.budget': {
-    call: (client) => client.policies.budget('pol_1'),
+    call: (client) => client.policies.budget('pol_1', { limit: 5, cursor: 'c2' }).page(),
     method: 'GET',
-    url: `/v1/policies/pol_1/budget`,
-    answer: { data: [{ policy_id: 'pol_1' }] },
+    url: `/v1/policies/pol_1/budget?limit=5&cursor=c2`,
+    answer: page,
   },
   'policies.budgetHistory': {
     call: (client) => client.policies.budgetHistory('pol_1', { limit: 5, cursor: 'c2' }).page(),
@@ -377,7 +377,7 @@ describeTransports('resources', (rig) => {
   it.each([{}, { data: {} }, { data: null }])('does not take %j for the accounts of a budget', async (answer) => {
     const { stub, open } = rig()
     stub.answer(answerJson(200, answer))
-    expect(await rejectionOf(open().policies.budget('pol_1'))).toMatchObject({ kind: 'bad_answer' })
+    expect(await rejectionOf(open().policies.budget('pol_1').page())).toMatchObject({ kind: 'bad_answer' })
   })
 
   it.each([

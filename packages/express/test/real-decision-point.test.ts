@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 const account = async () => {
-  const { data } = await point.admin.policies.budget(policyId)
+  const { data } = await point.admin.policies.budget(policyId).page()
   return data.map(({ spent, reserved }) => ({ spent, reserved }))[0]
 }
 
@@ -340,7 +340,7 @@ describe('a stream that goes on for longer than its decision', () => {
     await brief.admin.flush()
     const settled = await brief.admin.decisions.get(text.slice(text.lastIndexOf('\n') + 1))
     expect(settled).toMatchObject({ status: 'confirmed', outcome: { late: true } })
-    expect((await brief.admin.policies.budget(id)).data).toMatchObject([{ spent: 5, reserved: 0 }])
+    expect((await brief.admin.policies.budget(id).page()).data).toMatchObject([{ spent: 5, reserved: 0 }])
     brief.admin.close()
     await brief.stop()
   }, 60_000)

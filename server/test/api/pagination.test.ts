@@ -19,13 +19,18 @@ const HOUR_MS = 3_600_000
 let server: RunningServer
 let revised: string
 let spent: string
+let held: string
 beforeAll(async () => {
   server = await runServer({ settings: { rateLimitPerSecond: 0 } })
   const policy = await createPolicy(server, REFUNDS)
   revised = `/v1/policies/${policy.id}/revisions`
   const budget = { limit: 1, unit: 'calls', period: 'hourly', amount: 1 }
   spent = `/v1/policies/${(await createPolicy(server, { ...allowing('spend.hourly'), budget })).id}/budget/history`
+  const ofAgents = { limit: 9, unit: 'calls', period: 'total', scope: 'agent', amount: 1 }
+  held = `/v1/policies/${(await createPolicy(server, { ...allowing('spend.each'), budget: ofAgents })).id}/budget`
   for (let i = 0; i < 6; i++) {
+    await succeed(server.call('POST', '/v1/agents', { body: { id: `agent:each-${i}` } }))
+    await decide(server, { agent_id: `agent:each-${i}`, action: 'spend.each' })
     await succeed(
       server.call('PUT', `/v1/policies/${policy.id}`, { body: { ...REFUNDS, description: `revision ${i}` } }),
     )
@@ -50,12 +55,21 @@ const lists = () => [
   '/v1/budgets',
   revised,
   spent,
+  held,
 ]
 /** Within the revisions of a policy all have its id; an account has none. */
 const nameOf =
-  (list: string) => (item: { id: string; revision?: number; policy_id?: string; starts_at?: string | null }) => {
+  (list: string) =>
+  (item: {
+    id: string
+    revision?: number
+    policy_id?: string
+    starts_at?: string | null
+    agent_id?: string | null
+  }) => {
     if (list === revised) return String(item.revision)
-    return list === '/v1/budgets' || list === spent ? `${item.policy_id} ${item.starts_at}` : item.id
+    const isOfAccounts = list === '/v1/budgets' || list === spent || list === held
+    return isOfAccounts ? `${item.policy_id} ${item.starts_at} ${item.agent_id}` : item.id
   }
 const keyFor = (agents: readonly string[]) => ({ name: 'bound', scopes: ['decisions:read'], agents })
 const later = (ms: number) => new Date(FROZEN.getTime() + ms).toISOString()
@@ -101,6 +115,7 @@ describe('a list', () => {
       '/v1/agents': ({ first_seen }: { first_seen: string }) => first_seen,
       '/v1/budgets': ({ policy_id }: { policy_id: string }) => policy_id,
       [spent]: ({ starts_at }: { starts_at: string }) => starts_at,
+      [held]: ({ agent_id }: { agent_id: string }) => agent_id,
     }
     for (const list of lists()) {
       const keys = (await everyItem(server, list)).map((item) => (times[list] as (item: unknown) => string)(item))

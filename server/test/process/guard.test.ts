@@ -71,7 +71,7 @@ describe('a guard', () => {
     await pay(20, (spent) => spent(15))
     await pay(30, () => Promise.reject(new Error('declined')))
     await pay(5, () => Promise.reject(new DOMException('late', 'TimeoutError')))
-    const { data } = await client.policies.budget((await client.policies.list().page()).data[0]?.id ?? '')
+    const { data } = await client.policies.budget((await client.policies.list().page()).data[0]?.id ?? '').page()
     expect(data).toMatchObject([{ spent: 25, reserved: 5, remaining: 70 }])
     expect(await pay(71, () => 'paid')).toMatchObject({
       name: 'DeniedError',

@@ -1,6 +1,4 @@
-import { isRecord } from '../answer.js'
 import { path } from '../call.js'
-import { UnavailableError } from '../errors/unavailable-error.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
@@ -10,12 +8,6 @@ import type { BudgetAccount, Policy, PolicyDocument, PolicyValidation } from '..
 export interface PolicyUpdateOptions extends CallOptions {
   /** The `revision` that was read; when it is not the present one any more, 412 `revision_mismatch`. Default: overwrite. */
   readonly ifRevision?: number | undefined
-}
-
-/** The budget accounts of one policy. */
-export interface PolicyBudget {
-  /** The present ones, then older ones in which something is still reserved; empty for a policy without a budget. */
-  readonly data: readonly BudgetAccount[]
 }
 
 /** Source: docs/sdk.md "Policies". */
@@ -87,12 +79,14 @@ export class Policies {
     })) as PolicyValidation
   }
 
-  /** What the budget of a policy holds now. @throws ApiError not_found */
-  async budget(id: string, options?: CallOptions): Promise<PolicyBudget> {
-    const to = path`/v1/policies/${id}/budget`
-    const answer = await this.#requester.send({ method: 'GET', path: to, options })
-    if (isRecord(answer) && Array.isArray(answer.data)) return { data: answer.data }
-    throw new UnavailableError('bad_answer', `GET ${to}: the answer is not a list of accounts`)
+  /**
+   * What the budget of a policy holds now: the present accounts, then older ones in which something is still reserved; none for
+   * a policy without a budget. One account, unless the budget is of each agent.
+   *
+   * @throws ApiError not_found
+   */
+  budget(id: string, query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
+    return pagesOf(this.#requester, path`/v1/policies/${id}/budget`, { ...query }, options)
   }
 
   /** The accounts of periods that are over, newest first. */

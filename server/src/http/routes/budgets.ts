@@ -1,8 +1,7 @@
 import { BudgetAccountSchema, pageOf } from '@countersign/contract'
 import { z } from 'zod'
-import { getBudget } from '../../use-cases/budgets/get.js'
 import { listBudgetHistory } from '../../use-cases/budgets/history.js'
-import { listBudgets, type ReadBudgetsDeps } from '../../use-cases/budgets/list.js'
+import { listBudgetOfPolicy, listBudgets, type ReadBudgetsDeps } from '../../use-cases/budgets/list.js'
 import type { Cursors } from '../cursor.js'
 import { pageQuery, replyPage } from '../pages.js'
 import { type Route, route } from '../route.js'
@@ -25,18 +24,16 @@ export function budgetRoutes(deps: ReadBudgetsDeps & { readonly cursors: Cursors
       method: 'GET',
       path: '/v1/policies/{id}/budget',
       name: 'policies.budget',
-      summary: 'Read the accounts of one policy that the list of budgets shows, also after it was deleted.',
+      isLong: true,
+      summary: 'List the accounts of one policy that the list of budgets shows, also after it was deleted.',
       scopes: { all: ['budgets:read'] },
-      answer: {
-        status: 200,
-        description: 'The accounts.',
-        schema: z.strictObject({ data: z.array(BudgetAccountSchema) }),
-      },
-      problems: ['not_found', 'store_unavailable'],
-      handle: async ({ caller, params }) => ({
-        status: 200,
-        body: { data: await getBudget(deps, caller, params.id as string) },
-      }),
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, description: 'A page of accounts.', schema: pageOf(BudgetAccountSchema) },
+      problems: ['invalid_cursor', 'not_found', 'store_unavailable'],
+      handle: (call) =>
+        replyPage(deps.cursors, '/v1/policies/{id}/budget', call, (page) =>
+          listBudgetOfPolicy(deps, call.caller, call.params.id as string, page),
+        ),
     }),
     route({
       method: 'GET',

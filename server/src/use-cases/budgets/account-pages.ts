@@ -39,17 +39,6 @@ export async function fillPage<Item, Position>(
   return { items, next: position }
 }
 
-/** Reads a list to its end. */
-export async function takeAll<Item, Position>(first: Position, take: TakeStep<Item, Position>): Promise<Item[]> {
-  const items: Item[] = []
-  for (let position: Position | null = first; position !== null; ) {
-    const step: Step<Item, Position> = await take(position, LIMITS.pageSize)
-    items.push(...step.items)
-    position = step.next
-  }
-  return items
-}
-
 /** The next accounts of the store that are wanted: `room` of them at most, found among a bounded number. */
 export async function takeWanted(
   store: Pick<Store, 'listAccounts'>,

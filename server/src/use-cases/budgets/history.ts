@@ -4,13 +4,12 @@ import type { StoredAccount } from '../../ports/documents.js'
 import type { Page, PageRequest } from '../../ports/store.js'
 import { toEnginePolicy } from '../../state/policies.js'
 import { fillPage, takeWanted } from './account-pages.js'
-import { assertKnown } from './get.js'
-import type { ReadBudgetsDeps } from './list.js'
+import { assertKnown, type ReadBudgetsDeps } from './list.js'
 import { budgetOf, isPresent } from './policy-budget.js'
 import { WrittenForms } from './written-forms.js'
 
 /**
- * The past accounts of a policy, deleted or not: those that {@link getBudget} does not list, the last opened first.
+ * The past accounts of a policy, deleted or not: those that {@link listBudgetOfPolicy} does not list, the last opened first.
  *
  * @throws DomainError not_found
  */

@@ -1,5 +1,6 @@
 import type { BudgetAccount } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Page, PageRequest, Store } from '../../ports/store.js'
 import { type Policies, toEnginePolicy } from '../../state/policies.js'
@@ -32,16 +33,47 @@ export async function listBudgets(
   caller: Caller,
   page: PageRequest,
 ): Promise<Page<BudgetAccount>> {
+  return listAccounts(deps, caller, page, null)
+}
+
+/**
+ * What {@link listBudgets} says of one policy; also of a deleted one.
+ *
+ * @throws DomainError not_found
+ */
+export async function listBudgetOfPolicy(
+  deps: ReadBudgetsDeps,
+  caller: Caller,
+  policyId: string,
+  page: PageRequest,
+): Promise<Page<BudgetAccount>> {
+  await assertKnown(deps.store, policyId)
+  return listAccounts(deps, caller, page, policyId)
+}
+
+/** @throws DomainError not_found when there never was such a policy */
+export async function assertKnown(store: Pick<Store, 'listPolicyRevisions'>, policyId: string): Promise<void> {
+  const { items } = await store.listPolicyRevisions(policyId, { limit: 1, after: null })
+  if (items.length === 0) throw new DomainError('not_found')
+}
+
+async function listAccounts(
+  deps: ReadBudgetsDeps,
+  caller: Caller,
+  page: PageRequest,
+  policyId: string | null,
+): Promise<Page<BudgetAccount>> {
   await deps.expireOverdue()
   const {
     policy_set,
     at,
     listing: from,
   } = page.after === null ? startOf(deps) : (JSON.parse(page.after) as ListPosition)
+  const policies = [...(await policiesOf(deps, policy_set))]
   const listing = new Listing(deps.store, {
-    policies: await policiesOf(deps, policy_set),
+    policies: policyId === null ? policies : policies.filter(({ id }) => id === policyId),
     at: new Date(at),
-    filter: { agents: caller.key.agents },
+    filter: { ...(policyId !== null && { policy_id: policyId }), agents: caller.key.agents },
   })
   const { items, next } = await fillPage(from, page.limit, listing.take)
   return {
