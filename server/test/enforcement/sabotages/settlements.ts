@@ -97,6 +97,7 @@ export const SETTLEMENT_SABOTAGES: readonly Sabotage[] = [
             : undefined,
       }),
       caughtBy: ['rejects what was surely refused'],
+      neverComes: 'the rejection',
     },
     {
       what: 'rejects what never ended',
