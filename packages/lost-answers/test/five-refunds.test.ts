@@ -53,7 +53,7 @@ it.concurrent.each<[string, Fault]>([
   }
   expect(bank.heard()).toBeGreaterThan(0)
   expect(ends).toEqual(['begun', 'denied', 'denied', 'denied', 'denied'])
-  const [account] = (await client.policies.budget(policy.id)).data
+  const [account] = (await client.policies.budget(policy.id).page()).data
   expect(account).toMatchObject({ spent: 0, reserved: 100 })
   await bank.close()
   client.close()

@@ -135,9 +135,9 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       scopes: { all: ['decisions:read', 'policies:read'] },
       answer: { status: 200, description: 'Every policy and rule considered.', schema: DecisionExplanationSchema },
       problems: ['not_found', 'store_unavailable'],
-      handle: async ({ caller, params }) => ({
+      handle: async ({ caller, params, pause }) => ({
         status: 200,
-        body: await explainDecision(deps, caller, params.id as string),
+        body: await explainDecision(deps, caller, params.id as string, pause),
       }),
     }),
   ]

@@ -151,9 +151,9 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       },
       answer: { status: 200, description: 'What would be decided.', schema: SimulateResponseSchema },
       problems: ['agent_not_allowed', 'store_unavailable'],
-      handle: async ({ caller, body, requestId }) => ({
+      handle: async ({ caller, body, requestId, pause }) => ({
         status: 200,
-        body: await simulate(deps, caller, body.request, body.policies ?? undefined, requestId),
+        body: await simulate(deps, caller, body.request, body.policies ?? undefined, requestId, pause),
       }),
     }),
   ]

@@ -1,9 +1,10 @@
 import type { ReasonCode } from '@countersign/contract'
-import { compilePolicies, type Explanation, explain } from '@countersign/engine'
+import { compilePolicies, type Explanation, explainInParts } from '@countersign/engine'
 import { type Caller, hasScope } from '../../caller.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import type { Store } from '../../ports/store.js'
 import { toEnginePolicy } from '../../state/policies.js'
+import { inParts } from '../in-parts.js'
 import { findVisible } from './get.js'
 
 export interface ExplainDecisionDeps {
@@ -15,16 +16,18 @@ export interface ExplainDecisionDeps {
  * Why a decision came out as it did, from what held then: its policy set, its clock, its agent's metadata (which a caller
  * without agents:read is not shown).
  *
+ * @param pause awaited between the parts of it
  * @throws DomainError not_found
  */
 export async function explainDecision(
   deps: ExplainDecisionDeps,
   caller: Caller,
   id: string,
+  pause: () => Promise<void>,
 ): Promise<Explanation & { readonly decision_id: string }> {
   const { decision, request } = await findVisible(deps.store, caller, id)
   const policies = await deps.store.loadPoliciesOfSet(decision.policy_set)
-  const explanation = explain(
+  const parts = explainInParts(
     compilePolicies(policies.map(toEnginePolicy)),
     {
       agent_id: decision.agent_id,
@@ -39,7 +42,7 @@ export async function explainDecision(
     },
     { hidesMetadata: !hasScope(caller, 'agents:read'), maxSteps: deps.maxEvaluationSteps },
   )
-  return { decision_id: decision.id, ...explanation, ...overruled(decision) }
+  return { decision_id: decision.id, ...(await inParts(parts, pause)), ...overruled(decision) }
 }
 
 async function metadataThen(deps: ExplainDecisionDeps, decision: StoredDecision) {

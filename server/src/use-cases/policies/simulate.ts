@@ -4,7 +4,7 @@ import {
   budgetRows,
   compilePolicies,
   type EnginePolicy,
-  explain,
+  explainInParts,
   judgeBudgets,
   reasonWithout,
   refuseByBudget,
@@ -18,6 +18,7 @@ import { type EvaluateDeps, evaluateSafely } from '../decisions/evaluate-safely.
 import { overruled } from '../decisions/explain.js'
 import { factsOf, toEngineRequest } from '../decisions/facts.js'
 import type { ReservedBudgets } from '../decisions/reserve-budgets.js'
+import { inParts } from '../in-parts.js'
 
 export interface SimulateDeps extends EvaluateDeps {
   readonly clock: Clock
@@ -32,6 +33,7 @@ export interface SimulateDeps extends EvaluateDeps {
  * approval holds that nobody claimed in time may still count for a second. A caller without agents:read is shown no
  * metadata, one without budgets:read no balances; what is decided tells of both.
  *
+ * @param pause awaited between the parts of the explanation
  * @throws DomainError agent_not_allowed
  * @throws StoreUnavailableError
  */
@@ -41,6 +43,7 @@ export async function simulate(
   request: DecisionRequest,
   drafts: readonly SimulatedPolicy[] | undefined,
   requestId: string,
+  pause: () => Promise<void>,
 ): Promise<SimulateResponse> {
   assertMaySpeakFor(caller, request.agent_id)
   const set = drafts === undefined ? deps.policies.set : compilePolicies(drafts.map(toDraft))
@@ -51,6 +54,8 @@ export async function simulate(
   const hidden = { metadata: !hasScope(caller, 'agents:read'), balances: !hasScope(caller, 'budgets:read') }
   const { effect, reason_code, policy_id, rule, shadow } = evaluation
   const reason = reasonWithout(hidden, evaluation)
+  const options = { hidesMetadata: hidden.metadata, maxSteps: deps.maxEvaluationSteps }
+  const explanation = await inParts(explainInParts(set, evaluated.request, facts, options), pause)
   return {
     effect,
     reason,
@@ -59,13 +64,7 @@ export async function simulate(
     rule,
     budgets: hidden.balances ? [] : [...budgets],
     shadow: [...shadow],
-    explanation: {
-      ...explain(set, evaluated.request, facts, {
-        hidesMetadata: hidden.metadata,
-        maxSteps: deps.maxEvaluationSteps,
-      }),
-      ...overruled({ effect, reason, reason_code }),
-    },
+    explanation: { ...explanation, ...overruled({ effect, reason, reason_code }) },
   } as SimulateResponse
 }
 
