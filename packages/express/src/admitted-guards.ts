@@ -1,5 +1,5 @@
 /** What the guards that a request has passed have let through. */
-import { type Admission, DeniedError } from '@countersign/client'
+import { type Admission, DeniedError, type GuardRequest, warnOperator } from '@countersign/client'
 import type { Request } from 'express'
 
 interface Admitted {
@@ -13,6 +13,22 @@ const admitted = new WeakMap<Request, readonly Admitted[]>()
 /** How many guards the request has passed. */
 export function admittedCount(req: Request): number {
   return admitted.get(req)?.length ?? 0
+}
+
+/** Two guards that ask the same hold the budget twice, and the second one is refused where it does not suffice for both. */
+export function warnIfAskedBefore(req: Request, request: GuardRequest): void {
+  for (const { admission } of admitted.get(req) ?? []) {
+    const { asked } = admission
+    if (asked === null || textOf(asked) !== textOf(request)) continue
+    warnOperator(
+      'COUNTERSIGN_GUARD_TWICE',
+      `One request asked for the same decision twice (action ${request.action}), which holds its budget twice: guards of the app, a router and a route add up. Mount the guard once, right before the handler.`,
+    )
+  }
+}
+
+function textOf({ agent_id, action, resource, context }: GuardRequest): string {
+  return JSON.stringify([agent_id, action, resource ?? null, context ?? null])
 }
 
 export function noteAdmitted(req: Request, admission: Admission): void {

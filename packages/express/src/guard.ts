@@ -1,7 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { ActionOutcome, Admission } from '@countersign/client'
 import type { NextFunction, Request, Response } from 'express'
-import { admittedCount, assertStillAdmitted, noteAdmitted, rejectAdmitted, rejectUnbegun } from './admitted-guards.js'
+import {
+  admittedCount,
+  assertStillAdmitted,
+  noteAdmitted,
+  rejectAdmitted,
+  rejectUnbegun,
+  warnIfAskedBefore,
+} from './admitted-guards.js'
 import { denialOf } from './denial-of.js'
 import { givenOutcome } from './given-outcome.js'
 import {
@@ -13,11 +20,13 @@ import {
 import { type Guarded, type GuardedHandler, guardedBy, type RouteGuard } from './guarded-handler.js'
 import { holdRequest } from './held-request.js'
 import { answerPreflight, isPreflight } from './preflight.js'
+import { refuse } from './refuse.js'
 import { assertStillAt, isStillAt, placeOf } from './request-place.js'
 import { goneSignal, mayHaveRun, type ResponseEnd, watchOtherAnswers, watchResponse } from './response-end.js'
 import { type PermittedRoute, routePermit } from './route-permit.js'
 import { askedBy, type RouteQuestion } from './route-question.js'
 import { showPermit } from './shown-permit.js'
+import { whileMapping } from './unparsed-body.js'
 
 /**
  * Request Timeout, Bad Gateway and Gateway Timeout say that an answer was not waited for or was lost, and so nothing about
@@ -92,7 +101,7 @@ async function passGuard(
     if (isAnswered()) return
     // Elsewhere a handler may be running on what it was let through for.
     if (isStillAt(req, place)) rejectAdmitted(req)
-    if (!gone.aborted) next(denialOf(error))
+    if (!gone.aborted) refuse(res, denialOf(error), next)
     return
   }
   return guarded.run(req, res, next)
@@ -104,7 +113,8 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
   let fault: unknown
   try {
     if (freeze && point.mode === 'enforce') holdRequest(req)
-    question = askedBy(req, settings, admittedCount(req))
+    question = whileMapping(req, () => askedBy(req, settings, admittedCount(req)))
+    warnIfAskedBefore(req, question.request)
   } catch (error) {
     fault = error
   }

@@ -3,6 +3,7 @@ import { DeniedError } from '@countersign/client'
 import type { Request } from 'express'
 import { frozenCopy } from './frozen-copy.js'
 import { isRoutedAway, type Place, placeOf } from './request-place.js'
+import { assertParsed } from './unparsed-body.js'
 
 const WHOLE = ['body', 'query'] as const
 type Whole = (typeof WHOLE)[number]
@@ -50,7 +51,10 @@ function holdWhole(req: Request, part: Whole): void {
   define(
     req,
     part,
-    () => frozen,
+    () => {
+      if (frozen === undefined && part === 'body') assertParsed(req)
+      return frozen
+    },
     () => {
       throw new TypeError(`req.${part} is held as it was asked about: what changes it has to come before the guard`)
     },

@@ -9,6 +9,7 @@ export type {
   VerifiedRequest,
 } from './guarded-handler.js'
 export { permitErrors } from './permit-errors.js'
+export type { PermitEvent } from './permit-event.js'
 export { requirePermit } from './require-permit.js'
 export type { PermitEffect, RequirePermitOptions } from './require-permit-options.js'
 export { type RouteDeniedCode, RouteDeniedError, type RouteProblem } from './route-denied-error.js'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@countersign/client'
+import { eventTeller, type JsonObject } from '@countersign/client'
 import {
   type any,
   createPermitVerifier,
@@ -10,7 +10,8 @@ import {
 } from '@countersign/permit'
 import type { Request } from 'express'
 import type { FromRequest } from './from-request.js'
-import { checkFromRequest, checkKnown, checkOne, ownMembers } from './option-checks.js'
+import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
+import { type PermitEvent, warnOfPermitFaults } from './permit-event.js'
 import { schemeOf } from './shown-token.js'
 import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './single-use.js'
 
@@ -51,6 +52,11 @@ export interface RequirePermitOptions<Req = Request> {
   readonly header?: string | undefined
   /** Holds `body`, `query` and `params` as they were compared. Default true. */
   readonly freeze?: boolean | undefined
+  /**
+   * Told of every permit that is accepted and of every refusal; what it throws is ignored. Without it, faults that only the
+   * operator can mend are process warnings, once per process and kind.
+   */
+  readonly onEvent?: ((event: PermitEvent) => unknown) | undefined
   /** The clock, in milliseconds since 1970; default `Date.now`. */
   readonly now?: (() => number) | undefined
 }
@@ -66,6 +72,8 @@ export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'r
   readonly useUp: UseUp | null
   readonly header: string
   readonly freeze: boolean
+  /** Never throws. */
+  readonly tell: (event: PermitEvent) => void
 }
 
 const KNOWN_OPTIONS = [
@@ -83,6 +91,7 @@ const KNOWN_OPTIONS = [
   'maxSeen',
   'header',
   'freeze',
+  'onEvent',
   'now',
 ] as const satisfies readonly (keyof RequirePermitOptions)[]
 const EFFECTS: readonly PermitEffect[] = ['allow', 'review', 'log']
@@ -118,6 +127,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     maxSeen,
     header = 'authorization',
     freeze = true,
+    onEvent,
   } = given
   checkFromRequest('action', action, ['string', 'symbol'])
   checkOne(
@@ -137,6 +147,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
   )
   checkOne('header', typeof header === 'string' && HEADER_NAME.test(header.toLowerCase()), 'the name of a header')
   checkOne('freeze', typeof freeze === 'boolean', 'true or false')
+  checkOne('onEvent', isFunctionOrNone(onEvent), 'a function')
   const name = header.toLowerCase()
   const keySet = keys === undefined ? (jwks as KeySetInput) : { keys }
   // Used up only after everything else was compared.
@@ -152,6 +163,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     useUp: useUpBy(singleUse, { maxSeen, now }, schemeOf(name)),
     header: name,
     freeze,
+    tell: eventTeller(onEvent ?? warnOfPermitFaults()),
   }
 }
 

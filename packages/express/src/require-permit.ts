@@ -7,12 +7,15 @@ import { denialOf } from './denial-of.js'
 import { givenAtOnce, resolved } from './from-request.js'
 import { type Guarded, guardedBy, type RouteGuard, type VerifiedHandler } from './guarded-handler.js'
 import { holdRequest } from './held-request.js'
+import { acceptedEvent, deniedEvent } from './permit-event.js'
 import { answerPreflight, isPreflight } from './preflight.js'
+import { refuse } from './refuse.js'
 import { assertStillAt, isStillAt, placeOf } from './request-place.js'
 import { type PermitSettings, type RequirePermitOptions, readPermitOptions } from './require-permit-options.js'
 import { goneSignal, watchOtherAnswers } from './response-end.js'
 import { showPermit } from './shown-permit.js'
 import { schemeOf, shownToken } from './shown-token.js'
+import { whileMapping } from './unparsed-body.js'
 
 /**
  * Lets a route run only for a caller who shows a permit for the very action and resource, once. Checks it without asking
@@ -76,9 +79,12 @@ async function passPermit(
     if (isOver()) return doNotRun()
     assertStillAt(req, place)
     showPermit(req, res, 'verifiedPermit', { claims, decision: redeemed })
+    settings.tell(acceptedEvent(claims, wanted.context, redeemed))
   } catch (error) {
     doNotRun()
-    if (!isOver()) next(denialOf(error, schemeOf(settings.header)))
+    const denial = denialOf(error, schemeOf(settings.header))
+    settings.tell(deniedEvent(denial))
+    if (!isOver()) refuse(res, denial, next)
     return
   }
   return guarded.run(req, res, next)
@@ -88,13 +94,15 @@ interface Wanted {
   readonly expected: PermitExpectations
   /** Null when it is not compared. */
   readonly hashOf: ((claims: PermitClaims) => string) | null
+  /** Null when none is compared. */
+  readonly context: JsonObject | null
 }
 
 /** Everything that the request says, read before anything is waited for. */
 function wantedBy(req: Request, settings: PermitSettings): Wanted {
   const { action, resource, agent_id, context, effects } = settings
   if (settings.freeze) holdRequest(req)
-  return mapped(() => {
+  return mappedFrom(req, () => {
     const expected = {
       action: resolved('action', action, req) as PermitExpectations['action'],
       resource: resolved('resource', resource, req) as PermitExpectations['resource'],
@@ -102,10 +110,8 @@ function wantedBy(req: Request, settings: PermitSettings): Wanted {
       ...(agent_id === undefined ? {} : { agent_id: resolved('agent_id', agent_id, req) }),
     }
     assertNoMissingPart(textsOf(expected))
-    return {
-      expected,
-      hashOf: hashBy(req, settings, context === undefined ? undefined : { of: resolved('context', context, req) }),
-    }
+    const facts = context === undefined ? undefined : { of: resolved('context', context, req) }
+    return { expected, hashOf: hashBy(req, settings, facts), context: facts?.of ?? null }
   })
 }
 
@@ -129,6 +135,10 @@ function hashBy(
   if (context.of === undefined) throw new PermitError('expectation_missing', 'The expected context must be given.')
   return ({ sub, action, resource }) =>
     mapped(() => requestHash({ agent_id: sub, action, resource, context: context.of }))
+}
+
+function mappedFrom<Value>(req: Request, map: () => Value): Value {
+  return mapped(() => whileMapping(req, map))
 }
 
 /** @throws DeniedError (`mapping_failed`) in the place of what an option's function throws */

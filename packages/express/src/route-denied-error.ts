@@ -78,6 +78,8 @@ export class RouteDeniedError extends Error {
     const about = decision_id === null ? '' : `, decision ${decision_id}`
     super(`${detail} (${code}${about})`, cause === undefined ? undefined : { cause })
     this.#detail = detail
+    // It is always thrown here. Outside of production Express shows the stack to the caller.
+    this.stack = `${this.name}: ${this.message}`
     this.code = code
     this.status = status
     this.headers = headers

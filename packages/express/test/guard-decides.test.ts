@@ -226,8 +226,11 @@ describe('the question of a route', () => {
   it('has no fact that the body lacks, and a body that was not read is none', async () => {
     const asks = rig().guard({ context: (req) => ({ amount: req.body?.amount }) })
     const app = express().post('/', asks, (_req, res) => res.end())
-    await request(app).post('/').send({ amount: 1 }).expect(200)
+    await request(app).post('/').type('text').send('amount=1').expect(200)
     expect(rig().questions()[0]).toMatchObject({ context: {} })
+    // One that says that it is JSON was meant to be read.
+    await request(app).post('/').send({ amount: 1 }).expect(403)
+    expect(rig().questions()).toHaveLength(1)
   })
 
   it.each([
