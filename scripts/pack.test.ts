@@ -1,14 +1,13 @@
 /** What `npm run pack` writes: installed as the guides say, in a clean folder, and used as each README says. */
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { asScript, commandBlocks, differencesFrom, outputsOf } from './ci/readme.mjs'
+import { installIn, serveIn } from './clean-project.js'
 import { workspaces } from './freshness.mjs'
 import { type Packed, packPackages } from './pack.mjs'
 import { readText } from './repository-files.js'
@@ -81,7 +80,7 @@ describe('in a clean folder', () => {
     await run('mkdir', [project])
     writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
     const others = published.flatMap(({ manifest }) => Object.keys(manifest.dependencies ?? {}))
-    await install(`npm install ${others.filter((name) => !name.startsWith('@countersign/')).join(' ')}`)
+    await installIn(project, `npm install ${others.filter((name) => !name.startsWith('@countersign/')).join(' ')}`)
   }, 60_000)
 
   it.each([
@@ -92,14 +91,15 @@ describe('in a clean folder', () => {
     async (page, expected) => {
       const commands = [...readText(page).matchAll(/^npm install .*$/gm)].map(([command]) => command)
       expect(commands[0]).toContain('../countersign/dist-packages/')
-      for (const command of commands) await install(command.replaceAll('../countersign/dist-packages', tarballs))
+      for (const command of commands)
+        await installIn(project, command.replaceAll('../countersign/dist-packages', tarballs))
       expect(await scopedPackages()).toEqual(expected)
     },
     60_000,
   )
 
   it('the programs of every README compile in a strict project', async () => {
-    await install(`npm install ${packed.map(({ tarball }) => tarball).join(' ')}`)
+    await installIn(project, `npm install ${packed.map(({ tarball }) => tarball).join(' ')}`)
     const pages = ['README.md', ...published.map(({ folder }) => join(folder, 'README.md'))]
     const texts = pages.flatMap((page) =>
       [...readText(page).matchAll(/^```[jt]s\n(import [\s\S]*?)^```$/gm)].map(([, text = '']) => text),
@@ -124,7 +124,7 @@ describe('in a clean folder', () => {
   }, 60_000)
 
   it('each package does what its README says', async () => {
-    const server = await servedFrom(project)
+    const server = await serveIn(project, join(project, 'node_modules', '.bin', 'countersign'), ['serve'])
     const faults: string[] = []
     let compared = 0
     // The server first: its page is that of a server without a policy.
@@ -152,42 +152,7 @@ describe('in a clean folder', () => {
   }, 60_000)
 })
 
-/** Runs an `npm install` offline: a package that a registry would bring is linked from this checkout. */
-async function install(command: string): Promise<void> {
-  const words = command.replace(/ +#.*/, '').split(' ').slice(2)
-  const args = words.map((word) => (/^-|\.tgz$/.test(word) ? word : join(ROOT, 'node_modules', word)))
-  const flags = '--offline --ignore-scripts --no-audit --no-fund --loglevel error'
-  // By a shell, as the reader does: it opens the braces.
-  await run('bash', ['-c', `npm install ${flags} ${args.join(' ')}`], { cwd: project })
-}
-
 async function scopedPackages(): Promise<string[]> {
   const { stdout } = await run('ls', [join(project, 'node_modules', '@countersign')])
   return stdout.split('\n').filter((name) => name !== '')
-}
-
-async function servedFrom(folder: string) {
-  const dataFolder = join(folder, 'data')
-  const child = spawn(join(folder, 'node_modules', '.bin', 'countersign'), ['serve'], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataFolder },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  let url = ''
-  for await (const line of createInterface({ input: child.stdout })) {
-    url = (JSON.parse(line) as { url?: string }).url ?? ''
-    if (url !== '') break
-  }
-  child.stdout.resume()
-  const env = {
-    PATH: process.env.PATH,
-    COUNTERSIGN_URL: url,
-    COUNTERSIGN_API_KEY: readFileSync(join(dataFolder, 'bootstrap-key'), 'utf8').trim(),
-  }
-  const stop = async () => {
-    child.kill('SIGTERM')
-    await exited
-  }
-  return { port: Number(new URL(url).port), dataFolder, env, stop }
 }
