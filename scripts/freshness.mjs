@@ -19,11 +19,23 @@ export function lockHash(root) {
 }
 
 /**
+ * The SHA-256 of npm's own record of what it installed last; empty without one.
+ * @param {string} root
+ */
+export function installedHash(root) {
+  const record = recordOf(root)
+  return existsSync(record) ? createHash('sha256').update(readFileSync(record)).digest('hex') : ''
+}
+
+/** @param {string} root */
+const recordOf = (root) => join(root, 'node_modules', '.package-lock.json')
+
+/**
  * Whether `node_modules` holds what the lock file says by npm's own record of it, as after `npm install` by hand.
  * @param {string} root
  */
 export function installedAsLocked(root) {
-  const record = join(root, 'node_modules', '.package-lock.json')
+  const record = recordOf(root)
   if (!existsSync(record)) return false
   const installed = packagesIn(record)
   const locked = packagesIn(join(root, 'package-lock.json'))

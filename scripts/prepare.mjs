@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { builtFiles, fingerprintOf, installedAsLocked, lockHash, sourceFiles } from './freshness.mjs'
+import { builtFiles, fingerprintOf, installedAsLocked, installedHash, lockHash, sourceFiles } from './freshness.mjs'
 import { withLock } from './lock.mjs'
 
 const OLDEST_NODE = { major: 20, minor: 19 }
@@ -18,8 +18,9 @@ const OLDEST_NODE = { major: 20, minor: 19 }
  */
 
 /** @type {Commands} */
-const COMMANDS = {
-  install: ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+export const COMMANDS = {
+  // The build needs its tools, whatever NODE_ENV or the settings of npm leave out.
+  install: ['npm', 'ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'],
   build: ['node', 'node_modules/turbo/bin/turbo', 'run', 'build', '--output-logs=errors-only'],
 }
 
@@ -34,7 +35,7 @@ export async function prepare(root, commands = COMMANDS) {
   await withLock(join(root, '.prepare.lock'), say, async () => {
     if (!isInstalled(root)) {
       await run('Installing packages', root, commands.install)
-      writeStamp(installStamp(root), lockHash(root))
+      writeStamp(installStamp(root), installedState(root))
     }
     if (!isBuilt(root)) {
       const sources = fingerprintOf(root, sourceFiles(root), 'content')
@@ -61,11 +62,17 @@ const buildStamp = (root) => join(root, 'node_modules', '.countersign', 'built')
 
 /** @param {string} root */
 function isInstalled(root) {
-  if (readStamp(installStamp(root)) === lockHash(root)) return true
+  if (readStamp(installStamp(root)) === installedState(root)) return true
   if (!installedAsLocked(root)) return false
-  writeStamp(installStamp(root), lockHash(root))
+  writeStamp(installStamp(root), installedState(root))
   return true
 }
+
+/**
+ * What was installed, and what npm itself has recorded of it: an installation without the tools of the build is another.
+ * @param {string} root
+ */
+const installedState = (root) => `${lockHash(root)} ${installedHash(root)}`
 
 /** @param {string} root */
 function isBuilt(root) {

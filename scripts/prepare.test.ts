@@ -1,10 +1,13 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { lockHash } from './freshness.mjs'
+import { COMMANDS } from './prepare.mjs'
 
 const PREPARE = fileURLToPath(new URL('prepare.mjs', import.meta.url))
 
@@ -100,6 +103,54 @@ describe('a checkout that was never prepared', () => {
     write('node_modules/.package-lock.json', lockOf(installed))
     await prepare()
     expect(ran()).toEqual(['install', 'build'])
+  })
+})
+
+describe('a checkout that was installed without the tools of its build', () => {
+  const locked = { 'node_modules/a': { version: '1.0.0' }, 'node_modules/turbo': { version: '2.0.0', dev: true } }
+  const install = (packages: object) => `${INSTALL}
+    fs.writeFileSync('node_modules/.package-lock.json', ${JSON.stringify(JSON.stringify({ packages }))})`
+
+  it.each<[string, () => void]>([
+    ['before the first start', () => {}],
+    [
+      'by a former release, which took that for whole',
+      () => write('node_modules/.countersign/installed', lockHash(root)),
+    ],
+  ])('%s, is installed again, once', async (_, leave) => {
+    write('package-lock.json', lockOf(locked))
+    write('node_modules/.package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' } }))
+    leave()
+    await prepare({ install: install(locked) })
+    expect(ran()).toEqual(['install', 'build'])
+    await prepare({ install: install(locked) })
+    expect(ran()).toEqual([])
+  })
+
+  it('after it was prepared, is installed again', async () => {
+    write('package-lock.json', lockOf(locked))
+    await prepare({ install: install(locked) })
+    ran()
+    write('node_modules/.package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' } }))
+    await prepare({ install: install(locked) })
+    expect(ran()).toEqual(['install', 'build'])
+  })
+})
+
+describe('what npm is called with', () => {
+  it.each([
+    ['NODE_ENV=production', { NODE_ENV: 'production' }],
+    ['omit=dev', { npm_config_omit: 'dev' }],
+  ])('installs what the build needs in spite of %s', (_, env) => {
+    const [program, ...args] = COMMANDS.install
+    const tool = { name: 'tool', version: '1.0.0' }
+    write('tool/package.json', JSON.stringify(tool))
+    const manifest = { name: 'a', version: '1.0.0', devDependencies: { tool: 'file:tool' } }
+    write('package.json', JSON.stringify(manifest))
+    const packages = { '': manifest, tool, 'node_modules/tool': { resolved: 'tool', link: true } }
+    write('package-lock.json', JSON.stringify({ name: 'a', version: '1.0.0', lockfileVersion: 3, packages }))
+    execFileSync(program, args, { cwd: root, env: { ...process.env, ...env }, stdio: 'pipe' })
+    expect(existsSync(join(root, 'node_modules/tool/package.json'))).toBe(true)
   })
 })
 

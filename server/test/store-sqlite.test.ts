@@ -47,10 +47,12 @@ describe('the data directory of the embedded store', () => {
     expect(readFileSync(database).equals(before)).toBe(true)
   }
 
+  /** As an operator would who knows what it means. */
   function change(sql: string): void {
     const db = Connection.open(database)
     db.execute(sql)
     db.close()
+    rmSync(`${database}-sums`, { force: true })
   }
 
   function read(sql: string) {
@@ -69,7 +71,10 @@ describe('the data directory of the embedded store', () => {
       expect(statSync(inner).mode & 0o777).toBe(0o700)
       const modes = readdirSync(inner).map((file) => [file, statSync(join(inner, file)).mode & 0o777])
       expect(modes).toEqual(
-        ['countersign.db', 'countersign.db-shm', 'countersign.db-wal', 'lock'].map((file) => [file, 0o600]),
+        ['countersign.db', 'countersign.db-shm', 'countersign.db-sums', 'countersign.db-wal', 'lock'].map((file) => [
+          file,
+          0o600,
+        ]),
       )
       await store.close()
     } finally {
@@ -93,7 +98,7 @@ describe('the data directory of the embedded store', () => {
     await expectSample(store)
     expect(await store.secret('cursors')).toBe(secret)
     await store.close()
-    expect(read('PRAGMA user_version')[0]?.user_version).toBe(4)
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(5)
     const again = await openSqliteStore({ dataDir })
     await expectSample(again)
     const later = await (await LogPen.of(again)).commit(createOf(decisionOf(50)))
@@ -113,7 +118,7 @@ describe('the data directory of the embedded store', () => {
   it('is refused when a newer release wrote it', async () => {
     copyFileSync(KEPT_FILE, database)
     change('PRAGMA user_version = 99')
-    await expectRefused(NewerSchemaError, /schema version 99.*up to 4.*newer/)
+    await expectRefused(NewerSchemaError, /schema version 99.*up to 5.*newer/)
   })
 
   it('is refused when another program wrote it', async () => {
@@ -131,7 +136,7 @@ describe('the data directory of the embedded store', () => {
     ['has a page of noise', Buffer.from(kept).fill(0x5a, 5 * PAGE_BYTES, 6 * PAGE_BYTES)],
   ])('is refused when the file %s', async (_, content) => {
     writeFileSync(database, content)
-    await expectRefused(DamagedStoreError, /is damaged \(.+\)\. Nothing was changed\. Restore the whole data directory/)
+    await expectRefused(DamagedStoreError, /is damaged \(.+\)\. Nothing was changed\. Restore a backup/)
   })
 
   it('is refused when a table is missing', async () => {

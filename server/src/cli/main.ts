@@ -26,7 +26,8 @@ program
 program
   .command('doctor')
   .description('look for what would keep the server from running well; changes nothing')
-  .action(run(async () => (await loadDoctor()).doctor()))
+  .option('--deep', 'read the whole embedded store, which takes a second for each few hundred MB')
+  .action(run(async (options: { readonly deep?: boolean }) => (await loadDoctor()).doctor(options)))
 
 program
   .command('backup <file>')

@@ -1,5 +1,5 @@
 /** `countersign backup` beside a server under load, `countersign restore`, and what both refuse. */
-import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { leafHash } from '@countersign/audit-log'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -273,4 +273,5 @@ function change(path: string, sql: string): void {
   db.get('SELECT 1')
   db.execute(sql)
   db.close()
+  rmSync(`${path}-sums`, { force: true })
 }

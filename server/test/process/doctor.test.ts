@@ -19,8 +19,8 @@ afterEach(async () => {
 })
 
 /** What it says by subject, and which of it are problems. */
-async function doctor(dataDir: string, env: Record<string, string> = {}) {
-  const child = countersign(['doctor'], { env: { DATA_DIR: dataDir, PORT: '0', ...env } })
+async function doctor(dataDir: string, env: Record<string, string> = {}, args: readonly string[] = []) {
+  const child = countersign(['doctor', ...args], { env: { DATA_DIR: dataDir, PORT: '0', ...env } })
   const { code } = await child.end()
   expect(child.stderr).toBe('')
   const lines = child.stdout.trimEnd().split('\n')
@@ -48,6 +48,7 @@ function change(dataDir: string, sql: string): void {
   db.get('SELECT 1 FROM sqlite_schema')
   db.execute(sql)
   db.close()
+  rmSync(join(dataDir, 'countersign.db-sums'), { force: true })
 }
 
 describe('countersign doctor', () => {
@@ -150,6 +151,27 @@ describe('countersign doctor', () => {
     writeFileSync(join(dataDir, 'countersign.db'), 'x'.repeat(9000))
     expect((await doctor(dataDir)).problems.store).toContain('countersign restore')
   })
+
+  it('reads the whole store when it is asked to, beside a server too, and names what is not as it was', async () => {
+    const dataDir = newDirectory()
+    const server = await ShippedServer.start({ dataDir })
+    const deep = () => doctor(dataDir, { PORT: new URL(server.url).port }, ['--deep'])
+    expect((await deep()).said.store).toContain('was read to its end')
+    await server.stop()
+    expect((await deep()).problems).toEqual({})
+    const database = join(dataDir, 'countersign.db')
+    const whole = readFileSync(database)
+    const spoilt = Buffer.from(whole)
+    spoilt[whole.length - 1] = (whole.at(-1) as number) ^ 1
+    writeFileSync(database, spoilt)
+    expect((await deep()).problems.store).toMatch(/page \d+ is not as it was written.* Fix: .*countersign restore/)
+    writeFileSync(database, whole)
+    change(dataDir, "UPDATE audit_entries SET document = json_set(document, '$.actor', 'key_else') WHERE seq = 2")
+    expect((await deep()).problems.store).toContain('audit_entries, row 2: the audit entry is not the one')
+    change(dataDir, "UPDATE audit_entries SET document = CAST(x'7bff7d' AS TEXT) WHERE seq = 3")
+    change(dataDir, "UPDATE audit_entries SET document = json_set(document, '$.actor', null) WHERE seq = 2")
+    expect((await deep()).problems.store).toContain('audit_entries, row 3: document holds a text that is not UTF-8')
+  }, 60_000)
 
   it('tells a clock that is behind what the store holds', async () => {
     const dataDir = await usedDirectory()

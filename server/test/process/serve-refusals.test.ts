@@ -120,7 +120,11 @@ describe('serve refuses to start', () => {
       ['a newer schema', (to) => setVersion(database(to), 99), /schema version 99, this release knows .* newer one/],
       ['signing keys cut in half', (to) => cutInHalf(keys(to)), /signing-keys\.json are damaged.* backup/],
       ['signing keys that others may read', (to) => chmodSync(keys(to), 0o644), /chmod 600/],
-      ['a folder in place of the database', (to) => replaceByFolder(database(to)), /countersign\.db/],
+      [
+        'a folder in place of the database',
+        (to) => replaceByFolder(database(to)),
+        /countersign\.db is a folder, not a database\. Move it away/,
+      ],
     ]
     const outcomes = cases.map(async ([name, damage, expected]) => {
       const dataDir = newDirectory()
@@ -183,6 +187,7 @@ function setVersion(path: string, version: number): void {
   const db = new Database(path)
   db.exec(`PRAGMA user_version = ${version}`)
   db.close()
+  rmSync(`${path}-sums`)
 }
 
 function replaceByFolder(path: string): void {

@@ -6,8 +6,8 @@ import { basename, dirname, join } from 'node:path'
  * Replaces a file as a whole, mode 0600: a crash leaves the old content or the new one. Durable once the promise
  * resolves. Two must not replace the same file at once: what an earlier attempt left half-written is removed.
  */
-export function replaceFile(path: string, text: string): Promise<void> {
-  return replaceFileWith(path, (temporary) => writeFile(temporary, text))
+export function replaceFile(path: string, content: string | Buffer): Promise<void> {
+  return replaceFileWith(path, (temporary) => writeFile(temporary, content))
 }
 
 /** As `replaceFile`, with what `fill` makes of an empty file; nothing is replaced when it throws. */

@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } fro
 import { dirname, join } from 'node:path'
 import { takeFileLock } from '../files/file-lock.js'
 import { makeFile } from '../files/make-file.js'
+import { statIfThere } from '../files/stat-if-there.js'
 
 /** Another process works in the data directory. */
 export class DataDirectoryInUseError extends Error {
@@ -24,8 +25,18 @@ export class DamagedStoreError extends Error {
   ) {
     super(
       `${path} is damaged (${found}). Nothing was changed. ` +
-        'Restore the whole data directory from a backup, or move it away to start with an empty store.',
+        'Restore a backup into another directory (countersign restore); countersign doctor --deep tells more.',
       options,
+    )
+  }
+}
+
+/** What lies in the place of the database is none. */
+class NoDatabaseError extends Error {
+  override readonly name = 'NoDatabaseError'
+  constructor(path: string) {
+    super(
+      `${path} is a folder, not a database. Move it away, or set DATA_DIR to another directory. Nothing was changed.`,
     )
   }
 }
@@ -60,9 +71,10 @@ export function holdDataDirectory(dataDir: string): DataDirectory {
 /**
  * SQLite would throw a log away that has no database, and with it what was acknowledged.
  *
- * @throws DamagedStoreError
+ * @throws DamagedStoreError, NoDatabaseError
  */
 export function assertDatabaseIsThere(path: string): void {
+  if (statIfThere(path)?.isDirectory()) throw new NoDatabaseError(path)
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
     throw new DamagedStoreError(path, 'empty or missing beside its -wal file')
 }

@@ -1,7 +1,11 @@
+import { dirname, join } from 'node:path'
+import { takeFileLock } from '../files/file-lock.js'
 import { assertDatabaseIsThere, DamagedStoreError } from './data-directory.js'
 import { Connection, sqliteCode } from './driver.js'
+import { assertAsWritten } from './page-sums.js'
 import { assertKnown, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
 import { assertReadable } from './soundness.js'
+import { readThrough } from './told-fault.js'
 
 export interface SqliteInspection {
   readonly schema: number
@@ -35,4 +39,22 @@ export function inspectSqliteStore(path: string): SqliteInspection {
   } finally {
     db?.close()
   }
+}
+
+/**
+ * Looks at every page of a store that no server works on, and at every text and the hash of every audit entry of any store.
+ *
+ * @throws DamagedStoreError
+ */
+export async function assertSoundThroughout(path: string): Promise<void> {
+  assertDatabaseIsThere(path)
+  const release = takeFileLock(join(dirname(path), 'lock'))
+  try {
+    // Beside a server that works on them the pages change from one look to the next.
+    if (release !== null) await assertAsWritten(path, { readsAll: true })
+  } finally {
+    release?.()
+  }
+  const fault = await readThrough(path, { hashes: true })
+  if (fault !== null) throw new DamagedStoreError(path, fault)
 }

@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs'
 import type { Store } from '../../ports/store.js'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
 import { Connection, sqliteCode } from './driver.js'
-import { assertKnown, configureWriter, migrate } from './schema.js'
-import { assertReadable, assertSchema } from './soundness.js'
+import { assertAsWritten, dropSums, hasSums, makeSums, openSums } from './page-sums.js'
+import { assertKnown, configureWriter, KNOWN_SCHEMA, migrate, schemaVersionOf } from './schema.js'
+import { assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
+import { readThrough } from './told-fault.js'
 
 /**
  * Opens the embedded store in a directory, which it makes when it is missing, and holds the directory until `close`.
@@ -13,7 +16,7 @@ import { SqliteStore } from './sqlite-store.js'
 export async function openSqliteStore({ dataDir }: { readonly dataDir: string }): Promise<Store> {
   const directory = holdDataDirectory(dataDir)
   try {
-    prepare(directory.databasePath)
+    await prepare(directory.databasePath)
     return new SqliteStore(directory)
   } catch (error) {
     directory.release()
@@ -21,14 +24,31 @@ export async function openSqliteStore({ dataDir }: { readonly dataDir: string })
   }
 }
 
-function prepare(path: string): void {
+/** Refuses a damaged database before SQLite has it, then brings it to the present schema. */
+async function prepare(path: string): Promise<void> {
+  await assertAsWritten(path)
+  if (hasSums(path)) openSums(path)
+  else if (statSync(path).size > 0) await assertSound(path)
+  migrateFile(path)
+  if (!hasSums(path)) await makeSums(path)
+}
+
+/** @throws DamagedStoreError */
+async function assertSound(path: string): Promise<void> {
+  const fault = await readThrough(path)
+  if (fault !== null) throw new DamagedStoreError(path, fault)
+}
+
+function migrateFile(path: string): void {
   const db = Connection.open(path)
   try {
     assertKnown(db, path)
+    if (schemaVersionOf(db) < KNOWN_SCHEMA) dropSums(path)
     configureWriter(db)
-    assertReadable(db, path)
     migrate(db)
     assertSchema(db, path)
+    // The library closes a connection when its statements are collected, and SQLite would copy the log only then.
+    db.get('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
     const code = sqliteCode(error)
     if (code?.startsWith('SQLITE_CORRUPT') || code?.startsWith('SQLITE_NOTADB'))

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import type { AccountKey } from '@countersign/contract'
 import type { IdempotencyRecord, StoredDecision } from '../../ports/documents.js'
 import {
@@ -15,6 +16,7 @@ import {
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
 import { SqliteLedger } from './ledger.js'
+import { sayClosed } from './page-sums.js'
 import { configureReader } from './schema.js'
 import { listAccounts, readAccounts } from './tables/accounts.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
@@ -44,6 +46,7 @@ export class SqliteStore implements Store {
   readonly ledger = new SqliteLedger((read) => this.#readNow(read))
   readonly #directory: DataDirectory
   readonly #reader: Connection
+  readonly #indexDescriptor: number
   #writer: Writer
   #logWriter: Writer | null = null
   #replacing: Promise<Writer> | null = null
@@ -53,7 +56,8 @@ export class SqliteStore implements Store {
     this.#directory = directory
     this.#reader = Connection.openReadOnly(directory.databasePath)
     configureReader(this.#reader)
-    this.#writer = new Writer(directory.databasePath)
+    this.#indexDescriptor = openSync(`${directory.databasePath}-shm`, 'r')
+    this.#writer = this.#newWriter()
   }
 
   async commit(records: readonly StoreRecord[]): Promise<CommitResult> {
@@ -173,7 +177,13 @@ export class SqliteStore implements Store {
     await this.#writer.ask('close', null).catch(() => {})
     await this.#writer.ended()
     this.#reader.close()
-    this.#directory.release()
+    // Not before: it would drop the locks that SQLite has on the file.
+    closeSync(this.#indexDescriptor)
+    try {
+      sayClosed(this.#directory.databasePath)
+    } finally {
+      this.#directory.release()
+    }
   }
 
   async #tryCommit(records: readonly StoreRecord[]): Promise<Committed> {
@@ -210,10 +220,15 @@ export class SqliteStore implements Store {
     return this.#replacing
   }
 
+  #newWriter(): Writer {
+    const { databasePath } = this.#directory
+    return new Writer({ databasePath, indexDescriptor: this.#indexDescriptor })
+  }
+
   async #replaceWriter(): Promise<Writer> {
     try {
       await this.#writer.ended()
-      this.#writer = new Writer(this.#directory.databasePath)
+      this.#writer = this.#newWriter()
       return this.#writer
     } finally {
       this.#replacing = null

@@ -1,5 +1,6 @@
 /** The writer's thread: the one connection that writes, so that waiting for the disk stops nobody else. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { Checkpoints } from './checkpoints.js'
 import { commitRecords } from './commit.js'
 import { Connection, sqliteCode } from './driver.js'
 import { configureWriter } from './schema.js'
@@ -8,15 +9,17 @@ import { removeDecisions } from './tables/decisions.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
 import { findOrMakeLog, makeSecret, touch } from './tables/meta.js'
-import type { WriterAnswer, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
+import type { WriterAnswer, WriterData, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
 
 type Performers = { [Name in WriterTaskName]: (argument: WriterTasks[Name]['argument']) => WriterTasks[Name]['result'] }
 
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
 
-const db = Connection.open(workerData as string)
+const { databasePath, indexDescriptor } = workerData as WriterData
+const db = Connection.open(databasePath)
 configureWriter(db)
+const checkpoints = new Checkpoints(db, databasePath, indexDescriptor)
 
 const performers: Performers = {
   commit: (records) => commitRecords(db, JSON.parse(records)),
@@ -36,8 +39,7 @@ const performers: Performers = {
     return null
   },
   close: () => {
-    // Leaves one file behind where it can; what stays in the -wal file is read at the next start.
-    db.get('PRAGMA wal_checkpoint(TRUNCATE)')
+    checkpoints.last()
     return null
   },
 }
@@ -50,6 +52,7 @@ port.on('message', (request: WriterRequest) => {
   isOver = 'failure' in answer || request.task === 'close'
   if (isOver) db.close()
   port.postMessage(answer)
+  if (!isOver) checkpoints.whenDue()
   if (isOver) port.close()
 })
 

@@ -1,6 +1,13 @@
 import type { StoredAccount, StoredDecision } from '../../ports/documents.js'
 import type { CommitResult } from '../../ports/store.js'
 
+/** What the thread begins with. */
+export interface WriterData {
+  readonly databasePath: string
+  /** Of the open -shm file. */
+  readonly indexDescriptor: number
+}
+
 /** With the accounts that were moved, as they stand now. */
 export interface Committed extends CommitResult {
   readonly accounts: readonly StoredAccount[]

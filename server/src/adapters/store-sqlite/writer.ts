@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../../ports/store.js'
-import type { WriterAnswer, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
+import type { WriterAnswer, WriterData, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
 
 interface Waiting {
   readonly resolve: (result: unknown) => void
@@ -15,8 +15,8 @@ export class Writer {
   #asked = 0
   #failure: StoreUnavailableError | null = null
 
-  constructor(databasePath: string) {
-    this.#thread = new Worker(new URL('./worker.js', import.meta.url), { workerData: databasePath })
+  constructor(data: WriterData) {
+    this.#thread = new Worker(new URL('./worker.js', import.meta.url), { workerData: data })
     this.#thread.on('message', (answer: WriterAnswer) => this.#settle(answer))
     this.#thread.on('error', (cause) => this.#fail(cause))
     this.#ended = new Promise((resolve) => {

@@ -11,13 +11,13 @@ import { checkStore } from './store.js'
 const MINIMUM_FREE_BYTES = 256 * 2 ** 20
 
 /** Prints a line for all that a server of these settings needs; the exit code tells whether it has it. Changes nothing. */
-export async function doctor(): Promise<number> {
-  const findings = await examine()
+export async function doctor({ deep = false }: { readonly deep?: boolean }): Promise<number> {
+  const findings = await examine(deep)
   for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`)
   return findings.every(({ fix }) => fix === null) ? EXIT.ok : EXIT.failure
 }
 
-async function examine(): Promise<readonly Finding[]> {
+async function examine(isDeep: boolean): Promise<readonly Finding[]> {
   let config: Config
   try {
     config = readConfig(process.env)
@@ -32,7 +32,7 @@ async function examine(): Promise<readonly Finding[]> {
   // A look without the right to write there would come to nothing, or leave files behind that the server cannot open.
   if (directory.fix !== null) return [valid, directory]
   const files = checkFiles(dataDir)
-  const store = await checkStore(config)
+  const store = await checkStore(config, isDeep)
   const keys = await checkSigningKeys(dataDir, store.newestEntryAt !== null)
   const port = await checkPort({ ...config, activeKid: keys.activeKid })
   const space = checkSpace(dataDir, MINIMUM_FREE_BYTES)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspectMongoStore, type MongoInspection } from '../../adapters/store-mongodb/inspect.js'
-import { inspectSqliteStore } from '../../adapters/store-sqlite/inspect.js'
+import { assertSoundThroughout, inspectSqliteStore } from '../../adapters/store-sqlite/inspect.js'
 import type { Config } from '../../config.js'
 import { type Finding, fine, problem } from './finding.js'
 
@@ -13,18 +13,24 @@ export interface StoreFinding {
   readonly newestEntryAt: number | null
 }
 
-/** Whether the store can be reached, is sound as far as is quick to see, and is one that this release can work on. */
-export async function checkStore(config: Config): Promise<StoreFinding> {
-  return config.mongodbUrl === null ? checkEmbedded(config.dataDir) : checkMongodb(config.mongodbUrl)
+/**
+ * Whether the store can be reached, is sound as far as is quick to see, and is one that this release can work on.
+ *
+ * @param isDeep an embedded one is read to its last text, and each audit entry compared with its hash
+ */
+export async function checkStore(config: Config, isDeep: boolean): Promise<StoreFinding> {
+  return config.mongodbUrl === null ? checkEmbedded(config.dataDir, isDeep) : checkMongodb(config.mongodbUrl)
 }
 
-function checkEmbedded(dataDir: string): StoreFinding {
+async function checkEmbedded(dataDir: string, isDeep: boolean): Promise<StoreFinding> {
   const path = join(dataDir, 'countersign.db')
   if (!existsSync(path) && !existsSync(`${path}-wal`))
     return { finding: fine(SUBJECT, 'There is none yet; the first start makes it.'), newestEntryAt: null }
   try {
+    if (isDeep) await assertSoundThroughout(path)
     const { schema, knownSchema, newestEntryAt } = inspectSqliteStore(path)
-    return { finding: fine(SUBJECT, `${path} can be read, ${versionText(schema, knownSchema)}.`), newestEntryAt }
+    const read = isDeep ? 'was read to its end' : 'can be read'
+    return { finding: fine(SUBJECT, `${path} ${read}, ${versionText(schema, knownSchema)}.`), newestEntryAt }
   } catch (error) {
     const { name, message } = error as Error
     return {
@@ -41,6 +47,7 @@ function versionText(schema: number, knownSchema: number): string {
 
 const FIXES: Readonly<Record<string, string>> = {
   NewerSchemaError: 'start the release that wrote it, or a newer one.',
+  NoDatabaseError: 'move it away, and restore a backup: countersign restore <file>.',
   ForeignDatabaseError: 'set DATA_DIR to another directory.',
   DamagedStoreError: 'move the data directory away and restore a backup: countersign restore <file>.',
 }

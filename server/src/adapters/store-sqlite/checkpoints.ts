@@ -1,0 +1,61 @@
+import type { Connection } from './driver.js'
+import { PageSums } from './page-sums.js'
+import { readFrames, readWalPosition, type WalPosition } from './wal-file.js'
+
+/** 16 MiB of log before it is copied into the database, a cost that the group that meets it waits for. */
+const FULL_FRAMES = 4000
+/** A reader that holds on to an older state keeps the log from being copied whole: so much later it is tried again. */
+const AGAIN_FRAMES = 1000
+
+/** Copies the log into the database, the sums of its pages first. SQLite must not do so by itself (`wal_autocheckpoint = 0`). */
+export class Checkpoints {
+  readonly #sums: PageSums
+  #salts: Buffer = Buffer.alloc(0)
+  #summed = 0
+  #dueAt = FULL_FRAMES
+
+  /** @param indexDescriptor of the -shm file. It stays open: to close it would drop the locks of SQLite on it. */
+  constructor(
+    private readonly db: Connection,
+    private readonly databasePath: string,
+    private readonly indexDescriptor: number,
+  ) {
+    this.#sums = PageSums.read(databasePath)
+  }
+
+  /** After each commit. Never throws: the commit is durable, and what could not be copied is tried again. */
+  whenDue(): void {
+    const position = this.#position()
+    if (position === null || position.frames < this.#dueAt) return
+    this.#dueAt = position.frames + AGAIN_FRAMES
+    try {
+      this.#sum(position)
+      this.db.get('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch {
+      // A full disk, for one. The log goes on.
+    }
+  }
+
+  /** Leaves one file behind where it can; what stays in the -wal file is read at the next start. */
+  last(): void {
+    const position = this.#position()
+    if (position !== null) this.#sum(position)
+    this.db.get('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
+  #position(): WalPosition | null {
+    const position = readWalPosition(this.indexDescriptor)
+    if (position !== null && !position.salts.equals(this.#salts)) {
+      this.#salts = position.salts
+      this.#summed = 0
+      this.#dueAt = FULL_FRAMES
+    }
+    return position
+  }
+
+  #sum(position: WalPosition): void {
+    if (position.frames === this.#summed) return
+    this.#sums.take(readFrames(`${this.databasePath}-wal`, this.#summed, position))
+    this.#summed = position.frames
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Reads a database to its last text and prints what is wrong with it. A program of its own, for the library aborts its
+ * process when it reads a text that is not UTF-8, wherever that lies: then that is all that the caller gets to know.
+ */
+import { isUtf8 } from 'node:buffer'
+import { leafHash } from '@countersign/audit-log'
+import type { AuditEntry } from '@countersign/contract'
+import { Connection, type Row } from './driver.js'
+import { assertKnown, schemaVersionOf } from './schema.js'
+import { tellFault } from './told-fault.js'
+
+const CHUNK = 500
+
+interface Column {
+  readonly name: string
+  readonly isText: boolean
+}
+
+const path = process.argv[2] as string
+/** Whether audit entries have to be what their hashes were made of, too. */
+const checksHashes = process.argv[3] === 'hashes'
+tellFault(process.stdout, faultOf(path))
+
+function faultOf(path: string): string | null {
+  const db = Connection.openReadOnly(path)
+  try {
+    db.execute('PRAGMA busy_timeout = 10000; PRAGMA cell_size_check = ON')
+    assertKnown(db, path)
+    if (schemaVersionOf(db) === 0) return null
+    return db.snapshot(() => schemaFault(db) ?? integrityFault(db) ?? rowFault(db))
+  } catch (error) {
+    const { name, message } = error as Error
+    // Whoever opens it is told so.
+    return name === 'NewerSchemaError' || name === 'ForeignDatabaseError' ? null : message
+  } finally {
+    db.close()
+  }
+}
+
+function schemaFault(db: Connection): string | null {
+  const columns = ['type', 'name', 'tbl_name', 'sql'].map((name) => ({ name, isText: true }))
+  return tableFault(db, 'sqlite_schema', columns)
+}
+
+function integrityFault(db: Connection): string | null {
+  const found = db.get('PRAGMA integrity_check(1)')?.integrity_check
+  return found === 'ok' ? null : String(found).replaceAll('\n', ' ')
+}
+
+function rowFault(db: Connection): string | null {
+  const tables = db.all(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+  )
+  for (const { name } of tables) {
+    const table = name as string
+    const columns = db
+      .all(`PRAGMA table_info(${table})`)
+      .map((column) => ({ name: column.name as string, isText: column.type === 'TEXT' }))
+    const fault = tableFault(db, table, columns)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+function tableFault(db: Connection, table: string, columns: readonly Column[]): string | null {
+  // A text is taken as bytes, so that the library does not read it.
+  const taken = columns.flatMap(({ name }) => [
+    `typeof(${name}) AS type_${name}`,
+    `CASE typeof(${name}) WHEN 'text' THEN CAST(${name} AS BLOB) END AS ${name}`,
+  ])
+  const read = `SELECT ${taken} FROM ${table} LIMIT ${CHUNK} OFFSET ?`
+  for (let row = 0; ; ) {
+    const rows = db.all(read, row)
+    for (const found of rows) {
+      row += 1
+      const fault = valuesFault(found, columns) ?? documentFault(table, found)
+      if (fault !== null) return `${table}, row ${row}: ${fault}`
+    }
+    if (rows.length < CHUNK) return null
+  }
+}
+
+function valuesFault(row: Row, columns: readonly Column[]): string | null {
+  for (const { name, isText } of columns) {
+    const type = row[`type_${name}`]
+    if (type !== 'null' && type !== (isText ? 'text' : 'integer')) return `${name} holds a value of type ${type}`
+    if (type === 'text' && !isUtf8(bytesOf(row, name))) return `${name} holds a text that is not UTF-8`
+  }
+  return null
+}
+
+function documentFault(table: string, row: Row): string | null {
+  if (row.type_document !== 'text') return null
+  let document: unknown
+  try {
+    document = JSON.parse(bytesOf(row, 'document').toString('utf8'))
+  } catch {
+    return 'document is no JSON'
+  }
+  if (!checksHashes || table !== 'audit_entries') return null
+  const { leaf, ...entry } = document as AuditEntry
+  return leafHash(entry) === leaf ? null : 'the audit entry is not the one that its hash was made of'
+}
+
+function bytesOf(row: Row, column: string): Buffer {
+  return Buffer.from(row[column] as unknown as ArrayBuffer)
+}

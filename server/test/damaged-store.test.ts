@@ -1,0 +1,194 @@
+/** A store that the disk changed by a byte, or cut: it is refused with a sentence, or every answer is right; nothing aborts. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { stress } from '@countersign/testkit'
+import { LogPen } from '@countersign/testkit/store-suite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Connection } from '#server/adapters/store-sqlite/driver'
+import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import { SEED, seededRandom } from './process/random.js'
+import { KEY_USES, SAMPLE } from './store-sample.js'
+
+interface Damage {
+  readonly file?: string
+  readonly at?: number
+  readonly xor?: number
+  readonly cut?: number
+  readonly gone?: string
+}
+
+const program = (name: string) => fileURLToPath(new URL(`./processes/${name}`, import.meta.url))
+const TIMEOUT_MS = 60_000 + 1000 * stress.store_damages
+const DATABASE = 'countersign.db'
+const REFUSED = /^refused DamagedStoreError \S+ is damaged \(.+\)\. Nothing was changed\. Restore a backup/
+
+let folder: string
+let closed: string
+let killed: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-damage-'))
+  closed = join(folder, 'closed')
+  killed = join(folder, 'killed')
+  mkdirSync(join(folder, 'copies'))
+  const store = await openSqliteStore({ dataDir: closed })
+  const pen = await LogPen.of(store)
+  // As many entries as give the decisions that are written behind them ids of their own.
+  await pen.commit(...SAMPLE, { kind: 'entry.only' }, { kind: 'entry.only' })
+  await store.saveKeyUses(KEY_USES)
+  await store.secret('cursors')
+  await store.close()
+  cpSync(closed, killed, { recursive: true })
+  await writeAndDie(killed)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Many records in the log, and the process that wrote them killed. */
+async function writeAndDie(dataDir: string): Promise<void> {
+  const child = spawn(process.execPath, [program('store-process.mjs'), dataDir, '6'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let commits = 0
+  for await (const line of createInterface({ input: child.stdout }))
+    if (line.startsWith('acknowledged') && ++commits === 8) child.kill('SIGKILL')
+  expect(commits).toBeGreaterThanOrEqual(8)
+}
+
+/** One process for all of them: if any aborts it, the rest has no answer. */
+class Prober {
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #lines: AsyncIterator<string>
+  readonly #ended: Promise<unknown>
+
+  constructor(original: string) {
+    this.#child = spawn(process.execPath, [program('damage-prober.mjs'), original, join(folder, 'copies')])
+    this.#child.stderr.pipe(process.stderr)
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+    this.#ended = once(this.#child, 'close')
+  }
+
+  async probe(damage: Damage): Promise<string> {
+    this.#child.stdin.write(`${JSON.stringify(damage)}\n`)
+    const { value, done } = await this.#lines.next()
+    if (done !== true) return value
+    const [code, signal] = (await this.#ended) as [number | null, string | null]
+    throw new Error(`${JSON.stringify(damage)} ended the process: ${code ?? signal}`)
+  }
+
+  async end(): Promise<void> {
+    this.#child.stdin.end()
+    expect(await this.#ended).toEqual([0, null])
+  }
+}
+
+async function probing(original: string, work: (prober: Prober) => Promise<void>): Promise<void> {
+  const prober = new Prober(original)
+  await work(prober)
+  await prober.end()
+}
+
+/** A byte, or in one of eight cases the end of the file, drawn from all bytes of the files. */
+function drawDamage(original: string, files: readonly string[], random: () => number): Damage {
+  const places = files.flatMap((file) =>
+    Array.from(Array(statSync(join(original, file)).size), (_, at) => ({ file, at })),
+  )
+  const { file, at } = places[Math.floor(random() * places.length)] as { readonly file: string; readonly at: number }
+  if (random() < 1 / 8) return { file, cut: at }
+  return { file, at, xor: 1 + Math.floor(random() * 255) }
+}
+
+describe(`a store with one byte changed, or cut (seed ${SEED})`, () => {
+  it.each([
+    ['was closed', () => closed, [DATABASE, `${DATABASE}-sums`]],
+    ['was killed', () => killed, [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, `${DATABASE}-sums`]],
+  ])(
+    'that %s is refused with a sentence, or reads as it was written',
+    async (_, original, files) => {
+      await probing(original(), async (prober) => {
+        const right = await prober.probe({})
+        expect(right).toMatch(/^read /)
+        const random = seededRandom(SEED)
+        let refused = 0
+        for (let round = 0; round < stress.store_damages / 2; round += 1) {
+          const damage = drawDamage(original(), files, random)
+          const answer = await prober.probe(damage)
+          if (answer === right) continue
+          expect(answer, JSON.stringify(damage)).toMatch(REFUSED)
+          refused += 1
+        }
+        expect(refused).toBeGreaterThan(stress.store_damages / 8)
+      })
+    },
+    TIMEOUT_MS,
+  )
+
+  it(
+    'aborts nothing that an earlier release left, which kept no sums',
+    async () => {
+      const original = join(folder, 'without-sums')
+      cpSync(closed, original, { recursive: true })
+      rmSync(join(original, `${DATABASE}-sums`))
+      await probing(original, async (prober) => {
+        const random = seededRandom(SEED + 1)
+        for (let round = 0; round < stress.store_damages / 10; round += 1)
+          expect(await prober.probe(drawDamage(original, [DATABASE], random))).toMatch(/^(refused|read|could not read)/)
+      })
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('a log that lost something', () => {
+  it.each<[string, Damage]>([
+    ['was cut', { file: `${DATABASE}-wal`, cut: 60_000 }],
+    ['is empty', { file: `${DATABASE}-wal`, cut: 0 }],
+    ['is gone', { gone: `${DATABASE}-wal` }],
+    ['has another header', { file: `${DATABASE}-wal`, at: 20, xor: 1 }],
+    ['has another byte in its last record', { file: `${DATABASE}-wal`, at: -100, xor: 1 }],
+  ])('and %s is not taken for a shorter one', async (_, damage) => {
+    const at = damage.at !== undefined && damage.at < 0 ? lastFrameByte() : damage.at
+    await probing(killed, async (prober) =>
+      expect(await prober.probe({ ...damage, ...(at !== undefined && { at }) })).toMatch(REFUSED),
+    )
+  })
+
+  /** Of the last frame that counts; behind it may be one that was on its way when the process died. */
+  function lastFrameByte(): number {
+    const index = readFileSync(join(killed, `${DATABASE}-shm`))
+    return 32 + index.readUInt32LE(16) * (24 + 4096) - 100
+  }
+
+  it('is the shorter one that it is, when a record was on its way', async () => {
+    await probing(killed, async (prober) => {
+      const size = statSync(join(killed, `${DATABASE}-wal`)).size
+      const whole = lastFrameByte() + 100
+      expect(await prober.probe({ file: `${DATABASE}-wal`, cut: Math.min(size, whole + 50) })).toBe(
+        await prober.probe({}),
+      )
+    })
+  })
+})
+
+describe('a text that is not UTF-8, which the library aborts on', () => {
+  const spoil = (dataDir: string, isSummed: boolean) => {
+    const db = Connection.open(join(dataDir, DATABASE))
+    db.execute("UPDATE agents SET document = CAST(x'7b22ff227d' AS TEXT) WHERE rowid = 1")
+    db.close()
+    if (!isSummed) rmSync(join(dataDir, `${DATABASE}-sums`))
+  }
+
+  it.each([
+    ['named by its row where there are no sums', false, /agents, row 1: document holds a text that is not UTF-8/],
+    ['noticed by its page where there are', true, /page \d+ is not as it was written|longer than it was/],
+  ])('is %s', async (_, isSummed, says) => {
+    const dataDir = mkdtempSync(join(folder, 'spoilt-'))
+    cpSync(closed, dataDir, { recursive: true })
+    spoil(dataDir, isSummed)
+    await expect(openSqliteStore({ dataDir })).rejects.toThrow(says)
+  })
+})
