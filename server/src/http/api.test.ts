@@ -167,3 +167,19 @@ test.each<[string, (happens: () => void) => Promise<Reply>]>([
     expect((await answer(revoke)).status).toBe(401)
   },
 )
+
+test('a long read whose turn comes late is refused when its key was revoked meanwhile', async () => {
+  let letGo = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  const long: Route = { ...during(() => {}), isLong: true, handle: async () => held.then(() => MADE) }
+  const underWay = Array.from({ length: 4 }, () => ask(long))
+  const late = ask({ ...during(() => {}), isLong: true })
+  // Those that are under way have begun.
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  keys.apply({ ...KEY, revoked_at: '2026-11-21T10:00:00.000Z' })
+  letGo()
+  await Promise.all(underWay)
+  expect((await late).status).toBe(401)
+})

@@ -19,7 +19,7 @@ import type { Keys } from '../state/keys.js'
 import { authenticate, keyTextOf } from './authenticate.js'
 import { type BodySource, readBody } from './body.js'
 import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
-import type { LongWork } from './long-work.js'
+import type { LongWork, Pause } from './long-work.js'
 import { problemReply } from './problem.js'
 import type { RateLimit } from './rate-limit.js'
 import type { Reply } from './reply.js'
@@ -84,12 +84,16 @@ export class Api {
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
       const waitMs = route.patience?.ms(call) ?? 0
-      const carryOut = async (): Promise<Reply> => {
-        if (waitMs > 0) await route.patience?.wait(call, waitMs)
-        const present = { ...call, caller: this.identify(request.headers, seen) }
+      const identifyAnew = (pause = call.pause): Call => {
+        const present = { ...call, pause, caller: this.identify(request.headers, seen) }
         assertScopes(route.scopes, present.caller)
+        return present
+      }
+      const carryOut = async (): Promise<Reply> => {
+        if (route.isLong === true) return this.handleLong(route, caller.key.id, identifyAnew)
+        if (waitMs > 0) await route.patience?.wait(call, waitMs)
+        const present = identifyAnew()
         if (route.isChange === true) seen.known = null
-        if (route.isLong === true) return this.handleLong(route, present)
         return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
       }
       return withAuthTiming(await this.inTime(carryOut(), waitMs), authMs)
@@ -124,13 +128,13 @@ export class Api {
     return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
   }
 
-  /** What a caller has not read by then, or left, is not added to. */
-  private handleLong(route: Route, call: Call): Promise<Reply> {
-    const keyId = call.caller.key.id
+  /** Its turn may come late: what holds then is asked for, and nothing is done for a caller who has left. */
+  private handleLong(route: Route, keyId: string, identifyAnew: (pause: Pause) => Call): Promise<Reply> {
     return this.deps.longWork.run(keyId, (pause) => {
+      const call = identifyAnew(pause)
       this.deps.unread.assertRoom(keyId)
       if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'Nobody waits for the answer any more.' })
-      return route.handle({ ...call, pause })
+      return route.handle(call)
     })
   }
 
