@@ -5,6 +5,12 @@ import type { IncomingMessage } from 'node:http'
  * express-oauth2-jwt-bearer puts there. Undefined when there is none.
  */
 export function agentOfAuth(req: IncomingMessage): string | undefined {
+  const subject = ownMember(claimsOf(req), 'sub')
+  return typeof subject === 'string' && subject !== '' ? subject : undefined
+}
+
+/** The claims of a verified access token, wherever either of them puts them. */
+export function claimsOf(req: IncomingMessage): unknown {
   const auth = ownMember(req, 'auth')
   const payload = ownMember(auth, 'payload')
   // A claim that happens to be called payload is not taken for a payload.
@@ -13,12 +19,11 @@ export function agentOfAuth(req: IncomingMessage): string | undefined {
     isObject(ownMember(auth, 'header')) &&
     typeof ownMember(auth, 'token') === 'string' &&
     ownMember(auth, 'sub') === undefined
-  const subject = ownMember(isResult ? payload : auth, 'sub')
-  return typeof subject === 'string' && subject !== '' ? subject : undefined
+  return isResult ? payload : auth
 }
 
 /** What was put on Object.prototype by somebody else's fault names nobody. */
-function ownMember(object: unknown, name: string): unknown {
+export function ownMember(object: unknown, name: string): unknown {
   return isObject(object) && Object.hasOwn(object, name) ? object[name] : undefined
 }
 

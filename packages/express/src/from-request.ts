@@ -1,11 +1,17 @@
 import type { Request } from 'express'
+import { readStrictly } from './strict-params.js'
 
 /** A value, or what finds it in the request. */
 export type FromRequest<Value, Req> = Value | ((req: Req) => Value)
 
-/** @throws TypeError for a promise, and whatever the function throws */
+/** @throws TypeError for a promise and for a misspelt name of `req.params`, and whatever the function throws */
 export function resolved<Value>(option: string, given: FromRequest<Value, Request>, req: Request): Value {
-  return typeof given === 'function' ? givenAtOnce(option, (given as (req: Request) => Value)(req)) : given
+  if (typeof given !== 'function') return given
+  const read = given as (req: Request) => Value
+  return givenAtOnce(
+    option,
+    readStrictly(req, () => read(req)),
+  )
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 import type { Request, Response } from 'express'
 import { appName } from './app-name.js'
 import type { FromRequest } from './from-request.js'
+import { fromTemplate } from './name-template.js'
 import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
 
 type Context = GuardRequest['context']
@@ -130,9 +131,9 @@ export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
   checkOne('unmapped', unmapped === undefined || unmapped === 'deny', "'deny': a route names its action")
   return {
     point: pointOf(client, point, rest),
-    agent_id,
-    action,
-    resource,
+    agent_id: fromTemplate('agent_id', agent_id),
+    action: fromTemplate('action', action),
+    resource: fromTemplate('resource', resource),
     context,
     idempotencyKey,
     scope: scope ?? appName(),

@@ -9,6 +9,7 @@ import {
   rejectUnbegun,
   warnIfAskedBefore,
 } from './admitted-guards.js'
+import { noteTemplates } from './check-routes.js'
 import { denialOf } from './denial-of.js'
 import { givenOutcome } from './given-outcome.js'
 import {
@@ -70,7 +71,9 @@ export function guard<Req extends IncomingMessage = Request>(
 export function guard(options: RouteGuardOptions<never>, ...handler: readonly unknown[]): RouteGuard {
   const settings = readGuardOptions(options as unknown as RouteGuardOptions)
   const guarded = guardedBy('guard', ...handler)
-  return (req, res, next) => passGuard(settings, guarded, req as Request, res as Response, next)
+  const { action, resource, agent_id } = settings
+  const pass: RouteGuard = (req, res, next) => passGuard(settings, guarded, req as Request, res as Response, next)
+  return noteTemplates(pass, [action, resource, agent_id])
 }
 
 async function passGuard(

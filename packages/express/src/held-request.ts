@@ -3,6 +3,7 @@ import { DeniedError } from '@countersign/client'
 import type { Request } from 'express'
 import { frozenCopy } from './frozen-copy.js'
 import { isRoutedAway, type Place, placeOf } from './request-place.js'
+import { strictViewOf } from './strict-params.js'
 import { assertParsed } from './unparsed-body.js'
 
 const WHOLE = ['body', 'query'] as const
@@ -74,7 +75,7 @@ function holdParams(req: Request): void {
   define(
     req,
     'params',
-    () => (isRoutedAway(req, held.place) ? held.present : held.frozen),
+    () => strictViewOf(req) ?? (isRoutedAway(req, held.place) ? held.present : held.frozen),
     // The router is on its way to another route: what it sets is for there.
     (value) => {
       held.present = value

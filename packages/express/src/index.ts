@@ -1,3 +1,4 @@
+export { checkRoutes } from './check-routes.js'
 export type { FromRequest } from './from-request.js'
 export { guard } from './guard.js'
 export type { EnforcingGuardOptions, RouteGuardOptions, RouteOptions } from './guard-options.js'

@@ -1,16 +1,18 @@
-import type { ErrorRequestHandler } from 'express'
+import type { Application, ErrorRequestHandler, RequestHandler } from 'express'
+import { checkRoutes } from './check-routes.js'
 import { denialOf } from './denial-of.js'
 import { noteError } from './response-end.js'
 import { RouteDeniedError } from './route-denied-error.js'
 
 /**
  * Answers refusals as `application/problem+json`, and tells the guards of a route what it threw: in the middle of its
- * response, or what says that nobody knows whether it was done. Any other error goes on to the next error handler. To be put behind the routes, before other error handlers.
+ * response, or what says that nobody knows whether it was done. Any other error goes on to the next error handler. To be put
+ * behind the routes, before other error handlers: `app.use` of it checks the routes before, as `checkRoutes` does.
  *
  * Source: docs/express.md "Refusals".
  */
 export function permitErrors(): ErrorRequestHandler {
-  return (error: unknown, _req, res, next) => {
+  const answer: ErrorRequestHandler = (error: unknown, _req, res, next) => {
     noteError(res, error)
     const denial = denialOf(error)
     if (!RouteDeniedError.isInstance(denial) || res.headersSent) return next(error)
@@ -20,4 +22,26 @@ export function permitErrors(): ErrorRequestHandler {
       .type('application/problem+json')
       .send(JSON.stringify(denial.toProblem()))
   }
+  return checkedWhereMounted(answer)
+}
+
+/**
+ * Only what looks like an app is told by Express which app it is put into: `app.use` mounts it, and then tells it. A router takes
+ * the handler as it is.
+ */
+function checkedWhereMounted(answer: ErrorRequestHandler): ErrorRequestHandler {
+  const passOn: RequestHandler = (_req, _res, next) => next()
+  const mountable = Object.assign(
+    ((error, req, res, next) => answer(error, req, res, next)) satisfies ErrorRequestHandler,
+    {
+      mountpath: '/',
+      handle: passOn,
+      set: () => mountable,
+      emit(_event: 'mount', app: Application) {
+        checkRoutes(app)
+        app.use(mountable.mountpath, answer)
+      },
+    },
+  )
+  return mountable
 }

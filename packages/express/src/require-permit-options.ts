@@ -10,6 +10,7 @@ import {
 } from '@countersign/permit'
 import type { Request } from 'express'
 import type { FromRequest } from './from-request.js'
+import { fromTemplate } from './name-template.js'
 import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
 import { type PermitEvent, warnOfPermitFaults } from './permit-event.js'
 import { schemeOf } from './shown-token.js'
@@ -153,9 +154,9 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
   // Used up only after everything else was compared.
   const verifier = createPermitVerifier({ issuer, audience, jwks: keySet, seen: false, ...(now && { now }) })
   return {
-    action,
-    resource,
-    agent_id,
+    action: fromTemplate('action', action),
+    resource: fromTemplate('resource', resource),
+    agent_id: fromTemplate('agent_id', agent_id),
     context,
     requestHash,
     verifier,

@@ -3,8 +3,9 @@ import { assertNoMissingPart, DeniedError, type JsonObject } from '@countersign/
 import { type PermitClaims, PermitError, type PermitExpectations, requestHash } from '@countersign/permit'
 import type { NextFunction, Request, Response } from 'express'
 import { rejectAdmitted } from './admitted-guards.js'
+import { noteTemplates } from './check-routes.js'
 import { denialOf } from './denial-of.js'
-import { givenAtOnce, resolved } from './from-request.js'
+import { resolved } from './from-request.js'
 import { type Guarded, guardedBy, type RouteGuard, type VerifiedHandler } from './guarded-handler.js'
 import { holdRequest } from './held-request.js'
 import { acceptedEvent, deniedEvent } from './permit-event.js'
@@ -46,7 +47,9 @@ export function requirePermit<Req extends IncomingMessage = Request>(
 ): RouteGuard {
   const settings = readPermitOptions(options as unknown as RequirePermitOptions)
   const guarded = guardedBy('requirePermit', ...handler)
-  return (req, res, next) => passPermit(settings, guarded, req as Request, res as Response, next)
+  const { action, resource, agent_id } = settings
+  const pass: RouteGuard = (req, res, next) => passPermit(settings, guarded, req as Request, res as Response, next)
+  return noteTemplates(pass, [action, resource, agent_id])
 }
 
 async function passPermit(
@@ -130,7 +133,7 @@ function hashBy(
   context: { of: JsonObject | null } | undefined,
 ): Wanted['hashOf'] {
   const { requestHash: given } = settings
-  if (given !== undefined) return (claims) => mapped(() => givenAtOnce('requestHash', given(req, claims)))
+  if (given !== undefined) return (claims) => mapped(() => resolved('requestHash', (req) => given(req, claims), req))
   if (context === undefined) return null
   if (context.of === undefined) throw new PermitError('expectation_missing', 'The expected context must be given.')
   return ({ sub, action, resource }) =>

@@ -4,7 +4,7 @@ import { DeniedError, type GuardRequest } from '@countersign/client'
 import type { Request } from 'express'
 import { agentOfAuth } from './agent-of-auth.js'
 import { AgentMissing } from './denial-of.js'
-import { givenAtOnce, resolved } from './from-request.js'
+import { resolved } from './from-request.js'
 import type { GuardSettings } from './guard-options.js'
 
 /** What is asked, and the key that the asking is repeated by. */
@@ -23,6 +23,10 @@ export function askedBy(req: Request, options: GuardSettings, place: number): Ro
   const action = resolved('action', options.action, req)
   if (action === undefined || action === null) throw new DeniedError('unmapped')
   const resource = resolved('resource', options.resource, req)
+  if (resource === undefined && options.resource !== undefined) {
+    const cause = new TypeError('the function resource gave undefined: for none, let it give null')
+    throw new DeniedError('question_refused', { cause })
+  }
   const context = resolved('context', options.context, req)
   const request = { agent_id, action, resource, context }
   return { request, idempotencyKey: callKey(req, agent_id, options, place) }
@@ -40,7 +44,7 @@ function callKey(
 ): string | undefined {
   if (idempotencyKey === false) return undefined
   const given =
-    idempotencyKey === undefined ? req.headers['idempotency-key'] : givenAtOnce('idempotencyKey', idempotencyKey(req))
+    idempotencyKey === undefined ? req.headers['idempotency-key'] : resolved('idempotencyKey', idempotencyKey, req)
   if (given === undefined || given === null || given === '') return undefined
   if (typeof given !== 'string') throw new TypeError('idempotencyKey has to give a string')
   const route: unknown = req.route?.path ?? null

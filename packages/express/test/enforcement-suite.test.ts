@@ -1,6 +1,8 @@
 /** Guarded routes, against the server as it is shipped. */
 import { enforcementSuite } from '@countersign/testkit/enforcement-suite'
 import { useDecisionPoint } from './decision-point.js'
-import { guardedRoutes } from './guarded-routes.js'
+import { guardedRoutes, wrappedRoutes } from './guarded-routes.js'
 
-enforcementSuite(guardedRoutes('a guarded route'), useDecisionPoint())
+const point = useDecisionPoint()
+enforcementSuite(wrappedRoutes('a route whose handler is wrapped'), point)
+enforcementSuite(guardedRoutes('a route with a guard before its handler'), point)

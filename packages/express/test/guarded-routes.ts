@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Countersign } from '@countersign/client'
-import { guard, permitErrors } from '@countersign/express'
+import { guard, permitErrors, type RouteGuardOptions } from '@countersign/express'
 import type {
   Act,
   CallOutcome,
@@ -48,11 +48,20 @@ export interface RouteParts {
   readonly act: Act
 }
 
-/** Guarded routes of an app, as an integration for the suite. */
+/** Routes with guards before their handlers, as an integration for the suite. */
 export function guardedRoutes(
   name: string,
   change: (parts: RouteParts) => RouteParts = (parts) => parts,
 ): EnforcementAdapter {
+  return routesBy(name, change, false)
+}
+
+/** Routes whose handlers are wrapped, as an integration for the suite. */
+export function wrappedRoutes(name: string): EnforcementAdapter {
+  return routesBy(name, (parts) => parts, true)
+}
+
+function routesBy(name: string, change: (parts: RouteParts) => RouteParts, isWrapped: boolean): EnforcementAdapter {
   return {
     name,
     async open(setup) {
@@ -63,7 +72,7 @@ export function guardedRoutes(
         connectTimeoutMs: PATIENT_MS,
       })
       const calls = new Calls()
-      const server = createServer(appOf(setup, client, calls, change)).listen(0, '127.0.0.1')
+      const server = createServer(appOf(setup, client, calls, change, isWrapped)).listen(0, '127.0.0.1')
       await once(server, 'listening')
       return {
         call: (call) => send(server, calls, call),
@@ -83,8 +92,9 @@ function appOf(
   client: Countersign,
   calls: Calls,
   change: (parts: RouteParts) => RouteParts,
+  isWrapped: boolean,
 ): Express {
-  const whole = guard({
+  const asks: RouteGuardOptions = {
     client,
     ...options,
     agent_id: (req) => req.get('x-agent'),
@@ -97,8 +107,13 @@ function appOf(
       calls.of(req).mapping === 'misspelt' ? `order:${req.params.orderId}` : String(req.params.resource),
     context: (req) => req.body,
     graceMs: GRACE_MS,
-  })
-  const { guarded, act } = change({ guarded: whole, act: given })
+  }
+  const { guarded, act } = change({ guarded: guard(asks), act: given })
+  const handler: RequestHandler = async (req, res) => {
+    const { value, amount } = await act({ resource: String(req.params.resource), context: req.body })
+    if (amount !== undefined) await req.permit?.confirm({ amount })
+    res.json(value)
+  }
   const onError: ErrorRequestHandler = (error, req, res, _next) => {
     calls.noteError(req, error)
     res.status(500).send('it failed')
@@ -112,12 +127,7 @@ function appOf(
         res.once('close', onLeft)
         next()
       },
-      guarded,
-      async (req, res) => {
-        const { value, amount } = await act({ resource: String(req.params.resource), context: req.body })
-        if (amount !== undefined) await req.permit?.confirm({ amount })
-        res.json(value)
-      },
+      ...(isWrapped ? [guard(asks, handler)] : [guarded, handler]),
     )
     .use(permitErrors(), onError)
 }

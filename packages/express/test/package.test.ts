@@ -213,7 +213,7 @@ describe('the package', () => {
   it('exports this and nothing else', async () => {
     const script = "console.log(Object.keys(await import('@countersign/express')).sort().join())"
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder })
-    expect(stdout.trim()).toBe('RouteDeniedError,guard,permitErrors,requirePermit')
+    expect(stdout.trim()).toBe('RouteDeniedError,checkRoutes,guard,permitErrors,requirePermit')
   })
 
   it.each([
