@@ -148,7 +148,7 @@ async function runCallers() {
 function worstSimulation() {
   const or = Array.from({ length: 4_200 }, () => ({ 'context.t': { $like: '*b*' } }))
   return {
-    request: { agent_id: 'agent:3', action: 'a.b', context: { t: 'a'.repeat(125_000) } },
+    request: { agent_id: 'agent:3', action: 'a.b', context: { t: 'a'.repeat(64_000) } },
     policies: [{ name: 'p', rules: [{ action: '*', effect: 'allow', conditions: { $or: or } }] }],
   }
 }
