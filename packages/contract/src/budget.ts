@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AMOUNT_RULE, AmountSchema, isAmount } from './amount.js'
+import { countedItem } from './fault-count.js'
 import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { isContextPath } from './path.js'
@@ -21,7 +22,11 @@ export const BudgetSchema = z
       .regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/, { error: 'must be a currency code or a word such as calls' })
       .meta({ description: 'A currency code or a word such as `calls`; case does not count.' }),
     period: z.enum(BUDGET_PERIODS),
-    actions: z.array(ActionPatternSchema).min(1).exactOptional().meta({ description: 'Every action when absent.' }),
+    actions: z
+      .array(countedItem(ActionPatternSchema))
+      .min(1)
+      .exactOptional()
+      .meta({ description: 'Every action when absent.' }),
     amount: z
       .custom<string | number>((value) => isContextReference(value) || (isAmount(value) && value > 0), {
         error: `must be a path that starts with context. or a number above ${AMOUNT_RULE}`,

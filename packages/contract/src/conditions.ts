@@ -86,6 +86,10 @@ export const ConditionsSchema = z
     examples: [{ 'context.amount': { $gt: 0, $lte: 100 } }],
   })
   .superRefine((value, ctx) => {
-    for (const { path, message, names } of faultsOfConditions(value, [], 0))
+    let found = 0
+    for (const { path, message, names } of faultsOfConditions(value, [], 0)) {
       ctx.addIssue({ code: 'custom', path: [...path], message, ...(names && { params: { names } }) })
+      found += 1
+      if (found === LIMITS.namedFaults) break
+    }
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countedItem } from './fault-count.js'
 import { IdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
 import { isJsonObject } from './json.js'
@@ -19,9 +20,9 @@ function isNotEmptyList(value: unknown): boolean {
 export const KeyCreateSchema = z
   .strictObject({
     name: NameSchema,
-    scopes: z.array(ScopeSchema).min(1),
+    scopes: z.array(countedItem(ScopeSchema)).min(1),
     agents: z
-      .array(AgentPatternSchema)
+      .array(countedItem(AgentPatternSchema))
       .min(1)
       .nullish()
       .meta({ description: 'Binds the key to the agents that match; any agent when absent.' }),

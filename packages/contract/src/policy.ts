@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Budget, BudgetSchema, withBudgetDefaults } from './budget.js'
 import { ConditionsSchema } from './conditions.js'
 import { EFFECTS, type Effect } from './effect.js'
+import { countedItem } from './fault-count.js'
 import { IdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
 import { isJsonObject } from './json.js'
@@ -45,8 +46,12 @@ const documentShape = {
   mode: z.enum(['enforce', 'shadow']).exactOptional().meta({
     description: 'A shadow policy is evaluated and recorded, never enforced; `enforce` when absent.',
   }),
-  agents: z.array(AgentPatternSchema).min(1).exactOptional().meta({ description: 'Every agent when absent.' }),
-  rules: z.array(RuleSchema).min(1).meta({ description: 'The first that matches decides.' }),
+  agents: z
+    .array(countedItem(AgentPatternSchema))
+    .min(1)
+    .exactOptional()
+    .meta({ description: 'Every agent when absent.' }),
+  rules: z.array(countedItem(RuleSchema)).min(1).meta({ description: 'The first that matches decides.' }),
   budget: BudgetSchema.exactOptional(),
 }
 

@@ -3,13 +3,14 @@ import { DecisionBudgetSchema, REASON_CODES, ShadowSchema } from './decision.js'
 import { DecisionRequestSchema } from './decision-request.js'
 import { EFFECTS } from './effect.js'
 import { ExplanationSchema } from './explanation.js'
+import { countedItem } from './fault-count.js'
 import { PolicyIdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { SimulatedPolicySchema } from './policy.js'
 
 /** An id given twice would leave open which of the two decides a tie. */
-const PoliciesSchema = z.array(SimulatedPolicySchema).superRefine((policies, ctx) => {
+const PoliciesSchema = z.array(countedItem(SimulatedPolicySchema)).superRefine((policies, ctx) => {
   const seen = new Set<string>()
   for (const [index, { id }] of policies.entries()) {
     if (id === undefined) continue

@@ -40,11 +40,11 @@ describe('a request with thousands of unknown names', () => {
     expect(details.filter((detail) => detail.endsWith('; did you mean action?'))).toHaveLength(20)
   })
 
-  it('is told every place of conditions too', () => {
+  it('is told a thousand places, of conditions too', () => {
     const conditions = faulty((name) => [name, { $eq: 1 }])
     const operators = { 'context.a': faulty((name) => [`$${name}`, 1]) }
     const rules = [conditions, operators].map((made) => ({ action: '*', effect: 'deny', conditions: made }))
     const result = validate(PolicyDocumentSchema, { name: 'p', rules })
-    expect(result.ok ? 0 : result.errors.length).toBe(2 * NAMES.length)
+    expect(result.ok ? 0 : result.errors.length).toBe(1_000)
   })
 })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { countingFaults } from './fault-count.js'
 import { isJsonObject } from './json.js'
+import { LIMITS } from './limits.js'
 import { toPointer } from './pointer.js'
 import type { FieldError } from './problem.js'
 import { didYouMean } from './suggestion.js'
@@ -92,7 +94,8 @@ function sorted(details: ReadonlyMap<string, string>): FieldError[] {
  * Checks a JSON value against a schema of this package. Never throws.
  *
  * `errors` name every faulty place by JSON pointer: an unknown member, the place that a missing one would have, `""` for a
- * body that is no object; nothing below a faulty member is looked at. Sorted, each place once. Details hold no values; of
+ * body that is no object; nothing below a faulty member is looked at. Sorted, each place once, 1,000 at most: then
+ * there may be others. Details hold no values; of
  * the first places that are near a known name they say which.
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validation<z.output<Schema>> {
@@ -100,16 +103,16 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
   const details = new Map<string, string>()
   const note = (path: readonly PropertyKey[], detail: string) => {
     const pointer = toPointer(path)
-    if (!details.has(pointer)) details.set(pointer, detail)
+    if (details.size < LIMITS.namedFaults && !details.has(pointer)) details.set(pointer, detail)
   }
   const suggest = fewSuggestions()
-  const parsed = schema.safeParse(value, {
-    error: (issue) => {
-      if (issue.code === 'unrecognized_keys')
-        for (const key of issue.keys) note([...(issue.path ?? []), key], unknownMember(key, issue.inst, suggest))
-      return describe(issue, suggest)
-    },
-  })
+  const error = (issue: Issue) => {
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys.slice(0, LIMITS.namedFaults))
+        note([...(issue.path ?? []), key], unknownMember(key, issue.inst, suggest))
+    return describe(issue, suggest)
+  }
+  const parsed = countingFaults(LIMITS.namedFaults, () => schema.safeParse(value, { error }))
   if (parsed.success) return { ok: true, value: parsed.data }
   for (const issue of parsed.error.issues)
     if (issue.code !== 'unrecognized_keys') note(issue.path, `${issue.message}${suggestionFor(issue, suggest)}`)

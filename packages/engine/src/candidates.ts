@@ -62,27 +62,25 @@ export class Candidates {
   }
 
   private changeBuckets(policy: CompiledPolicy, change: (bucket: RuleBucket) => RuleBucket): Candidates {
-    let byAgent = this.byAgent
-    for (const { source } of policy.agents) {
-      byAgent = byAgent.update(source, (before) => {
-        const after = change(before ?? RuleBucket.EMPTY)
-        return after.isEmpty ? undefined : after
-      })
-    }
+    const byAgent = this.byAgent.update(sourcesOf(policy), (before) => {
+      const after = change(before ?? RuleBucket.EMPTY)
+      return after.isEmpty ? undefined : after
+    })
     return new Candidates(byAgent, this.crowds)
   }
 
   private changeCrowds(policy: CompiledPolicy, change: (crowd: Map<CompiledPolicy, RuleBucket>) => void): Candidates {
-    let crowds = this.crowds
-    for (const { source } of policy.agents) {
-      crowds = crowds.update(source, (before) => {
-        const after = new Map(before)
-        change(after)
-        return after.size > 0 ? after : undefined
-      })
-    }
+    const crowds = this.crowds.update(sourcesOf(policy), (before) => {
+      const after = new Map(before)
+      change(after)
+      return after.size > 0 ? after : undefined
+    })
     return new Candidates(this.byAgent, crowds)
   }
+}
+
+function sourcesOf({ agents }: CompiledPolicy): string[] {
+  return agents.map(({ source }) => source)
 }
 
 function hasManyAgents(policy: CompiledPolicy): boolean {

@@ -51,26 +51,36 @@ export class PatternIndex<V> {
     return found
   }
 
-  /** A copy in which the value of this very pattern has been changed; undefined stands for none, before and after. */
-  update(source: string, change: (value: V | undefined) => V | undefined): PatternIndex<V> {
-    const pattern = compilePattern(source)
-    if (pattern.suffix === null) {
-      return new PatternIndex(this.exact.with(source, change(this.exact.get(source))), this.open, this.lengths)
+  /**
+   * A copy in which the value of each of these very patterns has been changed; undefined stands for none, before and after.
+   * What patterns share is copied once for all of them.
+   */
+  update(sources: Iterable<string>, change: (value: V | undefined, source: string) => V | undefined): PatternIndex<V> {
+    const exact = new Map<string, V | undefined>()
+    const groups = new Map<string, Pattern[]>()
+    for (const pattern of [...new Set(sources)].map(compilePattern)) {
+      if (pattern.suffix === null) exact.set(pattern.source, change(this.exact.get(pattern.source), pattern.source))
+      else groupOf(groups, pattern.prefix).push(pattern)
     }
-    const before = this.open.get(pattern.prefix) ?? []
-    const value = change(before.find((entry) => entry.pattern.source === source)?.value)
-    const others = before.filter((entry) => entry.pattern.source !== source)
-    const after = value === undefined ? others : [...others, { pattern, value }]
-    const appeared = Number(after.length > 0) - Number(before.length > 0)
-    return new PatternIndex(
-      this.exact,
-      this.open.with(pattern.prefix, after.length > 0 ? after : undefined),
-      count(this.lengths, pattern.prefix.length, appeared),
-    )
+    const open = new Map<string, readonly Entry<V>[] | undefined>()
+    let lengths = this.lengths
+    for (const [prefix, patterns] of groups) {
+      const before = this.open.get(prefix) ?? []
+      const entries = new Map(before.map((entry) => [entry.pattern.source, entry]))
+      for (const pattern of patterns) {
+        const value = change(entries.get(pattern.source)?.value, pattern.source)
+        if (value === undefined) entries.delete(pattern.source)
+        else entries.set(pattern.source, { pattern, value })
+      }
+      open.set(prefix, entries.size > 0 ? [...entries.values()] : undefined)
+      lengths = count(lengths, prefix.length, Number(entries.size > 0) - Number(before.length > 0))
+    }
+    return new PatternIndex(this.exact.withAll(exact), this.open.withAll(open), lengths)
   }
 }
 
 function count(lengths: readonly number[], length: number, difference: number): readonly number[] {
+  if (difference === 0) return lengths
   const counted = [...lengths]
   while (counted.length <= length) counted.push(0)
   counted[length] = (counted[length] as number) + difference

@@ -25,13 +25,25 @@ export class PersistentMap<V> {
 
   /** A copy in which the key has this value; undefined removes it. */
   with(key: string, value: V | undefined): PersistentMap<V> {
-    const index = this.shards.length === 1 ? 0 : shardOf(key)
-    const shard = new Map(this.shards[index])
-    if (value === undefined) shard.delete(key)
-    else shard.set(key, value)
-    if (this.shards.length === 1) return PersistentMap.of(shard)
-    const size = this.size + shard.size - (this.shards[index] as ReadonlyMap<string, V>).size
-    return new PersistentMap(size, this.shards.with(index, shard))
+    return this.withAll(new Map([[key, value]]))
+  }
+
+  /** A copy in which each key has its value; undefined removes it. Each shard is copied once, however many keys it has. */
+  withAll(changes: ReadonlyMap<string, V | undefined>): PersistentMap<V> {
+    const shards = [...this.shards] as Map<string, V>[]
+    const copied = new Set<number>()
+    let { size } = this
+    for (const [key, value] of changes) {
+      const index = shards.length === 1 ? 0 : shardOf(key)
+      if (!copied.has(index)) shards[index] = new Map(shards[index])
+      copied.add(index)
+      const shard = shards[index] as Map<string, V>
+      size -= shard.size
+      if (value === undefined) shard.delete(key)
+      else shard.set(key, value)
+      size += shard.size
+    }
+    return shards.length === 1 ? PersistentMap.of(shards[0] as Map<string, V>) : new PersistentMap(size, shards)
   }
 
   *values(): Generator<V> {

@@ -7,6 +7,7 @@ import {
   type EnginePolicy,
 } from './compiled-policy.js'
 import { Memo } from './memo.js'
+import { runToEnd } from './parts.js'
 import { sharingPaths } from './path.js'
 import { PersistentMap } from './persistent-map.js'
 
@@ -64,9 +65,17 @@ export class PolicySet {
  * afterwards.
  */
 export function compilePolicies(policies: Iterable<EnginePolicy>): PolicySet {
+  return runToEnd(compileInParts(policies))
+}
+
+/** {@link compilePolicies}, for callers who have other things to do between its parts. */
+export function* compileInParts(policies: Iterable<EnginePolicy>): Generator<void, PolicySet> {
   const compiled = new Map<string, CompiledPolicy>()
   const parsePath = sharingPaths()
-  for (const policy of policies) compiled.set(policy.id, compilePolicy(policy, parsePath))
+  for (const policy of policies) {
+    compiled.set(policy.id, compilePolicy(policy, parsePath))
+    yield
+  }
   const all = [...compiled.values()]
   return new PolicySet(
     PersistentMap.of(compiled),

@@ -53,13 +53,11 @@ export class RuleBucket {
     policy: CompiledPolicy,
     change: (rules: readonly CompiledRule[], own: readonly CompiledRule[]) => readonly CompiledRule[],
   ): RuleBucket {
-    let changed = index
-    for (const [action, own] of groupByAction(policy.rules)) {
-      changed = changed.update(action, (before) => {
-        const after = change(before ?? NO_RULES, own)
-        return after.length > 0 ? after : undefined
-      })
-    }
+    const byAction = groupByAction(policy.rules)
+    const changed = index.update(byAction.keys(), (before, action) => {
+      const after = change(before ?? NO_RULES, byAction.get(action) ?? NO_RULES)
+      return after.length > 0 ? after : undefined
+    })
     return new RuleBucket(NO_RULES, changed)
   }
 }

@@ -80,7 +80,7 @@ export class Api {
         requestId: seen.requestId,
         idempotency: null,
         isWanted: request.isWanted,
-        pause: async () => {},
+        pause: this.deps.longWork.pauses(),
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
       const waitMs = route.patience?.ms(call) ?? 0

@@ -31,14 +31,19 @@ export class LongWork {
     else this.underWay += 1
     try {
       await this.turn()
-      let started = performance.now()
-      return await work(async () => {
-        if (performance.now() - started < SLICE_MS) return
-        await this.turn()
-        started = performance.now()
-      })
+      return await work(this.pauses())
     } finally {
       this.leave()
+    }
+  }
+
+  /** The pause of work that begins now: it lets others have their turn once the work has had its slice. */
+  pauses(): Pause {
+    let started = performance.now()
+    return async () => {
+      if (performance.now() - started < SLICE_MS) return
+      await this.turn()
+      started = performance.now()
     }
   }
 

@@ -24,6 +24,12 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 const T0 = FROZEN.toISOString()
+/** What is odd about the refund desk: a refund of -5000 is at most 100, and at most 1000. */
+const UNBOUNDED = [0, 1].map((rule) => ({
+  code: 'unbounded_below',
+  pointer: `/rules/${rule}/conditions/context.amount/$lte`,
+  message: 'Nothing keeps context.amount from being negative: a negative amount passes; add "$gt": 0.',
+}))
 const BUDGET = { limit: 5000, unit: 'EUR', period: 'monthly' }
 const auditOf = async (id: string) => (await everyItem(server, '/v1/audit')).filter(({ subject }) => subject === id)
 const put = (id: string, body: object, ifMatch?: string) =>
@@ -49,7 +55,7 @@ describe('POST /v1/policies 201', () => {
       created_at: T0,
       updated_at: T0,
       created_by: self,
-      warnings: [],
+      warnings: UNBOUNDED,
     })
     expect(await auditOf(answer.body.id)).toEqual([
       {
@@ -426,7 +432,7 @@ describe('POST /v1/policies/validate 200', () => {
 
   it('says what POST would say, and writes nothing', async () => {
     const before = await stored(server)
-    expect(await validate(REFUNDS)).toEqual({ valid: true, errors: [], warnings: [] })
+    expect(await validate(REFUNDS)).toEqual({ valid: true, errors: [], warnings: UNBOUNDED })
     expect(await validate({ ...REFUNDS, name: '', odd: 1 })).toEqual({
       valid: false,
       errors: [
@@ -436,7 +442,7 @@ describe('POST /v1/policies/validate 200', () => {
       warnings: [],
     })
     expect(await validate({})).toMatchObject({ valid: false, errors: [{ pointer: '/name' }, { pointer: '/rules' }] })
-    expect(await validate({ ...REFUNDS, budget: BUDGET })).toEqual({ valid: true, errors: [], warnings: [] })
+    expect(await validate({ ...REFUNDS, budget: BUDGET })).toEqual({ valid: true, errors: [], warnings: UNBOUNDED })
     expect(await validate({ ...REFUNDS, budget: {} })).toMatchObject({
       valid: false,
       errors: [{ pointer: '/budget/limit' }, { pointer: '/budget/period' }, { pointer: '/budget/unit' }],

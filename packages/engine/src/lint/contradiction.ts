@@ -1,18 +1,22 @@
 import { isScalar, type Operator, type Scalar, type Warning } from '@countersign/contract'
+import type { Steps } from '../steps.js'
 import { type Conjunction, isTrueFor, type Leaf, namedValues } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
 /** Operators on one path that can never hold together. References are left out: what they stand for is not known. */
-export function checkContradictions(rules: readonly LintedRule[]): Warning[] {
-  return rules.flatMap(({ index, conjunctions }) =>
-    conjunctions.flatMap((conjunction) => contradictionsIn(index, conjunction)),
-  )
+export function* checkContradictions(rules: readonly LintedRule[], steps: Steps): Generator<void, Warning[]> {
+  const warnings: Warning[] = []
+  for (const { index, conjunctions } of rules) {
+    for (const conjunction of conjunctions) warnings.push(...contradictionsIn(index, conjunction, steps))
+    yield
+  }
+  return warnings
 }
 
-function contradictionsIn(index: number, { byPath }: Conjunction): Warning[] {
+function contradictionsIn(index: number, { byPath }: Conjunction, steps: Steps): Warning[] {
   return [...byPath]
     .map(([path, leaves]) => ({ path, together: leaves.filter(({ test }) => test.ref === null) }))
-    .filter(({ together }) => !canHoldTogether(together))
+    .filter(({ together }) => !canHoldTogether(together, steps))
     .map(({ path, together }) => ({
       code: 'contradiction',
       pointer: (together.at(-1) as Leaf).pointer,
@@ -20,14 +24,20 @@ function contradictionsIn(index: number, { byPath }: Conjunction): Warning[] {
     }))
 }
 
-function canHoldTogether(leaves: readonly Leaf[]): boolean {
+/** True also when there are not steps enough to tell. */
+function canHoldTogether(leaves: readonly Leaf[], steps: Steps): boolean {
   if (leaves.length <= 1) return true
   if (leaves.some(({ operator, operand }) => operator === '$exists' && operand === false)) return false
   const comparing = leaves.filter(({ operator }) => operator !== '$exists')
   const values = comparing.map(namedValues).find((named) => named !== null)
   if (values !== undefined && values !== null)
-    return values.some((value) => comparing.every((leaf) => isTrueFor(leaf, value)))
+    return values.some((value) => comparing.every((leaf) => isPossible(leaf, value, steps))) || steps.isOver
   return haveCommonType(comparing) && boundsLeaveRoom(comparing)
+}
+
+function isPossible(leaf: Leaf, value: Scalar, steps: Steps): boolean {
+  steps.take(1)
+  return !steps.isOver && isTrueFor(leaf, value)
 }
 
 function haveCommonType(leaves: readonly Leaf[]): boolean {
@@ -39,10 +49,14 @@ function haveCommonType(leaves: readonly Leaf[]): boolean {
 function typesFor({ operator, operand }: Leaf): string[] {
   if (operator === '$contains') return ['array']
   if (operator === '$like' || operator === '$cidr') return ['string']
-  return [operand]
-    .flat()
-    .filter(isScalar)
-    .map((item) => typeof item)
+  return [
+    ...new Set(
+      [operand]
+        .flat()
+        .filter(isScalar)
+        .map((item) => typeof item),
+    ),
+  ]
 }
 
 /** Whether the greatest lower bound lies below the least upper bound; of one type, that has been checked. */

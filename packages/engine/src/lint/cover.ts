@@ -1,19 +1,22 @@
 import { isScalar, type Json, type Scalar } from '@countersign/contract'
 import { coversPattern } from '../pattern.js'
+import type { Steps } from '../steps.js'
 import { type Conjunction, isTrueFor, type Leaf, namedValues } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
 /**
  * Whether an earlier rule decides every request that a later one would decide. Never true where it does not hold; it can
- * miss covers that take more than comparing condition with condition.
+ * miss covers that take more than comparing condition with condition, or more steps than there are.
  */
-export function coversRule(earlier: LintedRule, later: LintedRule): boolean {
+export function coversRule(earlier: LintedRule, later: LintedRule, steps: Steps): boolean {
+  steps.take(1)
+  if (steps.isOver) return false
   if (!coversPattern(earlier.action, later.action)) return false
   if (earlier.resource !== null) {
     if (later.resource === null || !coversPattern(earlier.resource, later.resource)) return false
   }
   if (later.decidesUnknown && !earlier.decidesUnknown && canBeUnknown(earlier)) return false
-  return isImplied(earlier.conjunctions[0], later.conjunctions[0])
+  return isImplied(earlier.conjunctions[0], later.conjunctions[0], steps)
 }
 
 function canBeUnknown({ resource, conjunctions: [own] }: LintedRule): boolean {
@@ -21,15 +24,23 @@ function canBeUnknown({ resource, conjunctions: [own] }: LintedRule): boolean {
 }
 
 /** Whether each part of `wide` follows from a part of `narrow`: true from true, and never false where that is unknown. */
-function isImplied(wide: Conjunction, narrow: Conjunction): boolean {
+function isImplied(wide: Conjunction, narrow: Conjunction, steps: Steps): boolean {
   return (
-    wide.leaves.every((leaf) => narrow.byPath.get(leaf.path)?.some((other) => follows(leaf, other))) &&
-    wide.groups.every((group) => narrow.groups.includes(group))
+    wide.leaves.every((leaf) => narrow.byPath.get(leaf.path)?.some((other) => follows(leaf, other, steps))) &&
+    wide.groups.every((group) => narrow.groups.some((other) => isSameGroup(group, other, steps)))
   )
 }
 
+function isSameGroup(one: string, other: string, steps: Steps): boolean {
+  steps.take(1)
+  steps.read(one.length === other.length ? one.length : 0)
+  return !steps.isOver && one === other
+}
+
 /** Of two leaves with one path. */
-function follows(wide: Leaf, narrow: Leaf): boolean {
+function follows(wide: Leaf, narrow: Leaf, steps: Steps): boolean {
+  steps.take(1 + (namedValues(narrow)?.length ?? 0) + (namedValues(wide)?.length ?? 0))
+  if (steps.isOver) return false
   if (wide.essence === narrow.essence) return true
   const values = namedValues(narrow)
   // Asked in this order because of two long lists the first values nearly always tell.

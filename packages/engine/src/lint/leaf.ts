@@ -43,12 +43,12 @@ export interface Conjunction {
   /** The same leaves by their path. */
   readonly byPath: Map<string, Leaf[]>
   /** Of the rule's own: the `$or` and `$not` members, each as one text that is the same for groups that ask the same. */
-  readonly groups: string[]
+  readonly groups: readonly string[]
 }
 
 /** All conjunctions in the conditions of a rule; the first one is the rule's own, the others lie in its groups. */
 export function conjunctionsOf(rule: Rule, index: number): [Conjunction, ...Conjunction[]] {
-  const own = newConjunction()
+  const own = newConjunction(rule.conditions === undefined ? [] : [rule.conditions])
   const found: [Conjunction, ...Conjunction[]] = [own]
   if (rule.conditions !== undefined) {
     collect({ found, into: own, isNegated: false }, rule.conditions, ['rules', index, 'conditions'])
@@ -56,8 +56,25 @@ export function conjunctionsOf(rule: Rule, index: number): [Conjunction, ...Conj
   return found
 }
 
-function newConjunction(): Conjunction {
-  return { leaves: [], byPath: new Map(), groups: [] }
+/** To write down a large group takes long, and most are never compared. */
+function newConjunction(members: readonly Conditions[] = []): Conjunction {
+  let groups: string[] | null = null
+  return {
+    leaves: [],
+    byPath: new Map(),
+    get groups() {
+      groups ??= members.flatMap(groupsOf).map(canonical)
+      return groups
+    },
+  }
+}
+
+/** The groups among the members of conditions, those within its `$and` too. */
+function groupsOf(conditions: Conditions): object[] {
+  return Object.entries(conditions).flatMap(([key, member]) => {
+    if (key === '$and') return (member as Conditions[]).flatMap(groupsOf)
+    return key === '$or' || key === '$not' ? [{ [key]: member }] : []
+  })
 }
 
 interface Walk {
@@ -74,9 +91,6 @@ function collect(walk: Walk, conditions: Conditions, place: readonly PropertyKey
       for (const [at, item] of (member as Conditions[]).entries()) branch(walk, item, [...here, at])
     else if (key === '$not') branch({ ...walk, isNegated: !walk.isNegated }, member as Conditions, here)
     else for (const [operator, operand] of operatorsOf(member)) addLeaf(walk, key, operator, operand, here)
-    if ((key === '$or' || key === '$not') && walk.into === walk.found[0]) {
-      walk.into.groups.push(canonical({ [key]: member }))
-    }
   }
 }
 
@@ -87,11 +101,15 @@ function branch(walk: Walk, conditions: Conditions, place: readonly PropertyKey[
 }
 
 function addLeaf(walk: Walk, path: string, operator: Operator, operand: Json, place: readonly PropertyKey[]): void {
+  let essence: string | null = null
   const leaf: Leaf = {
     path,
     operator,
     operand,
-    essence: `${operator} ${JSON.stringify(operand)}`,
+    get essence() {
+      essence ??= `${operator} ${JSON.stringify(operand)}`
+      return essence
+    },
     test: compileTest(path, operator, operand, parsePath),
     get pointer() {
       return toPointer([...place, operator])

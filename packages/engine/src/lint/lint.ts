@@ -1,5 +1,7 @@
 import type { PolicyDocument, Warning } from '@countersign/contract'
 import type { EnginePolicy } from '../compiled-policy.js'
+import { runToEnd } from '../parts.js'
+import { Steps } from '../steps.js'
 import { checkPassedBudgets, checkSpendable } from './budget.js'
 import { checkRestarted } from './budget-restarted.js'
 import { checkCallerValues } from './caller-values.js'
@@ -9,9 +11,12 @@ import { prepareRules } from './linted-rule.js'
 import { checkLiterals } from './literal-fit.js'
 import { checkLogAboveDeny } from './log-above-deny.js'
 import { checkReach } from './reach.js'
+import { checkUnboundedBelow } from './unbounded-below.js'
 
 /** Comparing each rule with each grows with the square of their number: rules beyond these are not compared. */
 const COMPARED_RULES = 200
+/** And no more is compared of them, or with other policies, than so much. */
+const COMPARING_STEPS = 1_000_000
 /** Warnings are stored with the policy. */
 const MAXIMUM_WARNINGS = 100
 
@@ -19,8 +24,8 @@ const MAXIMUM_WARNINGS = 100
  * What is likely not meant in a validated policy; empty when nothing is. A warning never keeps a policy from being stored.
  *
  * `others` are the stored policies apart from this one; they matter only to budgets that are passed by. `before` is the
- * document that this one replaces; null when it is new. The first 200 rules are compared with one another, and at most 100
- * warnings are given, in the order of the checks.
+ * document that this one replaces; null when it is new. The first 200 rules are compared with one another, a million
+ * comparisons of two conditions are made at most, and at most 100 warnings are given, in the order of the checks.
  *
  * Source: docs/concepts/policies.md "Warnings".
  */
@@ -29,21 +34,35 @@ export function lint(
   others: Iterable<EnginePolicy> = [],
   before: PolicyDocument | null = null,
 ): Warning[] {
-  const rules = prepareRules(policy)
+  return runToEnd(lintInParts(policy, others, before))
+}
+
+/** {@link lint}, for callers who have other things to do between its parts. */
+export function* lintInParts(
+  policy: PolicyDocument,
+  others: Iterable<EnginePolicy>,
+  before: PolicyDocument | null,
+): Generator<void, Warning[]> {
+  const steps = new Steps(COMPARING_STEPS)
+  const rules = yield* prepareRules(policy)
   const compared = rules.slice(0, COMPARED_RULES)
-  const unreachable = checkReach(compared)
+  const unreachable = yield* checkReach(compared, steps)
   const pointers = new Set(unreachable.map(({ pointer }) => pointer))
   const reachable = rules.filter(({ pointer }) => !pointers.has(pointer))
   const warnings = [
     ...checkRestarted(policy, before),
     ...unreachable,
-    ...checkContradictions(rules),
+    ...(yield* checkContradictions(rules, steps)),
+    ...checkUnboundedBelow(rules),
     ...checkLogAboveDeny(compared),
     ...checkExistsInDeny(rules),
     ...checkCallerValues(rules),
-    ...checkLiterals(rules, MAXIMUM_WARNINGS),
-    ...checkSpendable(policy, reachable),
-    ...checkPassedBudgets(policy, reachable, others),
   ]
+  yield
+  warnings.push(
+    ...(yield* checkLiterals(rules, MAXIMUM_WARNINGS)),
+    ...checkSpendable(policy, reachable, steps),
+    ...(yield* checkPassedBudgets(policy, reachable, others, steps)),
+  )
   return warnings.slice(0, MAXIMUM_WARNINGS)
 }

@@ -31,12 +31,14 @@ export function scopesOf(policy: PolicyDocument): RuleScope[] {
   }))
 }
 
-export function prepareRules(policy: PolicyDocument): LintedRule[] {
-  return scopesOf(policy).map((scope) => ({
-    ...scope,
-    conjunctions: conjunctionsOf(scope.rule, scope.index),
-    decidesUnknown: isUnknownDenied(scope.rule),
-  }))
+export function* prepareRules(policy: PolicyDocument): Generator<void, LintedRule[]> {
+  const rules: LintedRule[] = []
+  for (const scope of scopesOf(policy)) {
+    const conjunctions = conjunctionsOf(scope.rule, scope.index)
+    rules.push({ ...scope, conjunctions, decidesUnknown: isUnknownDenied(scope.rule) })
+    yield
+  }
+  return rules
 }
 
 /** Whether some request can be about the actions and resources of both, conditions aside. */

@@ -65,11 +65,12 @@ const DOMAINS: Readonly<Partial<Record<Path['root'], Domain>>> = {
 }
 
 /** Literals that their path can never be equal to, like, or compared with; looks for no more once there are `enough`. */
-export function checkLiterals(rules: readonly LintedRule[], enough: number): Warning[] {
+export function* checkLiterals(rules: readonly LintedRule[], enough: number): Generator<void, Warning[]> {
   const warnings: Warning[] = []
   for (const leaf of rules.flatMap(({ conjunctions }) => conjunctions.flatMap(({ leaves }) => leaves))) {
     if (warnings.length >= enough) break
     warnings.push(...misfits(leaf))
+    yield
   }
   return warnings
 }

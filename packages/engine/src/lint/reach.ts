@@ -1,14 +1,16 @@
 import type { Warning } from '@countersign/contract'
+import type { Steps } from '../steps.js'
 import { canonical } from './canonical.js'
 import { coversRule } from './cover.js'
 import type { LintedRule } from './linted-rule.js'
 
 /** Rules that can never decide because an earlier one always does; each is named once, by the first that covers it. */
-export function checkReach(rules: readonly LintedRule[]): Warning[] {
+export function* checkReach(rules: readonly LintedRule[], steps: Steps): Generator<void, Warning[]> {
   const warnings: Warning[] = []
   for (const later of rules) {
-    const earlier = rules.slice(0, later.index).find((candidate) => coversRule(candidate, later))
+    const earlier = rules.slice(0, later.index).find((candidate) => coversRule(candidate, later, steps))
     if (earlier !== undefined) warnings.push(unreachable(later, earlier))
+    yield
   }
   return warnings
 }

@@ -52,9 +52,9 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       replay: {
         present: async (_call, id) => withETag(await latestRevision(deps.store, id)),
       },
-      handle: async ({ caller, body, idempotency }) => ({
+      handle: async ({ caller, body, idempotency, pause }) => ({
         status: 201,
-        ...withETag(await createPolicy(deps, caller, body, idempotency)),
+        ...withETag(await createPolicy(deps, caller, body, idempotency, pause)),
       }),
     }),
     route({
@@ -80,7 +80,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: { ...policyBody, schema: z.looseObject({}).meta({ title: 'Policy' }) },
       answer: { status: 200, description: 'What is wrong and what is odd.', schema: PolicyValidationSchema },
       problems: [],
-      handle: async ({ body }) => ({ status: 200, body: validatePolicy(deps, body) }),
+      handle: async ({ body, pause }) => ({ status: 200, body: await validatePolicy(deps, body, pause) }),
     }),
     route({
       method: 'GET',
@@ -102,9 +102,9 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: policyBody,
       answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
       problems: ['not_found', 'policy_name_taken', 'revision_mismatch', 'limit_reached', 'store_unavailable'],
-      handle: async ({ caller, params, body, ifMatch }) => ({
+      handle: async ({ caller, params, body, ifMatch, pause }) => ({
         status: 200,
-        ...withETag(await replacePolicy(deps, caller, params.id as string, body, revisionsOf(ifMatch))),
+        ...withETag(await replacePolicy(deps, caller, params.id as string, body, revisionsOf(ifMatch), pause)),
       }),
     }),
     route({

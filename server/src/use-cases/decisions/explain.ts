@@ -1,5 +1,5 @@
 import type { ReasonCode } from '@countersign/contract'
-import { compilePolicies, type Explanation, explainInParts } from '@countersign/engine'
+import { compileInParts, type Explanation, explainInParts } from '@countersign/engine'
 import { type Caller, hasScope } from '../../caller.js'
 import type { StoredDecision } from '../../ports/documents.js'
 import type { Store } from '../../ports/store.js'
@@ -28,7 +28,7 @@ export async function explainDecision(
   const { decision, request } = await findVisible(deps.store, caller, id)
   const policies = await deps.store.loadPoliciesOfSet(decision.policy_set)
   const parts = explainInParts(
-    compilePolicies(policies.map(toEnginePolicy)),
+    await inParts(compileInParts(policies.map(toEnginePolicy)), pause),
     {
       agent_id: decision.agent_id,
       action: decision.action,

@@ -1,7 +1,8 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
-import { lint } from '@countersign/engine'
+import { lintInParts } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import type { StoredPolicy } from '../../ports/documents.js'
+import { inParts } from '../in-parts.js'
 import { findRevision } from './get.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
@@ -10,6 +11,7 @@ import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
  * Replaces a policy whole; the new revision counts for the next request.
  *
  * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
+ * @param pause awaited between the parts of the check
  * @throws DomainError not_found, revision_mismatch, policy_name_taken
  */
 export function replacePolicy(
@@ -18,16 +20,19 @@ export function replacePolicy(
   id: string,
   document: PolicyDocument,
   expected: readonly string[] | null,
+  pause: () => Promise<void>,
 ): Promise<Policy> {
   return deps.changes.run(caller.key.id, async () => {
     const present = findRevision(deps.policies, id, expected)
     const named = deps.policies.named(document.name)
     if (named !== undefined && named.id !== id) throw nameTaken(document.name)
+    const others = [...deps.policies.others(id)]
+    const warnings = await inParts(lintInParts(document, others, present.document), pause)
     const policy: StoredPolicy = {
       ...present,
       version: present.version + 1,
       document,
-      warnings: lint(document, deps.policies.others(id), present.document),
+      warnings,
       updated_at: deps.clock.now().toISOString(),
       updated_by: caller.key.id,
       policy_set: deps.policies.policySet + 1,

@@ -2,7 +2,7 @@ import type { DecisionRequest, SimulatedPolicy, SimulateResponse } from '@counte
 import {
   type AskedBudget,
   budgetRows,
-  compilePolicies,
+  compileInParts,
   type EnginePolicy,
   explainInParts,
   judgeBudgets,
@@ -46,7 +46,7 @@ export async function simulate(
   pause: () => Promise<void>,
 ): Promise<SimulateResponse> {
   assertMaySpeakFor(caller, request.agent_id)
-  const set = drafts === undefined ? deps.policies.set : compilePolicies(drafts.map(toDraft))
+  const set = drafts === undefined ? deps.policies.set : await inParts(compileInParts(drafts.map(toDraft)), pause)
   const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())
   const evaluated = evaluateSafely(deps, requestId, set, toEngineRequest(request), facts)
   const { refusal, budgets } = await tryBudgets(deps, evaluated.asked)
