@@ -198,7 +198,7 @@ async function ioredisAgain({ host, port }: Bank, patienceMs: number): Promise<u
   const client = new Redis({
     host,
     port,
-    commandTimeout: Math.min(patienceMs, 2_000),
+    commandTimeout: Math.min(patienceMs, 8_000),
     maxRetriesPerRequest: 2,
     retryStrategy: () => 100,
   })

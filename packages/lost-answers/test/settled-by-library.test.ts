@@ -10,7 +10,7 @@ import { LIBRARIES } from './libraries.js'
 
 /** How long a library waits for what never comes, and for what does. */
 const SHORT_MS = 1_000
-const LONG_MS = 10_000
+const LONG_MS = 30_000
 
 /** What a decision is settled by, unless a library has a reason. */
 const SETTLED: Readonly<Record<Fault, 'leave' | 'reject'>> = {

@@ -131,8 +131,8 @@ const LOOKING_UP = /^(?:getaddrinfo|query[A-Z]\w*)$/
 /** A certificate that the client does not take: it sends nothing to such a server. */
 const UNTRUSTED =
   /^(?:CERT_\w+|UNABLE_TO_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|HOSTNAME_MISMATCH|INVALID_CA|ERR_TLS_CERT_ALTNAME_INVALID)$/
-/** What Node itself says of these, with a name that may hold any word. */
-const OWN_WORDS_OF_NODE = /^(?:connect|getaddrinfo|query[A-Z]\w*) E[A-Z_]+\b/
+/** What Node itself says of a call that failed, with a name that may hold any word. */
+const OWN_WORDS_OF_NODE = /^(\w+) E[A-Z_]+(?: \S+)?$/
 
 /** Answers of HTTP that say no to this try, and nothing about one before it. */
 const DOUBTFUL_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429, 499])
@@ -142,8 +142,9 @@ const GRPC_UNAVAILABLE = 14
 /** How gRPC begins to tell that it could send nothing. */
 const GRPC_UNSENT = /^(?:No connection established\.|Name resolution failed)/
 
-/** A text longer than this is read as far. */
-const MAX_TEXT = 4_000
+/** Nobody reads longer texts: whoever fills one up may hide what it says. */
+const MAX_TEXT = 10_000
+const MAX_NAME = 200
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -155,7 +156,7 @@ export function signOf(error: object): ErrorSign {
   const tries = triesOf(at)
   const refused: ErrorSign = tries !== undefined && tries > 1 ? 'lost' : 'refused'
 
-  if (names.some((name) => LOST_NAME.test(name))) return 'lost'
+  if (names.some((name) => name.length > MAX_NAME || LOST_NAME.test(name))) return 'lost'
   const status = statusOf(at)
   if (status !== undefined) {
     if (status < 400 || status >= 500) return 'lost'
@@ -165,7 +166,7 @@ export function signOf(error: object): ErrorSign {
     if (GRPC_REFUSALS.has(code)) return refused
     return code === GRPC_UNAVAILABLE && GRPC_UNSENT.test(details) ? refused : 'lost'
   }
-  const sign = signOfText(message)
+  const sign = isOfNode(syscall, message) ? 'none' : signOfText(message)
   if (sign === 'lost') return 'lost'
   if (isUnsent(names, syscall, message)) return refused
   if (sign === 'transport' || typeof syscall === 'string' || names.some((name) => TRANSPORT_NAME.test(name)))
@@ -173,12 +174,16 @@ export function signOf(error: object): ErrorSign {
   return 'none'
 }
 
+function isOfNode(syscall: unknown, message: unknown): boolean {
+  if (typeof syscall !== 'string' || typeof message !== 'string') return false
+  return OWN_WORDS_OF_NODE.exec(message)?.[1] === syscall
+}
+
 /** What a text says, of an error or thrown in place of one. */
 export function signOfText(text: unknown): ErrorSign {
-  if (typeof text !== 'string' || OWN_WORDS_OF_NODE.test(text)) return 'none'
-  const words = text.slice(0, MAX_TEXT).replaceAll(/\bhttps?:\/\/\S+/g, '')
-  if (LOST_WORDS.test(words)) return 'lost'
-  return TRANSPORT_WORDS.test(words) ? 'transport' : 'none'
+  if (typeof text !== 'string') return 'none'
+  if (text.length > MAX_TEXT || LOST_WORDS.test(text)) return 'lost'
+  return TRANSPORT_WORDS.test(text) ? 'transport' : 'none'
 }
 
 /** Nothing was sent on the connection that there never was. */
@@ -195,15 +200,13 @@ function isUnsent(names: readonly string[], syscall: unknown, message: unknown):
 function namesOf(at: Members): string[] {
   const { name, code, errno, type, rawType, errorLabels } = at
   const labels = Array.isArray(errorLabels) ? errorLabels : []
-  return [name, code, errno, type, rawType, ...labels, ...classesOf(at)]
-    .slice(0, MOST_NAMES)
-    .filter((one): one is string => typeof one === 'string')
-    .map((one) => one.slice(0, MAX_NAME))
+  return [name, code, errno, type, rawType, ...classesOf(at), ...labels.slice(0, MOST_NAMES)].filter(
+    (one): one is string => typeof one === 'string',
+  )
 }
 
 const MOST_CLASSES = 16
 const MOST_NAMES = 64
-const MAX_NAME = 200
 
 function classesOf(at: object): unknown[] {
   const names: unknown[] = []

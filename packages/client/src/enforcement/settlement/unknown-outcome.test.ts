@@ -75,6 +75,13 @@ describe('nobody knows how far an action came after', () => {
     ['a lost answer in a circle', inCircle({ code: 'ECONNRESET' })],
     ['a client of this package without an answer', new UnavailableError('timeout', 'late')],
     ['a text that speaks of a refusal', new Error('Connection terminated: connect ECONNREFUSED')],
+    ['a text that begins like a refusal', error('connect ENOTE a: Connection terminated', { syscall: 'connect' })],
+    ['a text in which an address stands', new Error('POST https://bank.example/refunds:terminated')],
+    [
+      'a text that somebody has filled up',
+      new Error(`${'a'.repeat(5_000)} Connection terminated ${'b'.repeat(5_000)}`),
+    ],
+    ['a name that somebody has filled up', error('x', { code: `${'a'.repeat(300)}_TIMEOUT` })],
     ['an error whose message cannot be read', throwing('message')],
     ['an error whose cause cannot be read', throwing('cause')],
     ['an error whose code cannot be read', throwing('code')],
