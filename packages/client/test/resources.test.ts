@@ -57,6 +57,14 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     call: (client) => client.policies.delete('pol_1'),
     method: 'DELETE',
     url: '/v1/policies/pol_1',
+    headers: { 'if-match': undefined },
+    answer: undefined,
+  },
+  'policies.delete of a revision': {
+    call: (client) => client.policies.delete('pol_1', { ifRevision: 3 }),
+    method: 'DELETE',
+    url: '/v1/policies/pol_1',
+    headers: { 'if-match': '"3"' },
     answer: undefined,
   },
   'policies.revisions': {

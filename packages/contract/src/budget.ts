@@ -3,7 +3,7 @@ import { AMOUNT_RULE, AmountSchema, isAmount } from './amount.js'
 import { countedItem } from './fault-count.js'
 import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
-import { isContextPath } from './path.js'
+import { isContextPath, PATH_PATTERNS } from './path.js'
 import { ActionPatternSchema } from './pattern.js'
 
 /** Calendar periods in UTC (weeks start on Monday); `total` never ends. */
@@ -11,7 +11,7 @@ export const BUDGET_PERIODS = ['hourly', 'daily', 'weekly', 'monthly', 'yearly',
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 
 const isContextReference = (value: unknown): value is string => typeof value === 'string' && isContextPath(value)
-const contextPathJsonSchema = { type: 'string', pattern: '^context\\..+$' }
+const contextPathJsonSchema = { type: 'string', pattern: PATH_PATTERNS.context }
 
 /** How much may be spent in a period. Source: docs/concepts/policies.md "Members". */
 export const BudgetSchema = z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isJsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { isOperator, OPERATORS, type OperatorObject } from './operators.js'
-import { FIXED_PATHS, isPath } from './path.js'
+import { FIXED_PATHS, isPath, PATH_PATTERNS } from './path.js'
 
 /** Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`; all members have to hold. */
 export type Conditions = { readonly [pathOrGroup: string]: OperatorObject | readonly Conditions[] | Conditions }
@@ -76,12 +76,18 @@ export const ConditionsSchema = z
     description:
       'Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`, at most 8 inside one another. All members have to hold. ' +
       'Paths: `agent_id`, `action`, `resource`, `resource.type`, `resource.id`, `context.<field>`, `agent.<field>`, `now.hour`, `now.weekday`.',
-    properties: {
-      $or: { type: 'array', items: SELF, minItems: 1 },
-      $and: { type: 'array', items: SELF, minItems: 1 },
-      $not: SELF,
+    // As patterns alone: beside named members, generators of types demand of those what holds for all others.
+    patternProperties: {
+      [PATH_PATTERNS.any]: OPERATOR_OBJECT,
+      '^\\$(or|and)$': { type: 'array', items: SELF, minItems: 1 },
+      '^\\$not$': SELF,
     },
-    additionalProperties: OPERATOR_OBJECT,
+    additionalProperties: false,
+    propertyNames: {
+      type: 'string',
+      anyOf: [{ pattern: PATH_PATTERNS.any }, { enum: GROUPS }],
+      description: 'A path or a group.',
+    },
     minProperties: 1,
     examples: [{ 'context.amount': { $gt: 0, $lte: 100 } }],
   })

@@ -7,6 +7,9 @@ const PROTOTYPE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const NOT_IN_KEY = /^\$|[.\u0000-\u001f\u007f-\u009f]/
 
+/** The same for JSON Schema, but for the keys of prototypes, and with code points counted where the wire counts code units. */
+export const CONTEXT_KEY_PATTERN = `[^.$\\u0000-\\u001f\\u007f-\\u009f][^.\\u0000-\\u001f\\u007f-\\u009f]{0,${LIMITS.contextKeyLength - 1}}`
+
 /** Whether a context or metadata may hold this key, and a path may name it. */
 export function isContextKey(key: string): boolean {
   return key.length >= 1 && key.length <= LIMITS.contextKeyLength && !NOT_IN_KEY.test(key) && !PROTOTYPE_KEYS.has(key)
@@ -52,6 +55,7 @@ export function factsSchema() {
     .meta({
       type: 'object',
       additionalProperties: true,
+      propertyNames: { type: 'string', pattern: `^${CONTEXT_KEY_PATTERN}$` },
       description: `Any JSON. A key, at any depth, has 1 to ${LIMITS.contextKeyLength} characters, no dot, no control character and no \`$\` at its start.`,
     })
     .superRefine((value, ctx) => {

@@ -14,6 +14,9 @@ export function hasResourceCharacters(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || (!UNSEEN.test(text) && text.normalize('NFC') === text)
 }
 
+/** What every character of a resource is, as far as every dialect of regular expressions can tell. */
+export const RESOURCE_CHARACTER = '[^\\u0000-\\u001f\\u007f-\\u009f]'
+
 /**
  * A text of so many characters. JSON Schema counts code points where the wire counts UTF-16 code units: the schema that is
  * shown allows what this refuses, never the other way round.
@@ -48,9 +51,13 @@ export const ResourceSchema = textOf(1, LIMITS.resourceLength)
   .refine(hasResourceCharacters, {
     error: 'must be in Unicode form NFC, without control, format or private-use characters',
   })
-  .meta({ description: 'What it is done to, `<type>:<id>`.', examples: ['order:8812'] })
+  .meta({
+    pattern: `^[A-Za-z0-9_.-]+:${RESOURCE_CHARACTER}+$`,
+    description: 'What it is done to, `<type>:<id>`.',
+    examples: ['order:8812'],
+  })
 
 /** The name of a policy, a key or an agent. */
-export const NameSchema = textOf(1, LIMITS.nameLength).refine((text) => text.trim() !== '', {
-  error: 'must not be blank',
-})
+export const NameSchema = textOf(1, LIMITS.nameLength)
+  .refine((text) => text.trim() !== '', { error: 'must not be blank' })
+  .meta({ pattern: '\\S' })

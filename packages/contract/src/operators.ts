@@ -1,7 +1,7 @@
 import { isJsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { parseNetwork } from './network.js'
-import { isAgentPath, isPath } from './path.js'
+import { isAgentPath, isPath, PATH_PATTERNS } from './path.js'
 
 /** A value that an operator compares. */
 export type Scalar = string | number | boolean
@@ -65,12 +65,10 @@ const refSchema = (pattern: string) => ({
   required: ['$ref'],
   additionalProperties: false,
 })
-const ANY_REF = refSchema(
-  '^(agent_id|action|resource|resource\\.type|resource\\.id|now\\.hour|now\\.weekday|(context|agent)\\..+)$',
-)
-const AGENT_REF = refSchema('^agent\\..+$')
+const ANY_REF = refSchema(PATH_PATTERNS.any)
+const AGENT_REF = refSchema(PATH_PATTERNS.agent)
 const SCALAR = { type: ['string', 'number', 'boolean'] }
-const NETWORK = { type: 'string', examples: ['10.0.0.0/8', '2001:db8::/32'] }
+const NETWORK = { type: 'string', pattern: '^[0-9A-Fa-f.:]+/[0-9]{1,3}$', examples: ['10.0.0.0/8', '2001:db8::/32'] }
 
 const EQUAL: Operand = {
   accepts: (value) => isScalar(value) || isRef(value, isPath),

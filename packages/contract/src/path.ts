@@ -1,4 +1,4 @@
-import { isContextKey } from './context.js'
+import { CONTEXT_KEY_PATTERN, isContextKey } from './context.js'
 
 /** Paths that every request has, other than `context.` and `agent.` ones. */
 export const FIXED_PATHS = [
@@ -37,6 +37,15 @@ export function isContextPath(text: string): boolean {
 export function isAgentPath(text: string): boolean {
   return isFieldPath('agent', text)
 }
+
+const fieldPathPattern = (root: string) => `${root}(\\.${CONTEXT_KEY_PATTERN})+`
+
+/** {@link isPath}, {@link isContextPath} and {@link isAgentPath} as far as JSON Schema can tell. */
+export const PATH_PATTERNS = {
+  any: `^(${FIXED_PATHS.map((path) => path.replace('.', '\\.')).join('|')}|${fieldPathPattern('(context|agent)')})$`,
+  context: `^${fieldPathPattern('context')}$`,
+  agent: `^${fieldPathPattern('agent')}$`,
+} as const
 
 /** Whether a condition or a `$ref` may name this path. */
 export function isPath(text: string): boolean {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { LIMITS } from './limits.js'
-import { hasResourceCharacters } from './names.js'
+import { hasResourceCharacters, RESOURCE_CHARACTER } from './names.js'
 
-const patternOf = (field: string, maximum: number, isMade: (text: string) => boolean) =>
+const patternOf = (field: string, maximum: number, isMade: (text: string) => boolean, jsonSchemaPattern: string) =>
   z
     .string()
     .refine((text) => text.length >= 1 && text.length <= maximum && isMade(text), {
@@ -11,16 +11,20 @@ const patternOf = (field: string, maximum: number, isMade: (text: string) => boo
     .meta({
       minLength: 1,
       maxLength: maximum,
+      pattern: jsonSchemaPattern,
       description: `Pattern over ${field}: \`*\` stands for any run of characters, also none; nothing else is special.`,
     })
 
+const madeOf = (characters: RegExp) => [(text: string) => characters.test(text), characters.source] as const
+
 /** Which agents. */
-export const AgentPatternSchema = patternOf('an agent id', LIMITS.agentIdLength, (text) =>
-  /^[A-Za-z0-9._:@/+*-]+$/.test(text),
-)
+export const AgentPatternSchema = patternOf('an agent id', LIMITS.agentIdLength, ...madeOf(/^[A-Za-z0-9._:@/+*-]+$/))
 /** Which actions. */
-export const ActionPatternSchema = patternOf('an action', LIMITS.actionLength, (text) =>
-  /^[A-Za-z0-9_.*-]+$/.test(text),
-)
+export const ActionPatternSchema = patternOf('an action', LIMITS.actionLength, ...madeOf(/^[A-Za-z0-9_.*-]+$/))
 /** Which resources. */
-export const ResourcePatternSchema = patternOf('a resource', LIMITS.resourceLength, hasResourceCharacters)
+export const ResourcePatternSchema = patternOf(
+  'a resource',
+  LIMITS.resourceLength,
+  hasResourceCharacters,
+  `^${RESOURCE_CHARACTER}+$`,
+)

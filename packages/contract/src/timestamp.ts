@@ -12,4 +12,8 @@ export const TimestampSchema = z
     error: 'must be a UTC time with milliseconds, such as 2026-11-21T10:00:00.000Z',
   })
   .refine(isInstant, { error: 'is not a time of the calendar' })
-  .meta({ description: 'RFC 3339 in UTC with milliseconds.', examples: ['2026-11-21T10:00:00.000Z'] })
+  .meta({
+    format: 'date-time',
+    description: 'RFC 3339 in UTC with milliseconds.',
+    examples: ['2026-11-21T10:00:00.000Z'],
+  })

@@ -34,7 +34,8 @@ describe('every schema has a form in JSON Schema that says something everywhere'
 
   it('names the operators of a condition', () => {
     const { $defs } = z.toJSONSchema(ConditionsSchema, { unrepresentable: 'any' })
-    expect($defs?.Conditions?.additionalProperties).toMatchObject({
+    const [operators] = Object.values($defs?.Conditions?.patternProperties ?? {})
+    expect(operators).toMatchObject({
       properties: { $lte: { anyOf: [{ type: ['string', 'number'] }, { properties: { $ref: { type: 'string' } } }] } },
       additionalProperties: false,
     })

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode, ProblemSchema } from '@countersign/contract'
+import { AgentIdSchema, ERRORS, type ErrorCode, IdSchema, ProblemSchema } from '@countersign/contract'
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import type { ReferenceDocument } from './reference-page.js'
@@ -34,6 +34,21 @@ const ON_PROBLEMS: { readonly [status: number]: Readonly<Record<string, z.ZodTyp
   503: RETRY_AFTER,
 }
 
+const IfMatchSchema = z
+  .string()
+  .regex(/^\s*\*\s*$|^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/)
+  .meta({
+    description: 'Only if the policy has this `ETag`; any revision when absent. Else 412 `revision_mismatch`.',
+    examples: ['"3"'],
+  })
+/** Whose id stands in a path. */
+const PATH_IDS: readonly [start: string, id: z.ZodType][] = [
+  ['/v1/decisions/{id}', IdSchema('dec')],
+  ['/v1/policies/{id}', IdSchema('pol')],
+  ['/v1/keys/{id}', IdSchema('key')],
+  ['/v1/agents/{id}', AgentIdSchema],
+]
+
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
 export function openApiDocument(routes: readonly Route[]): ReferenceDocument {
   const paths: ZodOpenApiPathsObject = {}
@@ -48,6 +63,7 @@ export function openApiDocument(routes: readonly Route[]): ReferenceDocument {
       description: 'Authorization decisions for AI agents: ask before each action.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: '/', description: 'The server that gave this document.' }],
     security: [{ api_key: [] }],
     components: { securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } } },
     paths,
@@ -66,9 +82,8 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       .max(255)
       .optional()
       .meta({ description: 'The same call happens once.' })
-  if (route.problems.includes('revision_mismatch'))
-    header['If-Match'] = z.string().optional().meta({ description: 'The ETag that the policy has to have.' })
-  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
+  if (route.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
+  const id = pathIdOf(route.path)
   return {
     operationId: route.name,
     summary: route.summary,
@@ -77,7 +92,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     requestParams: {
       header: z.object(header),
       ...(query && { query }),
-      ...(names.length > 0 && { path: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
+      ...(id && { path: z.object({ id }) }),
     },
     ...(body && {
       requestBody: { required: body.mayBeEmpty !== true, content: { 'application/json': { schema: body.schema } } },
@@ -91,6 +106,13 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       ...problemsOf(route),
     },
   }
+}
+
+function pathIdOf(path: string): z.ZodType | undefined {
+  if (!path.includes('{')) return undefined
+  const known = PATH_IDS.find(([start]) => path.startsWith(start))
+  if (known === undefined) throw new Error(`${path} has parameters that the document does not know.`)
+  return known[1].meta({ description: 'An id that nothing has, or of another form, is 404.' })
 }
 
 function scopesText({ scopes }: Route): string {

@@ -3,24 +3,21 @@ import { z } from 'zod'
 import type { Page, PageRequest } from '../ports/store.js'
 import type { Cursors } from './cursor.js'
 import type { Pause } from './long-work.js'
+import { queryNumber } from './query-number.js'
 import type { Reply } from './reply.js'
 import type { Call } from './route.js'
 
-const LimitSchema = z
-  .string()
-  .regex(/^[0-9]{1,3}$/, { error: `must be a whole number from 1 to ${LIMITS.pageSize}` })
-  .transform(Number)
-  .refine((limit) => limit >= 1 && limit <= LIMITS.pageSize, {
-    error: `must be a whole number from 1 to ${LIMITS.pageSize}`,
-  })
+const LimitSchema = queryNumber(1, LIMITS.pageSize, {
+  error: `must be a whole number from 1 to ${LIMITS.pageSize}`,
+  description:
+    `How many items at most; ${LIMITS.pageSizeDefault} when absent. ` +
+    `Items of ${LIMITS.pageBytes / 1024 ** 2} MiB together fill a page, too.`,
+  default: LIMITS.pageSizeDefault,
+})
 
 /** `limit` and `cursor`, as every list takes them. */
 export const pageQuery = {
-  limit: LimitSchema.optional().meta({
-    description:
-      `A whole number from 1 to ${LIMITS.pageSize}; ${LIMITS.pageSizeDefault} when absent. ` +
-      `Items of ${LIMITS.pageBytes / 1024 ** 2} MiB together fill a page, too.`,
-  }),
+  limit: LimitSchema.optional(),
   // Whatever it holds, also nothing: what is wrong with a cursor is told when it is opened, by one code.
   cursor: z.string().optional().meta({ description: 'The `next_cursor` of the page before.' }),
 }

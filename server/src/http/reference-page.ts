@@ -17,7 +17,7 @@ interface Schema {
   readonly readOnly?: boolean
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly additionalProperties?: boolean | Schema
+  readonly patternProperties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
   readonly anyOf?: readonly Schema[]
   readonly enum?: readonly unknown[]
@@ -116,6 +116,9 @@ function schemaIn(place: Content | undefined): Schema | undefined {
 function schemaBody(schema: Schema): Markup {
   const members = membersOf(schema)
   const about = schema.description ? html`<p>${prose(schema.description)}</p>` : html``
+  const named = Object.entries(schema.patternProperties ?? {})
+  if (named.length > 0)
+    return html`${about}${named.map(([name, member]) => html`<p>Members that match <code>${name}</code>: ${typeOf(member)}</p>\n`)}`
   if (members.length === 0) return html`${about}<p>${typeOf(schema)}</p>`
   return html`${about}<table><thead><tr><th scope="col">Member</th><th scope="col">Is</th><th scope="col"></th></tr></thead><tbody>
 ${members.map(
@@ -123,7 +126,7 @@ ${members.map(
 <td>${schema.required?.includes(name) ? '' : 'may be absent'}</td></tr>\n`,
 )}
 </tbody></table>
-${typeof schema.additionalProperties === 'object' ? html`<p>Every other member: ${typeOf(schema.additionalProperties)}</p>` : ''}`
+`
 }
 
 function membersOf(schema: Schema): [string, Schema][] {

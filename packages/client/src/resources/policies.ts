@@ -4,9 +4,9 @@ import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
 import type { BudgetAccount, Policy, PolicyDocument, PolicyValidation } from '../wire.js'
 
-/** For a change that must not overwrite a change it has not seen. */
-export interface PolicyUpdateOptions extends CallOptions {
-  /** The `revision` that was read; when it is not the present one any more, 412 `revision_mismatch`. Default: overwrite. */
+/** For a change that must not undo a change it has not seen. */
+export interface PolicyChangeOptions extends CallOptions {
+  /** The `revision` that was read; when it is not the present one any more, 412 `revision_mismatch`. Default: any. */
   readonly ifRevision?: number | undefined
 }
 
@@ -49,19 +49,20 @@ export class Policies {
    *
    * @throws ApiError not_found, validation_failed, policy_name_taken, revision_mismatch, limit_reached
    */
-  async update(id: string, document: PolicyDocument, options?: PolicyUpdateOptions): Promise<Policy> {
+  async update(id: string, document: PolicyDocument, options?: PolicyChangeOptions): Promise<Policy> {
     return (await this.#requester.send({
       method: 'PUT',
       path: path`/v1/policies/${id}`,
       body: document,
-      headers: options?.ifRevision === undefined ? undefined : { 'if-match': `"${options.ifRevision}"` },
+      headers: ifMatch(options),
       options,
     })) as Policy
   }
 
-  /** Ends a policy: it decides nothing from the next request on. @throws ApiError not_found */
-  async delete(id: string, options?: CallOptions): Promise<void> {
-    await this.#requester.send({ method: 'DELETE', path: path`/v1/policies/${id}`, options })
+  /** Ends a policy: it decides nothing from the next request on. @throws ApiError not_found, revision_mismatch */
+  async delete(id: string, options?: PolicyChangeOptions): Promise<void> {
+    const headers = ifMatch(options)
+    await this.#requester.send({ method: 'DELETE', path: path`/v1/policies/${id}`, headers, options })
   }
 
   /** The policy as it was at each revision, newest first; of a deleted one too. To go back, `update` with an old one. */
@@ -93,4 +94,8 @@ export class Policies {
   budgetHistory(id: string, query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
     return pagesOf(this.#requester, path`/v1/policies/${id}/budget/history`, { ...query }, options)
   }
+}
+
+function ifMatch(options: PolicyChangeOptions | undefined): Record<string, string> | undefined {
+  return options?.ifRevision === undefined ? undefined : { 'if-match': `"${options.ifRevision}"` }
 }

@@ -26,13 +26,14 @@ import { replayDecision } from '../../use-cases/decisions/replay.js'
 import type { Cursors } from '../cursor.js'
 import { givenFilters } from '../filter.js'
 import { pageQuery, replyPage } from '../pages.js'
+import { queryNumber } from '../query-number.js'
 import { type Route, route } from '../route.js'
 
-const WaitSchema = z
-  .string()
-  .regex(/^([0-9]|[12][0-9]|30)$/, { error: 'must be a whole number of seconds from 0 to 30' })
-  .transform(Number)
-  .meta({ description: 'Seconds to wait for the decision to leave `awaiting_review`, at most 30.' })
+const WaitSchema = queryNumber(0, 30, {
+  error: 'must be a whole number of seconds from 0 to 30',
+  description: 'Seconds to wait for the decision to leave `awaiting_review`; 0 when absent.',
+  default: 0,
+})
 
 export type DecisionRouteDeps = DecideDeps & GetDecisionDeps & { readonly store: Store; readonly cursors: Cursors }
 
