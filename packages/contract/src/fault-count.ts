@@ -21,7 +21,7 @@ export function countingFaults<T extends { readonly success: boolean }>(most: nu
 }
 
 /** Whether enough faults were found already to look at nothing more. */
-export function hasEnoughFaults(): boolean {
+function hasEnoughFaults(): boolean {
   return found !== null && found >= enough
 }
 
