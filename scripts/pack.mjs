@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { workspaces } from './freshness.mjs'
 import { prepare } from './prepare.mjs'
 
@@ -59,8 +60,10 @@ function closureOf(name, all, found = new Set()) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  // An option is a mistake, and no name of a folder.
+  const { positionals } = parseArgs({ allowPositionals: true })
   await prepare(ROOT)
-  const folder = resolve(process.argv[2] ?? join(ROOT, 'dist-packages'))
+  const folder = resolve(positionals[0] ?? join(ROOT, 'dist-packages'))
   const packed = packPackages(folder)
   console.log(`${packed.length} packages in ${folder}. In your project, install the one you want with those it needs:`)
   for (const { name, needs } of packed) {

@@ -151,9 +151,7 @@ describe('an action has failed that ended with', () => {
   })
 })
 
-it('reads an error of any size at once', () => {
+it('reads an error of any size: one that backtracks would not come to an end', () => {
   const long = 'connection is '.repeat(100_000)
-  const before = performance.now()
   expect(isOutcomeUnknown(error(long, { name: long.replaceAll(' ', ''), code: long }))).toBe(true)
-  expect(performance.now() - before).toBeLessThan(1_000)
 })
