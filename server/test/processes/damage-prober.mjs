@@ -1,11 +1,11 @@
 /**
  * Opens copies of a data directory, each damaged in one place, in a process of its own, for damage could abort it.
  * Arguments: the data directory, a folder for copies. Each line of input is a damage: `{file, at, xor}` (a byte),
- * `{file, cut}` (the length to which it is cut), `{gone}` (a file that is removed), or `{}`. Each is answered by one line:
+ * `{file, cut}` (the length to which it is cut), `{file, append}` (so many bytes more), `{gone}` (a file that is removed), or `{}`. Each is answered by one line:
  * `refused <error> <message>`, or `read <SHA-256 of all that can be read>`.
  */
 import { createHash } from 'node:crypto'
-import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { appendFileSync, cpSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
@@ -53,9 +53,10 @@ async function readEverything(store) {
   ]
 }
 
-function damage(dataDir, { file, at, xor, cut, gone }) {
+function damage(dataDir, { file, at, xor, cut, append, gone }) {
   if (gone !== undefined) rmSync(join(dataDir, gone))
   if (cut !== undefined) truncateSync(join(dataDir, file), cut)
+  if (append !== undefined) appendFileSync(join(dataDir, file), Buffer.alloc(append, 7))
   if (xor === undefined) return
   const content = readFileSync(join(dataDir, file))
   content[at] ^= xor
