@@ -92,6 +92,7 @@ export interface Parts {
   readonly stalledAfterMs?: number
   /** What is held for callers that do not read. */
   readonly unread?: UnreadAnswers
+  readonly longWork?: LongWork
 }
 
 export interface Composed {
@@ -254,7 +255,7 @@ async function composeOn(
   const api = new Api({
     ...deps,
     unread,
-    longWork: new LongWork(),
+    longWork: parts.longWork ?? new LongWork(),
     rateLimit: new RateLimit(config.rateLimitPerSecond),
     idempotency: new Idempotency(store, clock),
     answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,

@@ -21,12 +21,12 @@ import { replacePolicy } from '../../use-cases/policies/replace.js'
 import { type SimulateDeps, simulate } from '../../use-cases/policies/simulate.js'
 import { validatePolicy } from '../../use-cases/policies/validate.js'
 import { viewPolicy } from '../../use-cases/policies/view.js'
-import type { WritePolicyDeps } from '../../use-cases/policies/write.js'
+import type { WriteLintedDeps } from '../../use-cases/policies/write-linted.js'
 import type { Cursors } from '../cursor.js'
 import { pageQuery, replyPage } from '../pages.js'
 import { type Route, route } from '../route.js'
 
-export type PolicyRouteDeps = WritePolicyDeps &
+export type PolicyRouteDeps = WriteLintedDeps &
   SimulateDeps & { readonly ids: Ids; readonly store: Store; readonly cursors: Cursors }
 
 const ETAG = { ETag: z.string().meta({ description: 'The revision, quoted.' }) }

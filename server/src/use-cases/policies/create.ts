@@ -1,12 +1,11 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
-import { lintInParts } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import type { StoredPolicy } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { IdempotencyDraft } from '../idempotency.js'
-import { inParts } from '../in-parts.js'
 import { viewPolicy } from './view.js'
-import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
+import { nameTaken, writePolicy } from './write.js'
+import { type WriteLintedDeps, writeLinted } from './write-linted.js'
 
 /**
  * Creates a policy; it counts for the next request.
@@ -15,15 +14,14 @@ import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
  * @throws DomainError policy_name_taken
  */
 export function createPolicy(
-  deps: WritePolicyDeps & { readonly ids: Ids },
+  deps: WriteLintedDeps & { readonly ids: Ids },
   caller: Caller,
   document: PolicyDocument,
   idempotency: IdempotencyDraft | null,
   pause: () => Promise<void>,
 ): Promise<Policy> {
-  return deps.changes.run(caller.key.id, async () => {
+  return writeLinted(deps, caller, { document, id: null }, pause, async (warnings) => {
     if (deps.policies.named(document.name) !== undefined) throw nameTaken(document.name)
-    const warnings = await inParts(lintInParts(document, [...deps.policies.others(null)], null), pause)
     const now = deps.clock.now().toISOString()
     const policy: StoredPolicy = {
       id: deps.ids.next('pol'),

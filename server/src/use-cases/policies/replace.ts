@@ -1,11 +1,10 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
-import { lintInParts } from '@countersign/engine'
 import type { Caller } from '../../caller.js'
 import type { StoredPolicy } from '../../ports/documents.js'
-import { inParts } from '../in-parts.js'
 import { findRevision } from './get.js'
 import { viewPolicy } from './view.js'
-import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
+import { nameTaken, writePolicy } from './write.js'
+import { type WriteLintedDeps, writeLinted } from './write-linted.js'
 
 /**
  * Replaces a policy whole; the new revision counts for the next request.
@@ -15,19 +14,17 @@ import { nameTaken, type WritePolicyDeps, writePolicy } from './write.js'
  * @throws DomainError not_found, revision_mismatch, policy_name_taken
  */
 export function replacePolicy(
-  deps: WritePolicyDeps,
+  deps: WriteLintedDeps,
   caller: Caller,
   id: string,
   document: PolicyDocument,
   expected: readonly string[] | null,
   pause: () => Promise<void>,
 ): Promise<Policy> {
-  return deps.changes.run(caller.key.id, async () => {
+  return writeLinted(deps, caller, { document, id }, pause, async (warnings) => {
     const present = findRevision(deps.policies, id, expected)
     const named = deps.policies.named(document.name)
     if (named !== undefined && named.id !== id) throw nameTaken(document.name)
-    const others = [...deps.policies.others(id)]
-    const warnings = await inParts(lintInParts(document, others, present.document), pause)
     const policy: StoredPolicy = {
       ...present,
       version: present.version + 1,

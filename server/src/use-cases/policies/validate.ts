@@ -1,7 +1,6 @@
 import { PolicyDocumentSchema, type PolicyValidation, validate } from '@countersign/contract'
-import { lintInParts } from '@countersign/engine'
 import type { Policies } from '../../state/policies.js'
-import { inParts } from '../in-parts.js'
+import { lintBeside } from './lint-beside.js'
 
 /**
  * What a write of the document would say, without writing it: of a stored policy with its name as of a replacement.
@@ -17,8 +16,7 @@ export async function validatePolicy(
   const result = validate(PolicyDocumentSchema, document)
   if (!result.ok) return { valid: false, errors: [...result.errors], warnings: [] }
   const valid = result.value
-  const present = deps.policies.named(valid.name)
-  const others = [...deps.policies.others(present?.id ?? null)]
-  const warnings = await inParts(lintInParts(valid, others, present?.document ?? null), pause)
+  const id = deps.policies.named(valid.name)?.id ?? null
+  const warnings = await lintBeside(deps.policies, { document: valid, id }, pause)
   return { valid: true, errors: [], warnings }
 }
