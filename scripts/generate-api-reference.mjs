@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readConfig, start } from '../server/dist/index.js'
+import { readConfig, start, systemClock } from '../server/dist/index.js'
 
 const FOLDER = fileURLToPath(new URL('../docs/reference/', import.meta.url))
 
@@ -41,7 +41,7 @@ async function readOpenApi() {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-reference-'))
   const log = { info() {}, warn() {}, error() {} }
   const config = readConfig({ PORT: '0', DATA_DIR: dataDir })
-  const started = await start(config, { clock: { now: () => new Date() }, log })
+  const started = await start(config, { clock: systemClock(), log })
   try {
     return /** @type {OpenApi} */ (await (await fetch(`${started.url}/openapi.json`)).json())
   } finally {

@@ -7,7 +7,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 import { afterAll, expect, it } from 'vitest'
-import { readConfig, start } from '../server/dist/index.js'
+import { readConfig, start, systemClock } from '../server/dist/index.js'
 import { readText } from './repository-files.js'
 
 /** As the server answers it: `generate-api-reference.mjs --check` holds it to that. */
@@ -63,7 +63,7 @@ it('gives a client that compiles in strict mode and works', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-client-'))
   const log = { info() {}, warn() {}, error() {} }
   const config = readConfig({ PORT: '0', DATA_DIR: dataDir, COUNTERSIGN_BOOTSTRAP_KEY: KEY })
-  const started = await start(config, { clock: { now: () => new Date() }, log })
+  const started = await start(config, { clock: systemClock(), log })
   try {
     const { smoke } = await import(pathToFileURL(join(folder, 'smoke.js')).href)
     expect(await smoke(started.url, KEY)).toEqual({

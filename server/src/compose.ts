@@ -33,7 +33,7 @@ import { policyRoutes } from './http/routes/policies.js'
 import { StalledConnections } from './http/stalled-connections.js'
 import { startingApp } from './http/starting-app.js'
 import { UnreadAnswers } from './http/unread-answers.js'
-import type { Clock } from './ports/clock.js'
+import type { StoreClock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Lease } from './ports/lease.js'
 import type { Log } from './ports/log.js'
@@ -52,6 +52,7 @@ import { Policies } from './state/policies.js'
 import { SharedOpenReviews } from './state/shared-open-reviews.js'
 import { SharedSigningKeys } from './state/shared-signing-keys.js'
 import { Turns } from './state/turns.js'
+import { startClock } from './use-cases/clock/start.js'
 import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { expireOverdue } from './use-cases/decisions/expire.js'
 import { removeOldDecisions } from './use-cases/decisions/retention.js'
@@ -79,7 +80,7 @@ const PUBLISH_EVERY_MS = 3_600_000
 const EXPIRE_LEASE_MS = 5000
 
 export interface Parts {
-  readonly clock: Clock
+  readonly clock: StoreClock
   readonly log: Log
   /** Where permits say that they come from, unless the settings say it. */
   readonly address: string
@@ -161,6 +162,9 @@ async function composeOn(
 ): Promise<Composed> {
   const { clock, log, ids } = parts
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
+  const behind = await startClock(clock, store)
+  if (behind !== null)
+    log.warn(behind, 'the system clock is behind the newest audit entry, from which time goes on: set the clock (NTP)')
   const metrics = prometheusMetrics()
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)

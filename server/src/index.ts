@@ -1,2 +1,3 @@
+export { systemClock } from './adapters/system-clock.js'
 export { type Config, ConfigError, readConfig } from './config.js'
 export { type Started, start } from './start.js'

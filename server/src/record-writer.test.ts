@@ -45,9 +45,9 @@ const all = (records: readonly StoreRecord[]): CommitResult => ({ written: recor
 const stopAt = (written: number, conflict: Conflict) => (): CommitResult => ({ written, conflict })
 
 let made = 0
-function draft(subject: string): RecordDraft {
+function draft(subject: string, at = '2026-11-21T10:00:00.000Z'): RecordDraft {
   return {
-    entry: { at: '2026-11-21T10:00:00.000Z', type: 'agent.updated', actor: null, subject, agent_id: null, data: {} },
+    entry: { at, type: 'agent.updated', actor: null, subject, agent_id: null, data: {} },
     change: () => ({ kind: 'entry.only' }),
     idempotency: null,
   }
@@ -64,6 +64,14 @@ afterEach(() => vi.useRealTimers())
 const subjects = (records: readonly StoreRecord[]) => records.map((record) => record.entry?.subject)
 
 describe('group commit', () => {
+  test('the times within a log never decrease, whoever looked at the clock first', async () => {
+    const times = ['02', '01', '03', '02'].map((second) => `2026-11-21T10:00:${second}.000Z`)
+    const written = times.map((at, i) => writer.write(draft(String(i), at)))
+    const records = [...(await store.next()), ...(await store.next())]
+    await Promise.all(written)
+    expect(records.map(({ entry }) => entry?.at.slice(17, 19))).toEqual(['02', '02', '03', '03'])
+  })
+
   test('what gathers while one group is written leaves together as the next', async () => {
     const first = writer.write(draft('a'))
     const rest = ['b', 'c', 'd'].map((subject) => writer.write(draft(subject)))

@@ -70,6 +70,7 @@ export class RecordWriter {
   private readonly waiting: Waiting[] = []
   private draining = false
   private log: { readonly log: string; next_index: number } | null = null
+  private newestAt = ''
   private idle: (() => void)[] = []
 
   /** @param deadlineMs how long a caller waits for durability before it is told that the store is unavailable. */
@@ -97,7 +98,9 @@ export class RecordWriter {
     beside: (position: AuditPosition) => Promise<Beside> = () => Promise.resolve(undefined as Beside),
   ): Promise<Written<Beside>> {
     return this.enqueue((log, index) => {
-      const unhashed = { id: this.ids.next('aud'), log, index, ...draft.entry }
+      // Whoever looked at the clock first may come second: within a log time never decreases.
+      if (draft.entry.at > this.newestAt) this.newestAt = draft.entry.at
+      const unhashed = { id: this.ids.next('aud'), log, index, ...draft.entry, at: this.newestAt }
       const leaf = leafHash(unhashed)
       const position = { log, index, leaf }
       return {

@@ -20,6 +20,7 @@ export class TestClock {
   advance(ms: number): void {
     this.#ms += ms
   }
+  startFrom(_earliest: Date): void {}
   set(date: Date): void {
     this.#ms = date.getTime()
   }
@@ -68,7 +69,7 @@ export interface RunningServerOptions {
   readonly clock?: TestClock
 }
 
-interface RestartOptions extends Pick<RunningServerOptions, 'settings' | 'parts'> {
+interface RestartOptions extends Pick<RunningServerOptions, 'settings' | 'parts' | 'clock'> {
   /** Done to the data while no server runs on it. */
   readonly meanwhile?: (dataDir: string) => Promise<void>
 }
@@ -117,7 +118,7 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
     async restart({ meanwhile, ...changes } = {}) {
       await started.stop(0)
       await meanwhile?.(dataDir)
-      const next = await runServer({ ...options, ...changes, dataDir, clock })
+      const next = await runServer({ ...options, clock, ...changes, dataDir })
       return { ...next, stop: () => next.stop().then(() => removeData(dataDir)) }
     },
     async stop() {

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import { type Store, StoreUnavailableError } from '../ports/store.js'
 import { RecordWriter } from '../record-writer.js'
+import { startClock } from '../use-cases/clock/start.js'
 
 export interface OpenedStore {
   readonly store: Store
@@ -38,6 +39,7 @@ export async function withStore<T>(
   }
   try {
     const clock = systemClock()
+    await startClock(clock, store)
     const ids = typeidIds(clock)
     return await work({ store, clock, ids, writer: new RecordWriter(store, ids, DEADLINE_MS) })
   } finally {

@@ -3,20 +3,32 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { AuditEntry } from '@countersign/contract'
 import { afterEach, describe, expect, it } from 'vitest'
 import { endChildren } from './child.js'
 import { startDriven } from './driven-server.js'
-import { countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
+import { countersign, MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const DIST = join(ROOT, 'server', 'dist')
 const asked = { agent_id: 'agent:a', action: 'payment.refund' }
+const DAY_MS = 86_400_000
 const ELSEWHEN = '2030-01-02T03:04:05.678Z'
 
 afterEach(async () => {
   await endChildren()
   removeDirectories()
 })
+
+/** The shipped server on a machine whose clock is off. */
+function startOff(dataDir: string, offMs: number): Promise<ShippedServer> {
+  const args = ['--import', new URL('set-clock.mjs', import.meta.url).href, MAIN, 'serve']
+  return ShippedServer.start({
+    dataDir,
+    program: { command: process.execPath, args },
+    env: { CLOCK_OFF_MS: String(offMs) },
+  })
+}
 
 describe('the driven server', () => {
   it('lives in the time that it is told, in a process of its own that can be killed', async () => {
@@ -60,6 +72,33 @@ describe('the shipped server', () => {
     const { body } = await server.call('POST', '/v1/decisions', { body: asked, headers })
     expect(body.evaluated_at >= earliest && body.evaluated_at <= new Date().toISOString()).toBe(true)
     expect(await server.stop()).toEqual({ code: 0, signal: null })
+  })
+
+  it('started again with the clock a month back goes on from its newest entry, and says so', async () => {
+    const dataDir = newDirectory()
+    const first = await startOff(dataDir, 0)
+    const budget = { limit: 100, unit: 'EUR', period: 'monthly' }
+    const rules = [{ action: 'payment.refund', effect: 'allow' }]
+    await first.call('POST', '/v1/policies', { body: { name: 'refunds', rules, budget } })
+    const pay = { ...asked, context: { amount: 100, currency: 'EUR' } }
+    const paid = (await first.call('POST', '/v1/decisions', { body: pay })).body
+    expect(paid.effect).toBe('allow')
+    await first.kill()
+
+    const second = await startOff(dataDir, -31 * DAY_MS)
+    const newest = (await second.call('GET', '/v1/audit?limit=1')).body.data[0].at
+    const warning = second.lines.find(({ msg }) => String(msg).startsWith('the system clock is behind'))
+    expect(warning).toMatchObject({ level: 'warn', newest_entry: newest, system_clock: expect.any(String) })
+    expect(Date.parse(newest) - Date.parse(String(warning?.system_clock))).toBeGreaterThan(30 * DAY_MS)
+
+    const refused = (await second.call('POST', '/v1/decisions', { body: pay })).body
+    expect(refused).toMatchObject({ effect: 'deny', reason_code: 'budget_exceeded' })
+    expect(refused.evaluated_at >= paid.evaluated_at).toBe(true)
+    const entries: AuditEntry[] = (await second.call('GET', '/v1/audit?limit=200')).body.data
+    const times = entries.sort((a, b) => a.index - b.index).map(({ at }) => at)
+    expect(times).toEqual([...times].sort())
+    expect(new Set(entries.map(({ log }) => log)).size).toBe(1)
+    await second.stop()
   })
 
   it('knows no argument for it', async () => {

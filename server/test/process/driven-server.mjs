@@ -61,7 +61,8 @@ process.on('disconnect', () => process.exit(1))
 
 const config = readConfig(process.env)
 const log = jsonLog(config.logLevel)
-const { url, stop } = await start(config, { clock: { now: () => new Date(now) }, log, openStore })
+const clock = { now: () => new Date(now), startFrom() {} }
+const { url, stop } = await start(config, { clock, log, openStore })
 log.info({ url }, 'ready')
 process.once('SIGTERM', async () => {
   const code = await stop().then(

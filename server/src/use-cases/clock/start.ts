@@ -1,0 +1,26 @@
+import type { StoreClock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store.js'
+
+/** Machines that share a store differ by less. */
+const TOLERANCE_MS = 1000
+
+/**
+ * Time goes on from the newest audit entry of the store: within a log it never decreases, and no closed period of a budget
+ * opens again, wherever the system clock stands. The newest one counts whoever wrote it, for periods are the whole store's.
+ *
+ * @returns what to warn of when the system clock is more than a second behind, else null
+ * @throws StoreUnavailableError
+ */
+export async function startClock(
+  clock: StoreClock,
+  store: Pick<Store, 'listAuditEntries'>,
+): Promise<{ readonly system_clock: string; readonly newest_entry: string } | null> {
+  const { items } = await store.listAuditEntries({}, { limit: 1, after: null })
+  const newest = items[0]
+  if (newest === undefined) return null
+  const now = clock.now()
+  const newestAt = new Date(newest.at)
+  clock.startFrom(newestAt)
+  if (newestAt.getTime() - now.getTime() <= TOLERANCE_MS) return null
+  return { system_clock: now.toISOString(), newest_entry: newest.at }
+}
