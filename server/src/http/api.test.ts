@@ -1,5 +1,5 @@
 /** What the pipeline asks of memory that may be behind the store: at the beginning, after each wait, and before the answer. */
-import { beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
@@ -34,6 +34,11 @@ let now: { monotonicMs: number; wallMs: number }
 let freshness: ConfirmedFreshness
 let keys: Keys
 let api: Api
+/** The same, where a call may take no longer than 8 s. */
+let hurried: Api
+afterEach(() => {
+  vi.useRealTimers()
+})
 beforeEach(() => {
   now = { monotonicMs: 0, wallMs: 0 }
   const moment = (): Moment => ({ ...now })
@@ -42,7 +47,7 @@ beforeEach(() => {
   keys = new Keys([KEY], new Map())
   const clock = { now: () => new Date() }
   const nowhere = { findIdempotency: () => Promise.resolve(null) }
-  api = new Api({
+  const deps = {
     clock,
     ids: typeidIds(clock),
     log: { info: () => {}, warn: () => {}, error: () => {} },
@@ -53,7 +58,9 @@ beforeEach(() => {
     longWork: new LongWork(),
     unread: new UnreadAnswers(),
     answerMs: null,
-  })
+  }
+  api = new Api(deps)
+  hurried = new Api({ ...deps, answerMs: 8000 })
 })
 
 const MADE: Reply = { status: 200, body: {} }
@@ -67,8 +74,8 @@ const plain = {
   problems: [],
 } as const
 
-function ask(asked: Route, body: () => Promise<string> = async () => '{}'): Promise<Reply> {
-  return api.answer(asked, {
+function ask(asked: Route, body: () => Promise<string> = async () => '{}', by = api): Promise<Reply> {
+  return by.answer(asked, {
     path: '/v1/x',
     params: {},
     query: '',
@@ -182,4 +189,40 @@ test('a long read whose turn comes late is refused when its key was revoked mean
   letGo()
   await Promise.all(underWay)
   expect((await late).status).toBe(401)
+})
+
+test('to wait for the turn of a long read is no fault of the store, and what comes too late is not begun', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const turns = async () => {
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  }
+  const letGo: (() => void)[] = []
+  const long: Route = {
+    ...during(() => {}),
+    isLong: true,
+    handle: () => new Promise((resolve) => letGo.push(() => resolve(MADE))),
+  }
+  const askInTime = () => ask(long, undefined, hurried)
+  const underWay = [askInTime(), askInTime(), askInTime(), askInTime()]
+  const next = askInTime()
+  await turns()
+  vi.advanceTimersByTime(7000)
+  letGo[0]?.()
+  await turns()
+  const late = askInTime()
+  await turns()
+  vi.advanceTimersByTime(7000)
+  letGo[4]?.()
+  expect((await next).status).toBe(200)
+  expect((await Promise.all(underWay)).map(({ status }) => status)).toEqual([200, 503, 503, 503])
+  // The place that came free went to the one that still waited.
+  await turns()
+  const refused = [askInTime(), askInTime()]
+  await turns()
+  vi.advanceTimersByTime(8000)
+  expect(await Promise.all(refused)).toMatchObject(Array(2).fill({ status: 429, headers: { 'Retry-After': '1' } }))
+  expect((await late).status).toBe(503)
+  for (const done of letGo) done()
+  await turns()
+  expect(letGo).toHaveLength(6)
 })

@@ -89,14 +89,15 @@ export class Api {
         assertScopes(route.scopes, present.caller)
         return present
       }
-      const carryOut = async (): Promise<Reply> => {
-        if (route.isLong === true) return this.handleLong(route, caller.key.id, identifyAnew)
+      const carryOut = async (begin: () => void): Promise<Reply> => {
+        begin()
         if (waitMs > 0) await route.patience?.wait(call, waitMs)
         const present = identifyAnew()
         if (route.isChange === true) seen.known = null
         return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
       }
-      return withAuthTiming(await this.inTime(carryOut(), waitMs), authMs)
+      const reply = route.isLong ? this.handleLong(route, caller.key.id, identifyAnew) : this.inTime(carryOut, waitMs)
+      return withAuthTiming(await reply, authMs)
     })
   }
 
@@ -128,13 +129,20 @@ export class Api {
     return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
   }
 
-  /** Its turn may come late: what holds then is asked for, and nothing is done for a caller who has left. */
+  /**
+   * Its turn may come late: what holds then is asked for, and nothing is done for a caller who has left. The deadline of the
+   * answer begins with its turn: to wait for that is no fault of the store. What was given up holds its place until it ends.
+   */
   private handleLong(route: Route, keyId: string, identifyAnew: (pause: Pause) => Call): Promise<Reply> {
-    return this.deps.longWork.run(keyId, (pause) => {
-      const call = identifyAnew(pause)
-      this.deps.unread.assertRoom(keyId)
-      if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'Nobody waits for the answer any more.' })
-      return route.handle(call)
+    return this.inTime((begin) => {
+      const work = async (pause: Pause): Promise<Reply> => {
+        begin()
+        const call = identifyAnew(pause)
+        this.deps.unread.assertRoom(keyId)
+        if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'Nobody waits for the answer any more.' })
+        return route.handle(call)
+      }
+      return this.deps.longWork.run(keyId, work, this.deps.answerMs)
     })
   }
 
@@ -147,16 +155,22 @@ export class Api {
     }
   }
 
-  /** A call may go to the store several times; nobody waits for the sum of it. What comes later is not told. */
-  private async inTime(reply: Promise<Reply>, waitMs: number): Promise<Reply> {
+  /**
+   * A call may go to the store several times; nobody waits for the sum of it. What comes later is not told.
+   *
+   * @param carryOut calls `begin` when the time begins
+   */
+  private inTime(carryOut: (begin: () => void) => Promise<Reply>, waitMs = 0): Promise<Reply> {
     const { answerMs } = this.deps
-    if (answerMs === null) return reply
+    if (answerMs === null) return carryOut(() => {})
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      const error = new StoreUnavailableError(`The store did not let the call end within ${answerMs} ms.`)
-      timer = setTimeout(() => reject(error), answerMs + waitMs)
-    })
-    return Promise.race([reply, late]).finally(() => clearTimeout(timer))
+    return new Promise<Reply>((resolve, reject) => {
+      const begin = (): void => {
+        const error = new StoreUnavailableError(`The store did not let the call end within ${answerMs} ms.`)
+        timer = setTimeout(() => reject(error), answerMs + waitMs)
+      }
+      carryOut(begin).then(resolve, reject)
+    }).finally(() => clearTimeout(timer))
   }
 
   /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */

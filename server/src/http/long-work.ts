@@ -20,14 +20,18 @@ export class LongWork {
   private readonly waiting = new Map<string, (() => void)[]>()
   private readonly paused: (() => void)[] = []
 
+  /** @param nowMs a clock that never goes back, in milliseconds */
+  constructor(private readonly nowMs: () => number = () => performance.now()) {}
+
   /**
    * Does work of an API key when its turn has come.
    *
-   * @throws DomainError rate_limited when too much of the key waits
+   * @param waitMs how long it may wait for that; null for as long as it takes
+   * @throws DomainError rate_limited when too much of the key waits, or its turn did not come in time: it is not done then
    * @throws what `work` throws
    */
-  async run<T>(keyId: string, work: (pause: Pause) => Promise<T>): Promise<T> {
-    if (this.underWay >= AT_ONCE) await this.place(keyId)
+  async run<T>(keyId: string, work: (pause: Pause) => Promise<T>, waitMs: number | null = null): Promise<T> {
+    if (this.underWay >= AT_ONCE) await this.place(keyId, waitMs)
     else this.underWay += 1
     try {
       await this.turn()
@@ -39,11 +43,11 @@ export class LongWork {
 
   /** The pause of work that begins now: it lets others have their turn once the work has had its slice. */
   pauses(): Pause {
-    let started = performance.now()
+    let started = this.nowMs()
     return async () => {
-      if (performance.now() - started < SLICE_MS) return
+      if (this.nowMs() - started < SLICE_MS) return
       await this.turn()
-      started = performance.now()
+      started = this.nowMs()
     }
   }
 
@@ -60,15 +64,30 @@ export class LongWork {
     if (this.paused.length > 0) setImmediate(this.wake)
   }
 
-  private place(keyId: string): Promise<void> {
+  private async place(keyId: string, waitMs: number | null): Promise<void> {
     const own = this.waiting.get(keyId) ?? []
     if (own.length >= MAX_WAITING_PER_KEY)
-      throw new DomainError('rate_limited', {
-        detail: `${MAX_WAITING_PER_KEY} lists, simulations and the like of this key wait already. Ask again in 1 s.`,
-        headers: { 'Retry-After': '1' },
-      })
+      throw refused(`${MAX_WAITING_PER_KEY} lists, simulations and the like of this key wait already.`)
     this.waiting.set(keyId, own)
-    return new Promise((resolve) => own.push(resolve))
+    let timer: NodeJS.Timeout | undefined
+    try {
+      await new Promise<void>((resolve, reject) => {
+        own.push(resolve)
+        if (waitMs === null) return
+        timer = setTimeout(() => {
+          this.drop(keyId, resolve)
+          reject(refused(`Other lists, simulations and the like were under way for ${waitMs} ms.`))
+        }, waitMs)
+      })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  private drop(keyId: string, entry: () => void): void {
+    const rest = (this.waiting.get(keyId) ?? []).filter((other) => other !== entry)
+    if (rest.length > 0) this.waiting.set(keyId, rest)
+    else this.waiting.delete(keyId)
   }
 
   /** The place goes to the next key, which is then the last. */
@@ -83,4 +102,8 @@ export class LongWork {
     if (rest.length > 0) this.waiting.set(keyId, rest)
     first?.()
   }
+}
+
+function refused(why: string): DomainError {
+  return new DomainError('rate_limited', { detail: `${why} Ask again in 1 s.`, headers: { 'Retry-After': '1' } })
 }
