@@ -14,6 +14,8 @@ export interface Conversation {
   readonly greeting?: Uint8Array
   /** Takes what came. True once the request that acts is there, whole; all before it is answered by `reply`. */
   hear(bytes: Buffer, reply: (bytes: Uint8Array) => void): boolean
+  /** By which the other side knows the request that acts when it comes again, if it has such a key. */
+  key?(): string | undefined
   /** What may be said to it. */
   answers(): Answers
 }
@@ -24,6 +26,7 @@ interface Answers {
   readonly refusal: Uint8Array
   readonly conflict?: Uint8Array
   readonly failure?: Uint8Array
+  readonly failureBehind?: Uint8Array
 }
 
 export interface Bank {
@@ -32,6 +35,8 @@ export interface Bank {
   readonly port: number
   /** How many requests that act came whole. */
   heard(): number
+  /** How many of them were not one that it knew by its key. */
+  acts(): number
   close(): Promise<void>
 }
 
@@ -45,6 +50,7 @@ export function hostOf(fault: Fault): string {
 export async function openBank(protocol: Protocol, fault: Fault): Promise<Bank> {
   const sockets = new Set<Socket>()
   let heard = 0
+  const keys = new Set<string>()
   const serve = (socket: Socket): void => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -57,7 +63,8 @@ export async function openBank(protocol: Protocol, fault: Fault): Promise<Bank> 
     socket.on('data', (bytes) => {
       if (!conversation.hear(bytes, reply)) return
       heard += 1
-      misbehave(socket, fault, conversation.answers(), server)
+      keys.add(conversation.key?.() ?? `request ${heard}`)
+      misbehave(socket, faultOfTry(fault, heard), conversation.answers(), server)
     })
   }
   const server: Server = fault === 'untrusted' ? createTlsServer(SELF_SIGNED, serve) : createServer(serve)
@@ -79,8 +86,15 @@ export async function openBank(protocol: Protocol, fault: Fault): Promise<Bank> 
     host: hostOf(fault),
     port,
     heard: () => heard,
+    acts: () => keys.size,
     close,
   }
+}
+
+/** What goes wrong with the first try, the second, and so on. */
+export function faultOfTry(fault: Fault, tries: number): Fault {
+  if (fault !== 'reset_then_refusal') return fault
+  return tries === 1 ? 'reset' : 'refusal'
 }
 
 function misbehave(socket: Socket, fault: Fault, answers: Answers, server: Server): void {
@@ -88,9 +102,14 @@ function misbehave(socket: Socket, fault: Fault, answers: Answers, server: Serve
   if (fault === 'reset_then_refused') server.close()
   if (fault === 'reset' || fault === 'reset_then_refused') return void socket.resetAndDestroy()
   if (fault === 'closed') return void socket.end()
-  const { cut, refusal, conflict, failure } = answers
+  const { cut, refusal, conflict, failure, failureBehind } = answers
   if (fault === 'cut') return void socket.end(cut)
-  const said: Partial<Record<Fault, Uint8Array | undefined>> = { refusal, conflict, failure }
+  const said: Partial<Record<Fault, Uint8Array | undefined>> = {
+    refusal,
+    conflict,
+    failure,
+    failure_behind: failureBehind,
+  }
   const answer = said[fault]
   if (answer === undefined) throw new Error(`${fault} was not to be heard of`)
   socket.write(answer)

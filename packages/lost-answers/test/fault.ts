@@ -12,6 +12,8 @@ export type Fault =
   | 'reset'
   /** The same, and from then on nobody listens: who tries again is refused. */
   | 'reset_then_refused'
+  /** The same, and whoever tries again is told no. */
+  | 'reset_then_refusal'
   /** The request is heard whole, and the connection is closed. */
   | 'closed'
   /** The request is heard whole, and its answer breaks off. */
@@ -24,6 +26,8 @@ export type Fault =
   | 'conflict'
   /** The request is heard whole, and the other side fails: 500, or what its protocol has for it. */
   | 'failure'
+  /** The request is heard whole, and the other side fails as a service behind it does not listen: 502, in the words of that. */
+  | 'failure_behind'
 
 export const FAULTS: readonly Fault[] = [
   'refused',
@@ -32,10 +36,12 @@ export const FAULTS: readonly Fault[] = [
   'reset_unread',
   'reset',
   'reset_then_refused',
+  'reset_then_refusal',
   'closed',
   'cut',
   'refusal',
   'conflict',
   'failure',
+  'failure_behind',
   'hang',
 ]

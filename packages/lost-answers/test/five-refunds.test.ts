@@ -2,6 +2,7 @@
 import { Countersign, DeniedError } from '@countersign/client'
 import { expect, it } from 'vitest'
 import { useDecisionPoint } from '../../../server/test/enforcement/running-point.js'
+import { actHeard } from './act-heard.js'
 import type { Fault } from './fault.js'
 import { LIBRARIES, type Library } from './libraries.js'
 
@@ -37,7 +38,7 @@ it.concurrent.each<[string, Fault]>([
     rules: [{ action, effect: 'allow' }],
     budget: { limit: 100, unit: 'EUR', period: 'total' },
   })
-  const refund = client.protect(() => library.act(bank, 1_000), {
+  const refund = client.protect(() => actHeard(library, bank), {
     action,
     agent_id: 'agent:desk-1',
     context: () => ({ amount: 100 }),

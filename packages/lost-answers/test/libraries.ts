@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import Anthropic from '@anthropic-ai/sdk'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { credentials, Client as GrpcClient } from '@grpc/grpc-js'
+import { type ChannelOptions, credentials, Client as GrpcClient } from '@grpc/grpc-js'
 import axios from 'axios'
 import got from 'got'
 import { Redis } from 'ioredis'
@@ -39,10 +39,12 @@ type Settled = Partial<Readonly<Record<Fault, 'leave' | 'reject'>>>
 
 /** It tries again by itself, or does not say that there was no connection: what it tells may not be all that happened. */
 const MAY_HAVE_TRIED_BEFORE: Settled = { refused: 'leave', not_found: 'leave' }
+/** It tries again by itself, and does not tell of that in what it makes of an answer. */
+const DOES_NOT_COUNT_TRIES: Settled = { ...MAY_HAVE_TRIED_BEFORE, refusal: 'leave' }
+/** It tries again by itself with a key by which the other side knows the first try: a refusal is about both. */
+const TRIES_WITH_A_KEY: Settled = { reset_then_refusal: 'reject' }
 /** It says that it tried only once: so a conflict is not one with itself. */
 const SAYS_IT_TRIED_ONCE: Settled = { conflict: 'reject' }
-/** It says that a connection was reset before anything was sent. */
-const SAYS_NOTHING_WAS_SENT: Settled = { reset_unread: 'reject' }
 
 const REFUND = { amount: 100 }
 
@@ -55,7 +57,7 @@ const overHttp = over(http)
 /** Without TLS. */
 const PLAIN = ['untrusted'] as const
 /** Without statuses of HTTP. */
-const NO_HTTP = [...PLAIN, 'conflict'] as const
+const NO_HTTP = [...PLAIN, 'conflict', 'failure_behind'] as const
 /** Whoever answers no has not done it, whatever went wrong. */
 const REPLIES_ALONE = [...NO_HTTP, 'failure'] as const
 
@@ -215,8 +217,24 @@ async function nodemailer({ host, port }: Bank, patienceMs: number): Promise<unk
   return transport.sendMail({ from: 'desk@bank.invalid', to: 'lost@bank.invalid', subject: 'Refund', text: 'Pay 100' })
 }
 
-async function grpc({ host, port }: Bank, patienceMs: number): Promise<unknown> {
-  const client = new GrpcClient(`${host}:${port}`, credentials.createInsecure(), { 'grpc.enable_http_proxy': 0 })
+const RETRY_POLICY = {
+  maxAttempts: 2,
+  initialBackoff: '0.01s',
+  maxBackoff: '0.01s',
+  backoffMultiplier: 1,
+  retryableStatusCodes: ['UNAVAILABLE', 'INTERNAL', 'CANCELLED'],
+}
+const TRIED_AGAIN = {
+  'grpc.service_config': JSON.stringify({ methodConfig: [{ name: [{}], retryPolicy: RETRY_POLICY }] }),
+}
+
+function grpc(settings: ChannelOptions) {
+  return ({ host, port }: Bank, patienceMs: number): Promise<unknown> =>
+    callGrpc(`${host}:${port}`, patienceMs, settings)
+}
+
+async function callGrpc(target: string, patienceMs: number, settings: ChannelOptions): Promise<unknown> {
+  const client = new GrpcClient(target, credentials.createInsecure(), { 'grpc.enable_http_proxy': 0, ...settings })
   const same = (bytes: Buffer): Buffer => bytes
   const deadline = Date.now() + 2 * patienceMs
   try {
@@ -259,10 +277,22 @@ export const LIBRARIES: readonly Library[] = [
     act: gotBy('PUT'),
     but: { ...MAY_HAVE_TRIED_BEFORE, ...SAYS_IT_TRIED_ONCE },
   },
-  { name: 'stripe', open: overHttp, act: stripe({}), without: PLAIN, but: MAY_HAVE_TRIED_BEFORE },
-  { name: 'stripe, without retries', open: overHttp, act: stripe({ maxNetworkRetries: 0 }), without: PLAIN },
-  { name: 'openai', open: overHttp, act: openai, without: PLAIN, but: MAY_HAVE_TRIED_BEFORE },
-  { name: '@anthropic-ai/sdk', open: overHttp, act: anthropic, without: PLAIN, but: MAY_HAVE_TRIED_BEFORE },
+  {
+    name: 'stripe',
+    open: overHttp,
+    act: stripe({}),
+    without: PLAIN,
+    but: { ...MAY_HAVE_TRIED_BEFORE, ...TRIES_WITH_A_KEY },
+  },
+  {
+    name: 'stripe, without retries',
+    open: overHttp,
+    act: stripe({ maxNetworkRetries: 0 }),
+    without: PLAIN,
+    but: TRIES_WITH_A_KEY,
+  },
+  { name: 'openai', open: overHttp, act: openai, without: PLAIN, but: DOES_NOT_COUNT_TRIES },
+  { name: '@anthropic-ai/sdk', open: overHttp, act: anthropic, without: PLAIN, but: DOES_NOT_COUNT_TRIES },
   {
     name: '@aws-sdk/client-sqs',
     open: overHttp,
@@ -279,15 +309,29 @@ export const LIBRARIES: readonly Library[] = [
   },
   { name: 'pg', open: over(postgres), act: pg, without: NO_HTTP },
   { name: 'mysql2', open: over(mysql), act: mysql2, without: NO_HTTP },
-  { name: 'mongodb', open: over(mongo), act: mongodb, without: NO_HTTP, but: MAY_HAVE_TRIED_BEFORE },
-  { name: 'ioredis', open: over(redis), act: ioredis, without: REPLIES_ALONE, but: MAY_HAVE_TRIED_BEFORE },
+  {
+    name: 'mongodb',
+    open: over(mongo),
+    act: mongodb,
+    without: NO_HTTP,
+    but: { ...MAY_HAVE_TRIED_BEFORE, ...TRIES_WITH_A_KEY },
+  },
+  { name: 'ioredis', open: over(redis), act: ioredis, without: REPLIES_ALONE, but: DOES_NOT_COUNT_TRIES },
   {
     name: 'ioredis, tried again',
     open: over(redis),
     act: ioredisAgain,
     without: REPLIES_ALONE,
-    but: MAY_HAVE_TRIED_BEFORE,
+    but: DOES_NOT_COUNT_TRIES,
   },
   { name: 'nodemailer', open: over(smtp), act: nodemailer, without: REPLIES_ALONE },
-  { name: '@grpc/grpc-js', open: openGrpcBank, act: grpc, without: PLAIN, but: SAYS_NOTHING_WAS_SENT },
+  // What it says of a connection that it never had, a server may say as well.
+  { name: '@grpc/grpc-js', open: openGrpcBank, act: grpc({}), without: PLAIN, but: MAY_HAVE_TRIED_BEFORE },
+  {
+    name: '@grpc/grpc-js, tried again',
+    open: openGrpcBank,
+    act: grpc(TRIED_AGAIN),
+    without: PLAIN,
+    but: MAY_HAVE_TRIED_BEFORE,
+  },
 ]

@@ -2,11 +2,13 @@
 import { once } from 'node:events'
 import { createServer, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
-import { type Bank, hostOf } from '../bank.js'
+import { type Bank, faultOfTry, hostOf } from '../bank.js'
 import type { Fault } from '../fault.js'
 
-/** INVALID_ARGUMENT, ABORTED, INTERNAL. */
-const STATUSES: Partial<Readonly<Record<Fault, number>>> = { refusal: 3, conflict: 10, failure: 13 }
+/** INVALID_ARGUMENT, ABORTED, INTERNAL, UNAVAILABLE. */
+const STATUSES: Partial<Readonly<Record<Fault, number>>> = { refusal: 3, conflict: 10, failure: 13, failure_behind: 14 }
+/** As a client of gRPC tells it, of which a server passes on what it was told. */
+const BEHIND = 'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: '
 
 export async function openGrpcBank(fault: Fault): Promise<Bank> {
   const sockets = new Set<Socket>()
@@ -28,7 +30,7 @@ export async function openGrpcBank(fault: Fault): Promise<Bank> {
     stream.on('end', () => {
       heard += 1
       if (fault === 'reset_then_refused') server.close()
-      misbehave(stream, fault, reset)
+      misbehave(stream, faultOfTry(fault, heard), reset)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -41,7 +43,7 @@ export async function openGrpcBank(fault: Fault): Promise<Bank> {
     await once(server, 'close')
   }
   if (fault === 'refused') await close()
-  return { scheme: 'http', host: hostOf(fault), port, heard: () => heard, close }
+  return { scheme: 'http', host: hostOf(fault), port, heard: () => heard, acts: () => heard, close }
 }
 
 function misbehave(stream: ServerHttp2Stream, fault: Fault, reset: () => void): void {
@@ -57,5 +59,8 @@ function misbehave(stream: ServerHttp2Stream, fault: Fault, reset: () => void): 
   }
   const code = STATUSES[fault]
   if (code === undefined) throw new Error(`${fault} was not to be heard of`)
-  stream.respond({ ...headers, 'grpc-status': `${code}`, 'grpc-message': 'no' }, { endStream: true })
+  stream.respond(
+    { ...headers, 'grpc-status': `${code}`, 'grpc-message': fault === 'failure_behind' ? encodeURI(BEHIND) : 'no' },
+    { endStream: true },
+  )
 }

@@ -7,6 +7,7 @@ const OP_MSG = 2013
 export function mongo(): Conversation {
   let bytes = Buffer.alloc(0)
   let acting = 0
+  let key: string | undefined
   return {
     hear(more, reply) {
       bytes = Buffer.concat([bytes, more])
@@ -20,11 +21,13 @@ export function mongo(): Conversation {
         const command = BSON.deserialize(message.subarray(21, 21 + length))
         if ('insert' in command) {
           acting = id
+          key = command.txnNumber === undefined ? undefined : JSON.stringify([command.lsid, command.txnNumber])
           return true
         }
         reply(answer(id, 'hello' in command ? HELLO : { ok: 1 }))
       }
     },
+    key: () => key,
     answers: () => ({
       cut: answer(acting, { ok: 1, n: 1, note: 'x'.repeat(1_000) }).subarray(0, 100),
       refusal: answer(acting, {

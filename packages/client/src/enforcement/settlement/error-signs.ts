@@ -57,6 +57,7 @@ const LOST_NAME = anyOf([
   // Their libraries try again by themselves, and do not say whether this was the first try.
   '^api_?connection_?error$',
   'serverselection',
+  'no_?host_?available',
   'retryablewrite',
 ])
 const TRANSPORT_NAME = anyOf([
@@ -90,6 +91,11 @@ const LOST_WORDS = anyOf([
   'interrupted',
   'incomplete',
   '\\beof\\b',
+  'end[- ]of[- ](?:file|stream|input)',
+  // A process or a thread that somebody or something ended.
+  '\\bexited before\\b',
+  '\\b(?:worker|thread)s?(?: \\w+)? (?:exited|died)',
+  '\\b(?:crashed|killed)\\b',
   'no (?:reply|response|answer)',
   'lost (?:connection|contact)',
   `\\b${LINE}(?: (?:is|was|were|has|have|had|been|got|already|unexpectedly|the|by|in|state|handle))* (?:clos|end|destroy|lost|drop|gone|broke|cut|down|shut)`,
@@ -136,11 +142,20 @@ const OWN_WORDS_OF_NODE = /^(\w+) E[A-Z_]+(?: \S+)?$/
 
 /** Answers of HTTP that say no to this try, and nothing about one before it. */
 const DOUBTFUL_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429, 499])
+/** Classes of libraries that try again by themselves and do not say so: of OpenAI, Anthropic and their like, Azure, ioredis. */
+const SILENT_RETRIERS = /^(?:APIError|RestError|ReplyError)$/
+const STRIPE_ERROR = /^Stripe\w*Error$/
+/**
+ * Stripe's library sends the same idempotency key with each try, so these answers are about all of them. Others are given
+ * before the key is looked up, or to a call that has none.
+ */
+const STRIPE_REFUSALS: ReadonlySet<number> = new Set([400, 402])
 /** Of gRPC: an argument, a name, a right, a state, a range or a method that cannot be. */
 const GRPC_REFUSALS: ReadonlySet<unknown> = new Set([3, 5, 7, 9, 11, 12, 16])
-const GRPC_UNAVAILABLE = 14
-/** How gRPC begins to tell that it could send nothing. */
-const GRPC_UNSENT = /^(?:No connection established\.|Name resolution failed)/
+/** What a shell exits with where the program it ran was ended by a signal begins here. */
+const SHELL_SIGNALLED = 128
+/** What `timeout` exits with where it ended the program it ran. */
+const TIMED_OUT = 124
 
 /** Nobody reads longer texts: whoever fills one up may hide what it says. */
 const MAX_TEXT = 10_000
@@ -156,15 +171,15 @@ export function signOf(error: object): ErrorSign {
   const tries = triesOf(at)
   const refused: ErrorSign = tries !== undefined && tries > 1 ? 'lost' : 'refused'
 
-  if (names.some((name) => name.length > MAX_NAME || LOST_NAME.test(name))) return 'lost'
+  if (names.some((name) => name.length > MAX_NAME || LOST_NAME.test(name)) || isKilled(at)) return 'lost'
   const status = statusOf(at)
+  if (tries === undefined && mayHaveTriedBefore(at, names, status)) return 'lost'
   if (status !== undefined) {
     if (status < 400 || status >= 500) return 'lost'
     return DOUBTFUL_STATUSES.has(status) && tries !== 1 ? 'lost' : refused
   }
   if (typeof details === 'string' && typeof code === 'number' && code >= 0 && code <= 16) {
-    if (GRPC_REFUSALS.has(code)) return refused
-    return code === GRPC_UNAVAILABLE && GRPC_UNSENT.test(details) ? refused : 'lost'
+    return GRPC_REFUSALS.has(code) && isOnlyTryOfGrpc(at) ? refused : 'lost'
   }
   const sign = isOfNode(syscall, message) ? 'none' : signOfText(message)
   if (sign === 'lost') return 'lost'
@@ -172,6 +187,32 @@ export function signOf(error: object): ErrorSign {
   if (sign === 'transport' || typeof syscall === 'string' || names.some((name) => TRANSPORT_NAME.test(name)))
     return 'transport'
   return 'none'
+}
+
+/** A process that was ended, by Node's own `timeout` too: it may have been done with what it was to do. */
+function isKilled({ killed, signal, cmd, code }: Members): boolean {
+  if (killed === true || typeof signal === 'string') return true
+  return typeof cmd === 'string' && typeof code === 'number' && (code > SHELL_SIGNALLED || code === TIMED_OUT)
+}
+
+/** Whether it is of a library that tries again by itself, and whose errors do not count the tries. */
+function mayHaveTriedBefore(at: Members, names: readonly string[], status: number | undefined): boolean {
+  if (names.some((name) => STRIPE_ERROR.test(name))) return status !== undefined && !STRIPE_REFUSALS.has(status)
+  // What tells them where a bundler has shortened the names of classes.
+  const isBare = 'requestID' in at || Array.isArray(membersOf(at.command).args)
+  return isBare || names.some((name) => SILENT_RETRIERS.test(name))
+}
+
+/**
+ * gRPC counts earlier tries in the metadata of the first answer. That is in the error only where the answer was a refusal and
+ * nothing else: then it holds the head of the answer, with its content type.
+ */
+function isOnlyTryOfGrpc({ metadata }: Members): boolean {
+  if (typeof metadata !== 'object' || metadata === null) return true
+  const { get } = metadata as Members
+  if (typeof get !== 'function') return true
+  const has = (name: string): boolean => membersOf(get.call(metadata, name)).length !== 0
+  return has('content-type') && !has('grpc-previous-rpc-attempts')
 }
 
 function isOfNode(syscall: unknown, message: unknown): boolean {
@@ -218,15 +259,18 @@ function classesOf(at: object): unknown[] {
   return names
 }
 
-/** How often it was tried, where the library says so: AWS, got, axios-retry, gaxios, p-retry. */
+/** How often it was tried, where the library says so: AWS, got, axios-retry, gaxios, p-retry, Octokit, superagent. */
 function triesOf(at: Members): number | undefined {
   const config = membersOf(at.config)
   const tries = [membersOf(at.$metadata).attempts, at.attempts, at.attemptNumber]
   const retries = [
     at.retryCount,
     membersOf(at.request).retryCount,
+    membersOf(membersOf(at.request).request).retryCount,
     membersOf(config['axios-retry']).retryCount,
     membersOf(config.retryConfig).currentRetryAttempt,
+    // None may also mean that none is left.
+    at.retries === 0 ? undefined : at.retries,
   ]
   const counts = [...tries, ...retries.map((count) => (typeof count === 'number' ? count + 1 : undefined))]
   return counts.reduce<number | undefined>(
@@ -240,7 +284,7 @@ function statusOf(at: Members): number | undefined {
   const response = membersOf(at.response)
   const said = [at.status, at.statusCode, response.status, response.statusCode, membersOf(at.$metadata).httpStatusCode]
   const isStatus = (status: unknown): status is number => typeof status === 'number' && status >= 100 && status < 600
-  return said.find(isStatus) ?? ([at.code].find((code) => isStatus(code) && code >= 400) as number | undefined)
+  return said.find(isStatus) ?? (isStatus(at.code) && at.code >= 400 ? at.code : undefined)
 }
 
 function membersOf(value: unknown): Members {

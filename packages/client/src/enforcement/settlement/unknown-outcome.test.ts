@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { DeniedError } from '../../errors/denied-error.js'
 import { UnavailableError } from '../../errors/unavailable-error.js'
+import { signOf } from './error-signs.js'
 import { isOutcomeUnknown } from './unknown-outcome.js'
 
 const error = (message: string, members: object = {}) => Object.assign(new Error(message), members)
@@ -17,6 +18,10 @@ const inCircle = (members: object) => {
   one.cause = because('b', one)
   return one
 }
+/** As the errors of gRPC have it. */
+const metadata = (entries: Readonly<Record<string, string>>) => ({
+  metadata: { get: (name: string) => (name in entries ? [entries[name]] : []) },
+})
 const throwing = (member: string) =>
   Object.defineProperty(new Error('no'), member, {
     get: () => {
@@ -24,6 +29,11 @@ const throwing = (member: string) =>
     },
   })
 class StripeConnectionError extends Error {}
+class APIError extends Error {}
+class BadRequestError extends APIError {}
+class ReplyError extends Error {}
+class StripeCardError extends Error {}
+class StripeAuthenticationError extends Error {}
 class BankIsLate extends StripeConnectionError {}
 
 describe('nobody knows how far an action came after', () => {
@@ -53,6 +63,43 @@ describe('nobody knows how far an action came after', () => {
     ['a conflict on the third try', error('x', { status: 409, $metadata: { attempts: 3 } })],
     ['a refusal on the third try', error('x', { status: 400, $metadata: { attempts: 3 } })],
     ['a connection refused on the second try', Object.assign(refused(), { request: { retryCount: 1 } })],
+    ['a connection refused after retries that superagent counts', Object.assign(refused(), { retries: 2 })],
+    ['a conflict where no retry is left', error('x', { status: 409, retries: 0 })],
+    ['a refusal on the second try of Octokit', error('x', { status: 422, request: { request: { retryCount: 1 } } })],
+    ['a connection of Azure that was refused at last', error('x', { name: 'RestError', code: 'ECONNREFUSED' })],
+    ['an answer 404 of Azure', error('x', { name: 'RestError', statusCode: 404 })],
+    ['an answer 400 of OpenAI or Anthropic', Object.assign(new BadRequestError('x'), { status: 400 })],
+    ['an answer 400 of theirs in a bundle', error('x', { status: 400, headers: {}, requestID: 'req_1' })],
+    ['an answer of theirs that broke off with an error', new APIError('x')],
+    ['an answer of Redis that ioredis may have asked for twice', new ReplyError("READONLY You can't write")],
+    ['an answer of Redis in a bundle', error('NOAUTH', { command: { name: 'incrby', args: ['refunded', 100] } })],
+    ['an answer 401 of Stripe', Object.assign(new StripeAuthenticationError('x'), { statusCode: 401 })],
+    ['hosts that were all tried', error('All host(s) tried for query failed', { name: 'NoHostAvailableError' })],
+    [
+      'a service of gRPC that says of another that it is not there',
+      error('14 UNAVAILABLE', { code: 14, details: 'No connection established. Last error: x', ...metadata({}) }),
+    ],
+    [
+      'a refusal of gRPC on the third try',
+      error('3 INVALID_ARGUMENT', {
+        code: 3,
+        details: 'no',
+        ...metadata({ 'content-type': 'application/grpc', 'grpc-previous-rpc-attempts': '2' }),
+      }),
+    ],
+    [
+      'a refusal of gRPC whose head, where tries are counted, came before',
+      error('3 INVALID_ARGUMENT', { code: 3, details: 'no', ...metadata({}) }),
+    ],
+    ['a program that Node ended for its time', error('Command failed: pay', { killed: true, signal: 'SIGTERM' })],
+    ['a program that was ended', error('Command failed: pay', { killed: false, signal: 'SIGKILL', code: null })],
+    ['a program that a shell saw ended', error('Command failed: pay', { killed: false, cmd: 'pay', code: 137 })],
+    [
+      'a program that `timeout` ended',
+      error('Command failed: pay', { killed: false, cmd: 'timeout 9 pay', code: 124 }),
+    ],
+    ['a worker that is no more', new Error('Worker exited before finishing')],
+    ['a connection of Oracle that broke', new Error('ORA-03113: end-of-file on communication channel')],
     ['a connection refused, under a word of more tries', because('gave up: timeout after 3 retries', refused())],
     ['a connection refused beside one that was reset', new AggregateError([refused(), reset()])],
     ['a connection refused beside one that nobody explains', new AggregateError([refused(), error('network error')])],
@@ -118,10 +165,15 @@ describe('surely nothing happened after', () => {
     ['an answer 400', error('Request failed with status code 400', { response: { status: 400 } })],
     ['an answer 402 in the words of a bank', error('the connection fee was declined', { statusCode: 402 })],
     ['a conflict on the only try', error('x', { status: 409, $metadata: { attempts: 1 } })],
-    ['an argument that gRPC refuses', error('3 INVALID_ARGUMENT', { code: 3, details: 'no such order' })],
+    ['a connection refused without a retry', Object.assign(refused(), { retries: 0 })],
+    ['an answer 402 of Stripe, to all tries', Object.assign(new StripeCardError('x'), { statusCode: 402 })],
     [
-      'a service of gRPC that is not there',
-      error('14 UNAVAILABLE', { code: 14, details: 'No connection established. Last error: connect ECONNREFUSED' }),
+      'an argument that gRPC refuses',
+      error('3 INVALID_ARGUMENT', {
+        code: 3,
+        details: 'no such order',
+        ...metadata({ 'content-type': 'application/grpc' }),
+      }),
     ],
     [
       'a denial, whatever the reason',
@@ -151,7 +203,28 @@ describe('an action has failed that ended with', () => {
   })
 })
 
-it('reads an error of any size: one that backtracks would not come to an end', () => {
-  const long = 'connection is '.repeat(100_000)
-  expect(isOutcomeUnknown(error(long, { name: long.replaceAll(' ', ''), code: long }))).toBe(true)
+it('leaves unread what is longer than anybody writes', () => {
+  const long = 'a'.repeat(1_000_000)
+  expect(isOutcomeUnknown(error(long))).toBe(true)
+  expect(isOutcomeUnknown(error('x', { code: long }))).toBe(true)
+})
+
+// Nothing in them is a sign, so every pattern goes through the whole text. One that backtracks would not come to an end.
+it.each([
+  'connection is was has by the in ',
+  'the connection was ',
+  'closed the its this ',
+  'status code with error ',
+  'answered with a status code of ',
+  'http: ',
+  'responsecode: ',
+  '12 all max ',
+  'server temporarily currently ',
+  'Command is was has been ',
+  'end-of-',
+  'worker is ',
+])('reads as much as it reads of any text: %s', (part) => {
+  const text = part.repeat(10_000)
+  const name = text.replaceAll(/\W/g, '_').slice(0, 200)
+  expect(signOf(error(text.slice(0, 9_999), { name, code: name, syscall: text }))).toBe('transport')
 })
