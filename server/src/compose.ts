@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
 import { bootstrapKeyPath, withdrawBootstrapKey, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
-import { openKeyring } from './adapters/keyring/keyring.js'
+import { findKeyring, openKeyring } from './adapters/keyring/keyring.js'
 import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
 import { soleLease } from './adapters/sole-lease.js'
@@ -59,6 +59,7 @@ import { removeOldDecisions } from './use-cases/decisions/retention.js'
 import { bootstrapKey } from './use-cases/keys/bootstrap.js'
 import { makeOrderedKey } from './use-cases/keys/order.js'
 import { permitCheck } from './use-cases/permits/verify.js'
+import { findLostEntry, recordLoss } from './use-cases/signing-keys/lost-entries.js'
 import { recordSigningKeys } from './use-cases/signing-keys/record.js'
 
 /** How long a caller waits for durability before it is told that the store is unavailable. */
@@ -66,6 +67,8 @@ const STORE_DEADLINE_MS = 5000
 /** How long it waits for an answer of ours at all, when each step of a call may have to wait for a network. */
 const ANSWER_DEADLINE_MS = 8000
 const KEY_USES_EVERY_MS = 60_000
+/** Beside the requests: what was decided since is not missed when the store is lost. */
+const REMEMBER_EVERY_MS = 1000
 const PURGE_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
 /** Soon, so that servers that are started again and again do it, too. */
@@ -86,6 +89,8 @@ export interface Parts {
   readonly address: string
   readonly ids?: Ids
   readonly evaluate?: typeof evaluate
+  /** Whether a store may lack what the signing keys have signed. */
+  readonly acceptsLoss?: boolean
   readonly openStore?: (dataDir: string) => Promise<Store>
   /** How often what the clock has ended is written down. */
   readonly expireEveryMs?: number
@@ -130,7 +135,10 @@ export function composeStalled({ log, stalledAfterMs }: Omit<Parts, 'address'>):
  */
 export async function compose(config: Config, parts: Parts): Promise<Composed> {
   const { clock, log, ids = typeidIds(clock) } = parts
-  const { store, lease } = await openStore(config, parts)
+  // Before a store is made: keys that have signed belong to one.
+  const kept = await findKeyring({ dataDir: config.dataDir, clock })
+  const mayBeNew = parts.acceptsLoss === true || (kept?.newestEntry ?? null) === null
+  const { store, lease } = await openStore(config, parts, mayBeNew)
   try {
     return await composeOn(store, lease, config, { ...parts, clock, log, ids })
   } catch (error) {
@@ -143,9 +151,10 @@ export async function compose(config: Config, parts: Parts): Promise<Composed> {
 async function openStore(
   { dataDir, mongodbUrl }: Config,
   { openStore: open, log }: Parts,
+  mayBeNew: boolean,
 ): Promise<{ readonly store: Store; readonly lease: Lease }> {
   if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
-  if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir }), lease: soleLease }
+  if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir, mayBeNew }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const store = await openMongoStore({
     url: mongodbUrl,
@@ -169,6 +178,7 @@ async function composeOn(
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)
   const keyring = await openKeyring({ dataDir: config.dataDir, clock })
+  const lost = await findLostEntry({ memory: keyring, store, log }, parts.acceptsLoss === true)
   const sharedKeys = store.replicas && new SharedSigningKeys(keyring, store.replicas, clock)
   const signer = sharedKeys ?? keyring
 
@@ -179,6 +189,7 @@ async function composeOn(
     if (other !== issuer)
       log.warn({ issuer, other_issuer: other }, 'another replica has another issuer: set ISSUER to the same on all')
   await recordSigningKeys({ signer: keyring, store, writer })
+  if (lost !== null) await recordLoss(writer, clock.now().toISOString(), lost)
 
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
@@ -243,6 +254,10 @@ async function composeOn(
   }
   const overdue = { expireOverdue: () => expireOverdue(deps) }
   const bootstrap = await firstKey(deps, config)
+  const remember = async () => {
+    if (writer.newestEntry !== null) await keyring.remember(writer.newestEntry)
+  }
+  await remember()
 
   const routes = [
     ...decisionRoutes(deps),
@@ -305,6 +320,7 @@ async function composeOn(
           followed.follow(changes, LOOK_EVERY_MS, failed('what other servers changed could not be read')),
           every(PUBLISH_EVERY_MS, async () => sharedKeys?.publish(), failed('the signing keys could not be published')),
         ]),
+    every(REMEMBER_EVERY_MS, remember, failed('the newest audit entry could not be kept beside the signing keys')),
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
     every(
       PURGE_EVERY_MS,
@@ -339,6 +355,7 @@ async function composeOn(
     async close() {
       await Promise.all(stops.map((stop) => stop()))
       await writer.flushed()
+      await remember().catch(failed('the newest audit entry could not be kept beside the signing keys'))
       await store.saveKeyUses(keys.takeUnsavedUses()).catch(failed('key uses could not be saved'))
       await store.close()
     },

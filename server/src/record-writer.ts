@@ -13,6 +13,7 @@ import {
   type CommitResult,
   type Conflict,
   ConflictError,
+  type LogPlace,
   type Store,
   type StoreRecord,
   StoreUnavailableError,
@@ -71,6 +72,7 @@ export class RecordWriter {
   private draining = false
   private log: { readonly log: string; next_index: number } | null = null
   private newestAt = ''
+  private newest: LogPlace | null = null
   private idle: (() => void)[] = []
 
   /** @param deadlineMs how long a caller waits for durability before it is told that the store is unavailable. */
@@ -79,6 +81,11 @@ export class RecordWriter {
     private readonly ids: Ids,
     private readonly deadlineMs: number,
   ) {}
+
+  /** The newest place in the audit log that this process has filled; null before the first. */
+  get newestEntry(): LogPlace | null {
+    return this.newest
+  }
 
   /** How many records wait for the write under way to end. */
   get waitingRecords(): number {
@@ -198,7 +205,9 @@ export class RecordWriter {
       return
     }
     const storeMs = performance.now() - started
-    this.log.next_index += countEntries(sealed.slice(0, result.written))
+    const entries = countEntries(sealed.slice(0, result.written))
+    this.log.next_index += entries
+    if (entries > 0) this.newest = { log: this.log.log, index: this.log.next_index - 1 }
     if (result.conflict === 'log_index') this.log = null
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
       const conflict = result.refused?.get(i)

@@ -33,6 +33,7 @@ export const AUDIT_TYPES = [
   'signing_key.created',
   'signing_key.rotated',
   'signing_key.revoked',
+  'store.loss_accepted',
   'request.erased',
   // The place of a record that never became durable.
   'void',

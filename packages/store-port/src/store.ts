@@ -212,6 +212,12 @@ export interface OpenReview {
   readonly expires_at: string
 }
 
+/** Of an entry in the audit log. */
+export interface LogPlace {
+  readonly log: string
+  readonly index: number
+}
+
 export interface Store {
   /** The budgets' accounts, which `commit` moves. */
   readonly ledger: Ledger
@@ -227,6 +233,13 @@ export interface Store {
 
   /** The audit log that this process writes, and the index of its next entry. */
   openLog(): Promise<{ readonly log: string; readonly next_index: number }>
+
+  /** Whether an entry has this place; asked of places that a `commit` which resolved has filled. */
+  hasEntry(place: LogPlace): Promise<boolean>
+  /** Whether the store was put back from a backup, and nobody has opened a log since. */
+  isRestored(): Promise<boolean>
+  /** From the next `openLog` on, logs that nobody writes to now are not gone on with: their next places may have been given. */
+  leaveLogs(): Promise<void>
 
   findDecision(id: string): Promise<DecisionWithRequest | null>
   /** A quick look at what of it may have moved: as last written. */

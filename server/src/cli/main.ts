@@ -21,7 +21,11 @@ const program = new Command('countersign')
 program
   .command('serve')
   .description('run the server')
-  .action(run(async () => (await loadServe()).serve()))
+  .option(
+    '--accept-loss',
+    'start though the store lacks entries that the signing keys remember; the audit log tells of it',
+  )
+  .action(run(async (options: { readonly acceptLoss?: boolean }) => (await loadServe()).serve(options)))
 
 program
   .command('doctor')

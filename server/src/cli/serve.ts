@@ -14,7 +14,7 @@ import { jsonLog } from './log.js'
 const ASKED_TWICE_MS = 500
 
 /** Runs the server until it is told to stop. Resolves with the exit code. */
-export async function serve(): Promise<number> {
+export async function serve({ acceptLoss = false }: { readonly acceptLoss?: boolean }): Promise<number> {
   const isTerminal = process.stdout.isTTY === true
   let config: Config
   try {
@@ -25,10 +25,12 @@ export async function serve(): Promise<number> {
   }
   // A person reads the banner; at a terminal only what is wrong is logged, unless asked otherwise.
   const log = jsonLog(isTerminal && !process.env.LOG_LEVEL ? 'warn' : config.logLevel)
+  if (process.env.MONGODB_URL === '')
+    log.warn({ data_dir: config.dataDir }, 'MONGODB_URL is empty: the embedded store in DATA_DIR is used')
   const asked = untilAsked(log)
   let started: Started
   try {
-    started = await start(config, { clock: systemClock(), log })
+    started = await start(config, { clock: systemClock(), log, acceptsLoss: acceptLoss })
   } catch (error) {
     return refuse(error, config)
   }

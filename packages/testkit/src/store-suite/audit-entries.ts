@@ -80,6 +80,26 @@ export const AUDIT_CASES: readonly StoreCase[] = [
     },
   },
   {
+    title: 'knows which places of its log are filled, and begins another log when it is told to',
+    async run({ store, reopen }) {
+      const { log } = await LogPen.of(store)
+      expect(await store.hasEntry({ log, index: 0 })).toBe(false)
+      await withThirty(store)
+      const again = await reopen()
+      const filled = [0, 29, 30].map((index) => again.hasEntry({ log, index }))
+      expect(await Promise.all([...filled, again.hasEntry({ log: 'another', index: 0 })])).toEqual([
+        ...[true, true, false],
+        false,
+      ])
+      expect(await again.isRestored()).toBe(false)
+      await again.leaveLogs()
+      const next = await again.openLog()
+      expect(next.log).not.toBe(log)
+      expect(next.next_index).toBe(0)
+      expect(await again.hasEntry({ log, index: 29 })).toBe(true)
+    },
+  },
+  {
     title: 'pages through the log without a repetition or a gap while it grows',
     async run({ store }) {
       const numbers = await withThirty(store)

@@ -11,6 +11,9 @@ const CALLS: {
 } = {
   commit: (store) => store.commit([]),
   openLog: (store) => store.openLog(),
+  hasEntry: (store) => store.hasEntry({ log: 'log', index: 0 }),
+  isRestored: (store) => store.isRestored(),
+  leaveLogs: (store) => store.leaveLogs(),
   findDecision: (store) => store.findDecision(idOf('dec', 1)),
   findDecisionStatus: (store) => store.findDecisionStatus(idOf('dec', 1)),
   listDecisions: (store) => store.listDecisions({ agents: null, now: instant(0) }, WHOLE),

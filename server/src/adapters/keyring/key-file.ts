@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises'
 import { importSigningKey } from '@countersign/permit'
 import { z } from 'zod'
+import type { LogPlace } from '../../ports/store.js'
 import { replaceFile } from '../files/replace-file.js'
 import type { StoredSigningKey } from './key-states.js'
 
@@ -57,14 +58,26 @@ const KeySchema = z.discriminatedUnion('state', [
     jwk: PublicJwkSchema,
   }),
 ])
-const KeyFileSchema = z.strictObject({ version: z.literal(1), keys: z.array(KeySchema) })
+const PlaceSchema = z.strictObject({ log: z.string(), index: z.int().min(0) })
+const KeyFileSchema = z.strictObject({
+  version: z.literal(1),
+  keys: z.array(KeySchema),
+  newest_entry: PlaceSchema.nullable().default(null),
+})
+
+/** What the file holds. */
+export interface KeyFile {
+  readonly keys: readonly StoredSigningKey[]
+  /** The newest place in the audit log that is known to have been filled beside these keys; it may lag. */
+  readonly newest_entry: LogPlace | null
+}
 
 /**
  * Reads the keys, null when there is no file.
  *
  * @throws KeyFileError when group or others may read the file, or when it is damaged
  */
-export async function readKeyFile(path: string): Promise<StoredSigningKey[] | null> {
+export async function readKeyFile(path: string): Promise<KeyFile | null> {
   let text: string
   try {
     text = await readPrivately(path)
@@ -73,9 +86,9 @@ export async function readKeyFile(path: string): Promise<StoredSigningKey[] | nu
     throw error
   }
   try {
-    const { keys } = KeyFileSchema.parse(JSON.parse(text))
+    const { keys, newest_entry } = KeyFileSchema.parse(JSON.parse(text))
     assertCoherent(keys)
-    return keys
+    return { keys, newest_entry }
   } catch (cause) {
     throw new KeyFileError(
       `The signing keys in ${path} are damaged, or written by a newer Countersign. Nothing was changed. Restore the file ` +
@@ -86,8 +99,8 @@ export async function readKeyFile(path: string): Promise<StoredSigningKey[] | nu
 }
 
 /** Replaces the file, mode 0600. Durable once the promise resolves. The writer holds the lock of the keys. */
-export function writeKeyFile(path: string, keys: readonly StoredSigningKey[]): Promise<void> {
-  return replaceFile(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`)
+export function writeKeyFile(path: string, { keys, newest_entry }: KeyFile): Promise<void> {
+  return replaceFile(path, `${JSON.stringify({ version: 1, keys, newest_entry }, null, 2)}\n`)
 }
 
 async function readPrivately(path: string): Promise<string> {

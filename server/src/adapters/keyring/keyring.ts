@@ -10,8 +10,9 @@ import {
 } from '@countersign/permit'
 import type { Clock } from '../../ports/clock.js'
 import { EarlyRotationError, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../../ports/signer.js'
+import type { LogPlace } from '../../ports/store.js'
 import { whileLocked } from '../files/file-lock.js'
-import { readKeyFile, writeKeyFile } from './key-file.js'
+import { type KeyFile, readKeyFile, writeKeyFile } from './key-file.js'
 import {
   changesBetween,
   firstKeys,
@@ -41,7 +42,7 @@ export async function openKeyring({ dataDir, clock }: KeyringOptions): Promise<K
   const make = async () => {
     const kept = await readKeyFile(path)
     if (kept !== null) return kept
-    const made = firstKeys(clock.now())
+    const made = { keys: firstKeys(clock.now()), newest_entry: null }
     await writeKeyFile(path, made)
     return made
   }
@@ -61,6 +62,8 @@ export async function findKeyring({ dataDir, clock }: KeyringOptions): Promise<K
 
 /** The signing keys in one file. Another process may change the file: `watch` takes its changes over. */
 export class Keyring implements Signer {
+  private keys: readonly StoredSigningKey[]
+  private newest: LogPlace | null
   private active: SigningKey
   private lastTask: Promise<unknown> = Promise.resolve()
   private signing = 0
@@ -70,8 +73,10 @@ export class Keyring implements Signer {
   constructor(
     private readonly path: string,
     private readonly clock: Clock,
-    private keys: readonly StoredSigningKey[],
+    { keys, newest_entry }: KeyFile,
   ) {
+    this.keys = keys
+    this.newest = newest_entry
     this.active = activeKey(keys)
   }
 
@@ -118,6 +123,24 @@ export class Keyring implements Signer {
 
   revoke(kid: string): Promise<SigningKeyChange[]> {
     return this.change((keys) => revokeKey(keys, kid, this.clock.now()))
+  }
+
+  /** The newest place in the audit log that the file remembers: a store that lacks it has lost something. */
+  get newestEntry(): LogPlace | null {
+    return this.newest
+  }
+
+  /** Has the file remember a place, or none. Durable once the promise resolves; a file that is gone is not made again. */
+  async remember(place: LogPlace | null): Promise<void> {
+    if (place?.log === this.newest?.log && place?.index === this.newest?.index) return
+    await this.inTurn(() =>
+      whileLocked(lockOf(this.path), async () => {
+        const kept = await readKeyFile(this.path)
+        if (kept === null) return []
+        await writeKeyFile(this.path, { ...kept, newest_entry: place })
+        return this.takeOver({ ...kept, newest_entry: place })
+      }),
+    )
   }
 
   /**
@@ -169,21 +192,22 @@ export class Keyring implements Signer {
     return this.inTurn(() =>
       whileLocked(lockOf(this.path), async () => {
         const kept = await this.present()
-        const changed = step(kept)
-        if (changed !== kept) await writeKeyFile(this.path, changed)
-        return this.takeOver(changed)
+        const keys = step(kept.keys)
+        if (keys !== kept.keys) await writeKeyFile(this.path, { ...kept, keys })
+        return this.takeOver({ ...kept, keys })
       }),
     )
   }
 
-  private async present(): Promise<readonly StoredSigningKey[]> {
-    return (await readKeyFile(this.path)) ?? this.keys
+  private async present(): Promise<KeyFile> {
+    return (await readKeyFile(this.path)) ?? { keys: this.keys, newest_entry: this.newest }
   }
 
-  private takeOver(keys: readonly StoredSigningKey[]): SigningKeyChange[] {
+  private takeOver({ keys, newest_entry }: KeyFile): SigningKeyChange[] {
     const changes = changesBetween(this.keys, keys)
     this.active = activeKey(keys)
     this.keys = keys
+    this.newest = newest_entry
     return changes
   }
 

@@ -10,6 +10,7 @@ import {
   type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
+  type LogPlace,
   type OpenStatus,
   type PageRequest,
   type Store,
@@ -20,7 +21,7 @@ import { listAccounts, readAccounts } from './budgets/accounts.js'
 import { MongoLedger } from './budgets/ledger.js'
 import { Settlements } from './budgets/settlements.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents, Sightings } from './collections/agents.js'
-import { listAuditEntries } from './collections/audit.js'
+import { hasEntry, listAuditEntries } from './collections/audit.js'
 import {
   findDecision,
   findDecisionStatus,
@@ -37,6 +38,7 @@ import { findIdempotency, purgeIdempotency } from './records/claims.js'
 import { commitRecords } from './records/commit.js'
 import type { Followers } from './records/finish-group.js'
 import { Log } from './records/log.js'
+import { removeFreeLogs } from './records/log-document.js'
 import { LEFT_BEHIND_MS, recover } from './records/recovery.js'
 import { listClosed, removeDecisions, removeTombstones } from './removal.js'
 import { MongoReplicas } from './replicas.js'
@@ -98,6 +100,17 @@ export class MongoStore implements Store {
 
   openLog() {
     return this.#work(() => this.#log.open())
+  }
+
+  hasEntry(place: LogPlace) {
+    return hasEntry(this.#database, place)
+  }
+  /** MongoDB's own tools restore it: they say nothing of that. */
+  isRestored() {
+    return this.#work(async () => false)
+  }
+  leaveLogs() {
+    return this.#work(() => removeFreeLogs(this.#database, this.#nowMs()))
   }
 
   findDecision(id: string) {

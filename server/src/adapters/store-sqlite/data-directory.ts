@@ -31,6 +31,18 @@ export class DamagedStoreError extends Error {
   }
 }
 
+/** The signing keys have signed what this store would have to hold. */
+class MissingStoreError extends Error {
+  override readonly name = 'MissingStoreError'
+  constructor(path: string) {
+    super(
+      `${path} is missing or empty, but the signing keys beside it have signed decisions. Nothing was changed. ` +
+        'Restore a backup (countersign restore), or set DATA_DIR to the directory of the store. ' +
+        'If all that was decided may be lost: countersign serve --accept-loss',
+    )
+  }
+}
+
 /** What lies in the place of the database is none. */
 class NoDatabaseError extends Error {
   override readonly name = 'NoDatabaseError'
@@ -50,9 +62,10 @@ export interface DataDirectory {
 /**
  * Makes the directory (mode 0700) and its files (0600) where they are missing, and takes hold of it.
  *
- * @throws DataDirectoryInUseError, DamagedStoreError
+ * @param mayBeNew whether there may be no database yet
+ * @throws DataDirectoryInUseError, MissingStoreError, DamagedStoreError
  */
-export function holdDataDirectory(dataDir: string): DataDirectory {
+export function holdDataDirectory(dataDir: string, mayBeNew: boolean): DataDirectory {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const directory = realpathSync(dataDir)
   const release = takeFileLock(join(directory, 'lock'))
@@ -60,6 +73,7 @@ export function holdDataDirectory(dataDir: string): DataDirectory {
   try {
     const databasePath = join(directory, 'countersign.db')
     assertDatabaseIsThere(databasePath)
+    if (!mayBeNew && sizeOf(databasePath) === 0) throw new MissingStoreError(databasePath)
     if (makeFile(databasePath)) for (const changed of [directory, dirname(directory)]) syncDirectory(changed)
     return { databasePath, release }
   } catch (error) {

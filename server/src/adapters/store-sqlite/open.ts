@@ -8,13 +8,19 @@ import { assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
 import { readThrough } from './told-fault.js'
 
+export interface SqliteStoreOptions {
+  readonly dataDir: string
+  /** False: a database that is missing or empty is refused. */
+  readonly mayBeNew?: boolean
+}
+
 /**
  * Opens the embedded store in a directory, which it makes when it is missing, and holds the directory until `close`.
  *
- * @throws DataDirectoryInUseError, DamagedStoreError, NewerSchemaError, ForeignDatabaseError: nothing was changed.
+ * @throws DataDirectoryInUseError, MissingStoreError, DamagedStoreError, NewerSchemaError, ForeignDatabaseError: nothing was changed.
  */
-export async function openSqliteStore({ dataDir }: { readonly dataDir: string }): Promise<Store> {
-  const directory = holdDataDirectory(dataDir)
+export async function openSqliteStore({ dataDir, mayBeNew = true }: SqliteStoreOptions): Promise<Store> {
+  const directory = holdDataDirectory(dataDir, mayBeNew)
   try {
     await prepare(directory.databasePath)
     return new SqliteStore(directory)

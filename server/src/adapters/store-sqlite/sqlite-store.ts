@@ -7,6 +7,7 @@ import {
   type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
+  type LogPlace,
   type OpenStatus,
   type PageRequest,
   type Store,
@@ -20,7 +21,7 @@ import { sayClosed } from './page-sums.js'
 import { configureReader } from './schema.js'
 import { listAccounts, readAccounts } from './tables/accounts.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
-import { listAuditEntries } from './tables/audit-entries.js'
+import { hasPlace, listAuditEntries } from './tables/audit-entries.js'
 import {
   findDecision,
   findDecisionStatus,
@@ -32,7 +33,7 @@ import {
 } from './tables/decisions.js'
 import { findIdempotency } from './tables/idempotency.js'
 import { loadKeys, loadKeyUses } from './tables/keys.js'
-import { findSecret } from './tables/meta.js'
+import { findSecret, isRestored } from './tables/meta.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './tables/policies.js'
 import { Writer } from './writer.js'
 import type { Committed } from './writer-tasks.js'
@@ -74,6 +75,16 @@ export class SqliteStore implements Store {
     const log = await writer.ask('openLog', null)
     this.#logWriter = writer
     return log
+  }
+
+  hasEntry(place: LogPlace) {
+    return this.#read((db) => hasPlace(db, place))
+  }
+  isRestored() {
+    return this.#read(isRestored)
+  }
+  async leaveLogs(): Promise<void> {
+    await (await this.#usableWriter()).ask('leaveLog', null)
   }
 
   findDecision(id: string) {

@@ -8,7 +8,7 @@ import { nextLogIndex } from './tables/audit-entries.js'
 import { removeDecisions } from './tables/decisions.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
-import { findOrMakeLog, makeSecret, touch } from './tables/meta.js'
+import { endLog, findOrMakeLog, makeSecret, touch } from './tables/meta.js'
 import type { WriterAnswer, WriterData, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
 
 type Performers = { [Name in WriterTaskName]: (argument: WriterTasks[Name]['argument']) => WriterTasks[Name]['result'] }
@@ -26,6 +26,10 @@ const performers: Performers = {
   openLog: () => {
     const log = findOrMakeLog(db)
     return { log, next_index: nextLogIndex(db, log) }
+  },
+  leaveLog: () => {
+    endLog(db)
+    return null
   },
   saveKeyUses: (uses) => {
     saveKeyUses(db, uses)

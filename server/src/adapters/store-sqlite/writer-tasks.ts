@@ -18,6 +18,7 @@ export interface WriterTasks {
   /** The records as JSON text: cheaper to hand over than objects, and what is kept is JSON anyway. */
   commit: { argument: string; result: Committed }
   openLog: { argument: null; result: { readonly log: string; readonly next_index: number } }
+  leaveLog: { argument: null; result: null }
   saveKeyUses: { argument: ReadonlyMap<string, string>; result: null }
   purgeIdempotency: { argument: string; result: number }
   removeDecisions: {

@@ -1,12 +1,23 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { type AuditFilter, type Page, type PageRequest, StoreUnavailableError } from '../../../ports/store.js'
+import {
+  type AuditFilter,
+  type LogPlace,
+  type Page,
+  type PageRequest,
+  StoreUnavailableError,
+} from '../../../ports/store.js'
 import type { Database } from '../connection/database.js'
 import type { AuditDocument, Intent, LastRecord, Place } from '../stored.js'
 import { equality, pageOf } from './pages.js'
 
 export function auditId({ log, index }: { readonly log: string; readonly index: number }): string {
   return `${log}/${index}`
+}
+
+export async function hasEntry(database: Database, place: LogPlace): Promise<boolean> {
+  const found = await database.call(() => database.audit.findOne({ _id: { $eq: auditId(place) } }))
+  return found !== null
 }
 
 /** Whether a record, such as the last one of a home, is the one of that place. */

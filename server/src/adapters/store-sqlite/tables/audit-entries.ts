@@ -1,5 +1,5 @@
 import type { AuditEntry } from '@countersign/contract'
-import type { AuditFilter, Page, PageRequest } from '../../../ports/store.js'
+import type { AuditFilter, LogPlace, Page, PageRequest } from '../../../ports/store.js'
 import type { Connection, Row } from '../driver.js'
 import { equality, pageOf, type Scan } from '../scan-newest-first.js'
 
@@ -23,6 +23,10 @@ export function insertAuditEntry(db: Connection, entry: AuditEntry): boolean {
 /** Whether this very entry is in the log. */
 export function hasAuditEntry(db: Connection, { log, index, id }: AuditEntry): boolean {
   return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ? AND id = ?', log, index, id) !== undefined
+}
+
+export function hasPlace(db: Connection, { log, index }: LogPlace): boolean {
+  return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ?', log, index) !== undefined
 }
 
 export function nextLogIndex(db: Connection, log: string): number {

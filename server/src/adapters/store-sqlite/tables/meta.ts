@@ -22,6 +22,11 @@ export function endLog(db: Connection): void {
   db.run('DELETE FROM meta WHERE name = ?', LOG)
 }
 
+/** A log was ended before there is another: `restoreStore` does that. */
+export function isRestored(db: Connection): boolean {
+  return find(db, LOG) === null && db.get('SELECT 1 FROM audit_entries LIMIT 1') !== undefined
+}
+
 /** Proves that a write becomes durable. */
 export function touch(db: Connection): void {
   db.run("INSERT INTO meta (name, value) VALUES ('touched', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1")

@@ -1,0 +1,60 @@
+import type { Log } from '../../ports/log.js'
+import type { LogPlace, Store } from '../../ports/store.js'
+import type { RecordWriter } from '../../record-writer.js'
+
+/** The signing keys have signed what the store does not hold any more. The message says what to do. */
+export class LostEntriesError extends Error {
+  override readonly name = 'LostEntriesError'
+  constructor({ log, index }: LogPlace) {
+    super(
+      `The store lacks entry ${index} of its audit log ${log}, which the signing keys remember: it lost what was decided, ` +
+        'or it is another store. Nothing was changed. Check DATA_DIR and MONGODB_URL, or restore a newer backup. ' +
+        'If what is missing may be lost: countersign serve --accept-loss',
+    )
+  }
+}
+
+interface Memory {
+  readonly newestEntry: LogPlace | null
+  remember(place: LogPlace | null): Promise<void>
+}
+
+interface LostEntriesDeps {
+  readonly memory: Memory
+  readonly store: Pick<Store, 'hasEntry' | 'isRestored' | 'leaveLogs'>
+  readonly log: Log
+}
+
+/**
+ * Before anything is written: whether the store holds the newest entry that is known beside the signing keys. If it does
+ * not and may not, a new log begins, so that no place is given twice. Resolves with the entry whose loss was accepted.
+ *
+ * @throws LostEntriesError
+ */
+export async function findLostEntry(
+  { memory, store, log }: LostEntriesDeps,
+  acceptsLoss: boolean,
+): Promise<LogPlace | null> {
+  const newest = memory.newestEntry
+  if (newest === null || (await store.hasEntry(newest))) return null
+  const isRestored = await store.isRestored()
+  if (!isRestored && !acceptsLoss) throw new LostEntriesError(newest)
+  if (!isRestored) await store.leaveLogs()
+  await memory.remember(null)
+  log.warn(
+    { lost_log: newest.log, lost_index: newest.index },
+    isRestored
+      ? 'the store was restored: it lacks entries that the signing keys remember'
+      : 'the loss of entries that the signing keys remember was accepted; a new audit log begins',
+  )
+  return isRestored ? null : newest
+}
+
+/** For whoever reads the audit log later. */
+export async function recordLoss(writer: RecordWriter, at: string, { log, index }: LogPlace): Promise<void> {
+  await writer.write({
+    entry: { at, type: 'store.loss_accepted', actor: null, subject: log, agent_id: null, data: { index } },
+    change: () => ({ kind: 'entry.only' }),
+    idempotency: null,
+  })
+}

@@ -1,0 +1,75 @@
+/** A store that lacks what its signing keys have signed: the server does not begin anew as if nothing had been decided. */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ON_MONGODB } from '../open-test-store.js'
+import { type RunningServer, runServer } from '../running-server.js'
+import { ALLOWED, createPolicy, decide, everyItem, REFUNDS } from './refunds.js'
+
+let server: RunningServer
+afterEach(async () => {
+  await server.stop()
+})
+
+const keyFile = (dataDir: string) => join(dataDir, 'signing-keys.json')
+const remembered = (dataDir: string) => JSON.parse(readFileSync(keyFile(dataDir), 'utf8')).newest_entry
+
+/** As if so many entries had been lost. */
+async function forgetIn(dataDir: string, entries: number): Promise<void> {
+  const file = JSON.parse(readFileSync(keyFile(dataDir), 'utf8'))
+  file.newest_entry.index += entries
+  writeFileSync(keyFile(dataDir), JSON.stringify(file))
+}
+
+describe('a store that is shorter than its signing keys remember', () => {
+  it('is refused, and with the loss accepted gets a new log that tells of it', async () => {
+    server = await runServer()
+    await createPolicy(server, REFUNDS)
+    await decide(server, ALLOWED)
+    const before = await everyItem(server, '/v1/audit')
+    const newest = before.toSorted((one, other) => other.index - one.index)[0]
+    await expect(server.restart({ meanwhile: (dataDir) => forgetIn(dataDir, 1) })).rejects.toThrow(
+      `lacks entry ${newest.index + 1} of its audit log ${newest.log}`,
+    )
+    const { dataDir, clock } = server
+    await expect(runServer({ dataDir, clock })).rejects.toThrow('--accept-loss')
+    const next = await runServer({ dataDir, clock, parts: { acceptsLoss: true } })
+    const { stop } = server
+    server = { ...next, stop: () => next.stop().then(stop) }
+    const entries = await everyItem(next, '/v1/audit')
+    const isOld = ({ log }: { readonly log: string }) => log === newest.log
+    expect(new Set(entries.filter(isOld).map(({ id }) => id))).toEqual(new Set(before.map(({ id }) => id)))
+    const added = entries.filter((entry) => !isOld(entry))
+    expect(added).toMatchObject([
+      { type: 'store.loss_accepted', subject: newest.log, data: { index: newest.index + 1 }, index: 0 },
+    ])
+    expect(added[0].log).not.toBe(newest.log)
+    expect(next.logged.filter(({ fields }) => 'lost_log' in fields)).toMatchObject([
+      { fields: { lost_log: newest.log, lost_index: newest.index + 1 } },
+    ])
+    expect(remembered(dataDir)).toEqual({ log: added[0].log, index: 0 })
+  })
+
+  it('is none when nothing is missing, and the key file remembers the newest entry', async () => {
+    server = await runServer()
+    await createPolicy(server, REFUNDS)
+    const entries = await everyItem(server, '/v1/audit')
+    const newest = entries.toSorted((one, other) => other.index - one.index)[0]
+    server = await server.restart()
+    expect(remembered(server.dataDir)).toEqual({ log: newest.log, index: newest.index })
+  })
+
+  it.skipIf(ON_MONGODB)('is refused when the database is gone, and no other one is made', async () => {
+    server = await runServer()
+    const removed = async (dataDir: string) => {
+      for (const name of readdirSync(dataDir)) if (name.startsWith('countersign.db')) rmSync(join(dataDir, name))
+    }
+    await expect(server.restart({ meanwhile: removed })).rejects.toThrow(/countersign\.db is missing or empty/)
+    const { dataDir, clock } = server
+    expect(readdirSync(dataDir).filter((name) => name.startsWith('countersign.db'))).toEqual([])
+    const next = await runServer({ dataDir, clock, parts: { acceptsLoss: true } })
+    const { stop } = server
+    server = { ...next, stop: () => next.stop().then(stop) }
+    expect((await everyItem(next, '/v1/audit')).map(({ type }) => type)).toContain('store.loss_accepted')
+  })
+})
