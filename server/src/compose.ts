@@ -154,12 +154,11 @@ async function openStore(
   mayBeNew: boolean,
 ): Promise<{ readonly store: Store; readonly lease: Lease }> {
   if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
-  if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir, mayBeNew }), lease: soleLease }
+  const onError = (err: unknown) =>
+    log.error({ err }, 'the store could not finish what it does by itself; it is tried again')
+  if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir, mayBeNew, onError }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const store = await openMongoStore({
-    url: mongodbUrl,
-    onError: (err) => log.error({ err }, 'what servers left half done could not be finished; it is tried again'),
-  })
+  const store = await openMongoStore({ url: mongodbUrl, onError })
   return { store, lease: store.lease }
 }
 
@@ -254,8 +253,17 @@ async function composeOn(
   }
   const overdue = { expireOverdue: () => expireOverdue(deps) }
   const bootstrap = await firstKey(deps, config)
+  let isRemembered = true
   const remember = async () => {
-    if (writer.newestEntry !== null) await keyring.remember(writer.newestEntry)
+    if (writer.newestEntry === null) return
+    try {
+      await keyring.remember(writer.newestEntry)
+      isRemembered = true
+    } catch (err) {
+      // A file that can only be read, for one: what the store holds is whole all the same.
+      if (isRemembered) log.error({ err }, 'the newest audit entry could not be kept beside the signing keys')
+      isRemembered = false
+    }
   }
   await remember()
 
@@ -320,7 +328,7 @@ async function composeOn(
           followed.follow(changes, LOOK_EVERY_MS, failed('what other servers changed could not be read')),
           every(PUBLISH_EVERY_MS, async () => sharedKeys?.publish(), failed('the signing keys could not be published')),
         ]),
-    every(REMEMBER_EVERY_MS, remember, failed('the newest audit entry could not be kept beside the signing keys')),
+    every(REMEMBER_EVERY_MS, remember, failed('the newest audit entry could not be kept')),
     every(KEY_USES_EVERY_MS, () => store.saveKeyUses(keys.takeUnsavedUses()), failed('key uses could not be saved')),
     every(
       PURGE_EVERY_MS,
@@ -355,7 +363,7 @@ async function composeOn(
     async close() {
       await Promise.all(stops.map((stop) => stop()))
       await writer.flushed()
-      await remember().catch(failed('the newest audit entry could not be kept beside the signing keys'))
+      await remember()
       await store.saveKeyUses(keys.takeUnsavedUses()).catch(failed('key uses could not be saved'))
       await store.close()
     },

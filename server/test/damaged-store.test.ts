@@ -159,6 +159,12 @@ describe(`a store with one byte changed, or cut (seed ${SEED})`, () => {
 })
 
 describe('a log that lost something', () => {
+  let prober: Prober
+  beforeAll(() => {
+    prober = new Prober(killed)
+  })
+  afterAll(() => prober.end())
+
   it.each<[string, Damage]>([
     ['was cut', { file: `${DATABASE}-wal`, cut: 60_000 }],
     ['is empty', { file: `${DATABASE}-wal`, cut: 0 }],
@@ -167,15 +173,11 @@ describe('a log that lost something', () => {
     ['has another byte in its last record', { file: `${DATABASE}-wal`, at: -100, xor: 1 }],
   ])('and %s is not taken for a shorter one', async (_, damage) => {
     const at = damage.at !== undefined && damage.at < 0 ? endOfLog() + damage.at : damage.at
-    await probing(killed, async (prober) =>
-      expect(await prober.probe({ ...damage, ...(at !== undefined && { at }) })).toMatch(REFUSED),
-    )
+    expect(await prober.probe({ ...damage, ...(at !== undefined && { at }) })).toMatch(REFUSED)
   })
 
   it('is the shorter one that it is, when a record was on its way', async () => {
-    await probing(killed, async (prober) => {
-      expect(await prober.probe({ file: `${DATABASE}-wal`, append: 50 })).toBe(await prober.probe({}))
-    })
+    expect(await prober.probe({ file: `${DATABASE}-wal`, append: 50 })).toBe(await prober.probe({}))
   })
 })
 

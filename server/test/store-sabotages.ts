@@ -98,6 +98,21 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'continues one log without a gap over restarts',
   },
   {
+    what: 'takes each place of a log for filled',
+    broken: () => ({ hasEntry: async () => true }),
+    caughtBy: 'knows which places of its log are filled',
+  },
+  {
+    what: 'does not find what is in the log',
+    broken: () => ({ hasEntry: async () => false }),
+    caughtBy: 'knows which places of its log are filled',
+  },
+  {
+    what: 'goes on with a log that was left',
+    broken: () => ({ leaveLogs: async () => {} }),
+    caughtBy: 'knows which places of its log are filled',
+  },
+  {
     what: 'answers reads from a memory that is never renewed',
     broken: (sound) => {
       const known = new Map<string, Promise<DecisionWithRequest | null>>()

@@ -11,7 +11,7 @@ const SIZES = {
   /** Times that a process is killed while it commits. */
   store_kills: { ci: 5, full: 50 },
   /** Bytes changed and files cut in copies of a store, half of them of one that was killed. */
-  store_damages: { ci: 60, full: 2_000 },
+  store_damages: { ci: 40, full: 2_000 },
   /** Times that many decisions race for the room in a few accounts. */
   ledger_races: { ci: 4, full: 200 },
   /** Times that each of several processes changes the signing keys. */

@@ -1,7 +1,10 @@
 /** A store that lacks what its signing keys have signed: the server does not begin anew as if nothing had been decided. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { backUpStore } from '#server/adapters/store-sqlite/backup'
+import { restoreStore } from '#server/adapters/store-sqlite/restore'
 import { ON_MONGODB } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { ALLOWED, createPolicy, decide, everyItem, REFUNDS } from './refunds.js'
@@ -57,6 +60,32 @@ describe('a store that is shorter than its signing keys remember', () => {
     const newest = entries.toSorted((one, other) => other.index - one.index)[0]
     server = await server.restart()
     expect(remembered(server.dataDir)).toEqual({ log: newest.log, index: newest.index })
+  })
+
+  it.skipIf(ON_MONGODB)('is none when it was restored, and the log tells what the backup lacks', async () => {
+    server = await runServer()
+    await createPolicy(server, REFUNDS)
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-restored-'))
+    const [backup, dataDir] = [join(folder, 'backup'), join(folder, 'data')]
+    await backUpStore(join(server.dataDir, 'countersign.db'), backup)
+    await decide(server, ALLOWED)
+    server = await server.restart({
+      async meanwhile(former) {
+        const lost = remembered(former)
+        await restoreStore(backup, dataDir)
+        cpSync(keyFile(former), keyFile(dataDir))
+        const { clock } = server
+        const restored = await runServer({ dataDir, clock })
+        expect(restored.logged.filter(({ fields }) => 'lost_log' in fields)).toMatchObject([
+          { level: 'warn', fields: { lost_log: lost.log, lost_index: lost.index } },
+        ])
+        await decide(restored, ALLOWED)
+        await restored.stop()
+        expect(remembered(dataDir).log).not.toBe(lost.log)
+        await (await runServer({ dataDir, clock })).stop()
+      },
+    })
+    rmSync(folder, { recursive: true })
   })
 
   it.skipIf(ON_MONGODB)('is refused when the database is gone, and no other one is made', async () => {

@@ -159,6 +159,19 @@ export interface LogCase {
 
 export const LOG_CASES: readonly LogCase[] = [
   {
+    title: 'one that was left in the middle of a group is finished, and nobody goes on with it',
+    async run(processes) {
+      const [dead, heir] = [await processes.start(), await processes.start()]
+      fails(dead.database, 'audit', 'insertMany')
+      const pen = await LogPen.of(dead.store)
+      await expect(pen.commit(createOf(decisionOf(1)))).rejects.toThrow('died')
+      processes.aheadMs = LATER_MS
+      await heir.store.leaveLogs()
+      expect(await heir.store.hasEntry({ log: pen.log, index: 0 })).toBe(true)
+      expect((await heir.store.openLog()).log).not.toBe(pen.log)
+    },
+  },
+  {
     title: 'what a takeover that failed has left is finished by the next',
     async run(processes) {
       const [dead, heir] = [await processes.start(), await processes.start()]

@@ -16,6 +16,14 @@ afterEach(async () => {
 })
 
 describe('the log', () => {
+  it('warns of an empty MONGODB_URL: a variable that was not filled in would begin a store of its own', async () => {
+    const dataDir = newDirectory()
+    const server = await ShippedServer.start({ dataDir, env: { MONGODB_URL: '' } })
+    expect(server.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+      { msg: 'MONGODB_URL is empty: the embedded store in DATA_DIR is used', data_dir: dataDir },
+    ])
+  })
+
   it('has one line for each request: who asked for what, what came of it and how long it took', async () => {
     const server = await ShippedServer.start({ dataDir: newDirectory() })
     const self = (await server.call('GET', '/v1/keys/self')).body

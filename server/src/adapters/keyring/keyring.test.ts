@@ -440,6 +440,17 @@ describe('a change by another process', () => {
     }
   })
 
+  test('is noticed by watch though the newest audit entry was kept meanwhile', async () => {
+    const serving = await openKept()
+    const other = await openKept()
+    await other.rotate(FORCED)
+    await serving.remember({ log: 'log', index: 7 })
+    expect((await serving.reload()).map(({ type }) => type)).toContain('signing_key.rotated')
+    expect(serving.list()).toEqual(other.list())
+    await serving.rotate(FORCED)
+    expect((await openKept()).newestEntry).toEqual({ log: 'log', index: 7 })
+  })
+
   test('that cannot be taken over is told by watch, once', async () => {
     const serving = await openKept()
     const kept = await readFile(path, 'utf8')

@@ -138,7 +138,9 @@ export class Keyring implements Signer {
         const kept = await readKeyFile(this.path)
         if (kept === null) return []
         await writeKeyFile(this.path, { ...kept, newest_entry: place })
-        return this.takeOver({ ...kept, newest_entry: place })
+        this.newest = place
+        // Not the keys: `watch` has to notice what another process changed in them.
+        return []
       }),
     )
   }

@@ -38,7 +38,6 @@ import { findIdempotency, purgeIdempotency } from './records/claims.js'
 import { commitRecords } from './records/commit.js'
 import type { Followers } from './records/finish-group.js'
 import { Log } from './records/log.js'
-import { removeFreeLogs } from './records/log-document.js'
 import { LEFT_BEHIND_MS, recover } from './records/recovery.js'
 import { listClosed, removeDecisions, removeTombstones } from './removal.js'
 import { MongoReplicas } from './replicas.js'
@@ -110,7 +109,7 @@ export class MongoStore implements Store {
     return this.#work(async () => false)
   }
   leaveLogs() {
-    return this.#work(() => removeFreeLogs(this.#database, this.#nowMs()))
+    return this.#work(() => this.#log.leaveFree())
   }
 
   findDecision(id: string) {

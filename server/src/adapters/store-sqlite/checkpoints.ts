@@ -13,12 +13,17 @@ export class Checkpoints {
   #salts: Buffer = Buffer.alloc(0)
   #summed = 0
   #dueAt = FULL_FRAMES
+  #isFailing = false
 
-  /** @param indexDescriptor of the -shm file. It stays open: to close it would drop the locks of SQLite on it. */
+  /**
+   * @param indexDescriptor of the -shm file. It stays open: to close it would drop the locks of SQLite on it.
+   * @param onError told why the log could not be copied, once until it could
+   */
   constructor(
     private readonly db: Connection,
     private readonly databasePath: string,
     private readonly indexDescriptor: number,
+    private readonly onError: (error: unknown) => void,
   ) {
     this.#sums = PageSums.read(databasePath)
   }
@@ -31,8 +36,11 @@ export class Checkpoints {
     try {
       this.#sum(position)
       this.db.get('PRAGMA wal_checkpoint(PASSIVE)')
-    } catch {
+      this.#isFailing = false
+    } catch (error) {
       // A full disk, for one. The log goes on.
+      if (!this.#isFailing) this.onError(error)
+      this.#isFailing = true
     }
   }
 

@@ -12,6 +12,8 @@ export interface SqliteStoreOptions {
   readonly dataDir: string
   /** False: a database that is missing or empty is refused. */
   readonly mayBeNew?: boolean
+  /** Told of what the store does by itself and could not: it tries again. */
+  readonly onError?: (error: Error) => void
 }
 
 /**
@@ -19,11 +21,15 @@ export interface SqliteStoreOptions {
  *
  * @throws DataDirectoryInUseError, MissingStoreError, DamagedStoreError, NewerSchemaError, ForeignDatabaseError: nothing was changed.
  */
-export async function openSqliteStore({ dataDir, mayBeNew = true }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({
+  dataDir,
+  mayBeNew = true,
+  onError = () => {},
+}: SqliteStoreOptions): Promise<Store> {
   const directory = holdDataDirectory(dataDir, mayBeNew)
   try {
     await prepare(directory.databasePath)
-    return new SqliteStore(directory)
+    return new SqliteStore(directory, onError)
   } catch (error) {
     directory.release()
     throw error

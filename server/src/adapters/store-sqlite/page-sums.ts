@@ -124,7 +124,9 @@ export class PageSums {
   /** Durable when it returns: from then on the pages may be written to the database. */
   take(pages: ReadonlyMap<number, Buffer>): void {
     if (pages.size === 0) return
-    const needed = Math.max(...pages.keys()) * SUM_BYTES
+    let last = 0
+    for (const page of pages.keys()) last = Math.max(last, page)
+    const needed = last * SUM_BYTES
     if (needed > this.#sums.length) this.#sums = Buffer.concat([this.#sums, Buffer.alloc(needed - this.#sums.length)])
     const blocks = new Set<number>()
     for (const [page, image] of pages) {

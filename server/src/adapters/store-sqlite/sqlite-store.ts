@@ -51,10 +51,13 @@ export class SqliteStore implements Store {
   #writer: Writer
   #logWriter: Writer | null = null
   #replacing: Promise<Writer> | null = null
+  readonly #onError: (error: Error) => void
   #closed: Promise<void> | null = null
 
-  constructor(directory: DataDirectory) {
+  /** @param onError told of what the store does by itself and could not: it tries again */
+  constructor(directory: DataDirectory, onError: (error: Error) => void) {
     this.#directory = directory
+    this.#onError = onError
     this.#reader = Connection.openReadOnly(directory.databasePath)
     configureReader(this.#reader)
     this.#indexDescriptor = openSync(`${directory.databasePath}-shm`, 'r')
@@ -233,7 +236,7 @@ export class SqliteStore implements Store {
 
   #newWriter(): Writer {
     const { databasePath } = this.#directory
-    return new Writer({ databasePath, indexDescriptor: this.#indexDescriptor })
+    return new Writer({ databasePath, indexDescriptor: this.#indexDescriptor }, this.#onError)
   }
 
   async #replaceWriter(): Promise<Writer> {

@@ -19,7 +19,9 @@ if (port === null) throw new Error('This module runs as a worker thread.')
 const { databasePath, indexDescriptor } = workerData as WriterData
 const db = Connection.open(databasePath)
 configureWriter(db)
-const checkpoints = new Checkpoints(db, databasePath, indexDescriptor)
+const checkpoints = new Checkpoints(db, databasePath, indexDescriptor, (error) => {
+  port.postMessage({ trouble: messageOf(error) } satisfies WriterAnswer)
+})
 
 const performers: Performers = {
   commit: (records) => commitRecords(db, JSON.parse(records)),
@@ -64,7 +66,10 @@ function perform({ number, task, argument }: WriterRequest): WriterAnswer {
   try {
     return { number, result: (performers[task] as (argument: unknown) => unknown)(argument) }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return { number, failure: { message, code: sqliteCode(error) } }
+    return { number, failure: { message: messageOf(error), code: sqliteCode(error) } }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -44,3 +44,5 @@ export type WriterAnswer =
   | { readonly number: number; readonly result: unknown }
   /** Also the thread's last word: after a failure it ends, and another one starts from what is on the disk. */
   | { readonly number: number; readonly failure: { readonly message: string; readonly code: string | undefined } }
+  /** Of no task: what the thread does by itself and could not. It goes on. */
+  | { readonly trouble: string }

@@ -10,12 +10,15 @@ interface Waiting {
 /** This side of the writer's thread. It serves until its first failure; then it is over for good. */
 export class Writer {
   readonly #thread: Worker
+  readonly #onError: (error: Error) => void
   readonly #waiting = new Map<number, Waiting>()
   readonly #ended: Promise<void>
   #asked = 0
   #failure: StoreUnavailableError | null = null
 
-  constructor(data: WriterData) {
+  /** @param onError told of what the thread does by itself and could not: it tries again */
+  constructor(data: WriterData, onError: (error: Error) => void) {
+    this.#onError = onError
     this.#thread = new Worker(new URL('./worker.js', import.meta.url), { workerData: data })
     this.#thread.on('message', (answer: WriterAnswer) => this.#settle(answer))
     this.#thread.on('error', (cause) => this.#fail(cause))
@@ -50,6 +53,10 @@ export class Writer {
   }
 
   #settle(answer: WriterAnswer): void {
+    if ('trouble' in answer) {
+      this.#onError(new Error(`The log could not be copied into the database: ${answer.trouble}`))
+      return
+    }
     if ('failure' in answer) {
       this.#fail(Object.assign(new Error(answer.failure.message), { code: answer.failure.code }))
       return

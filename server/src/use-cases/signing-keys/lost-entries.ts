@@ -3,7 +3,7 @@ import type { LogPlace, Store } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 
 /** The signing keys have signed what the store does not hold any more. The message says what to do. */
-export class LostEntriesError extends Error {
+class LostEntriesError extends Error {
   override readonly name = 'LostEntriesError'
   constructor({ log, index }: LogPlace) {
     super(
@@ -39,8 +39,9 @@ export async function findLostEntry(
   if (newest === null || (await store.hasEntry(newest))) return null
   const isRestored = await store.isRestored()
   if (!isRestored && !acceptsLoss) throw new LostEntriesError(newest)
-  if (!isRestored) await store.leaveLogs()
-  await memory.remember(null)
+  // An accepted loss is remembered until it is recorded; nothing records what a restore lacks.
+  if (isRestored) await memory.remember(null)
+  else await store.leaveLogs()
   log.warn(
     { lost_log: newest.log, lost_index: newest.index },
     isRestored

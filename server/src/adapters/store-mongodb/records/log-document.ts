@@ -65,9 +65,3 @@ export async function takeLog(
   const { matchedCount } = await database.call(() => database.logs.updateOne({ _id, epoch, rev }, { $set }))
   return matchedCount === 1 ? { ...log, ...$set } : null
 }
-
-/** Those that no process holds and of which nothing is on its way. */
-export async function removeFreeLogs(database: Database, nowMs: number): Promise<void> {
-  const isFree = { $or: [{ holder: null }, { until_ms: { $lt: nowMs } }] }
-  await database.call(() => database.logs.deleteMany({ ...isFree, group: { $size: 0 }, underway: { $size: 0 } }))
-}

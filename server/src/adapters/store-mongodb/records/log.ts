@@ -90,6 +90,19 @@ export class Log {
     if (this.#state.kind === 'open') this.#state = { kind: 'doubtful', log: this.#state.log }
   }
 
+  /** Finishes what was on its way to each log that nobody holds, and removes its document: nobody goes on with it. */
+  async leaveFree(): Promise<void> {
+    const { logs } = this.#database
+    for (;;) {
+      const found = await this.#findFree()
+      if (found === null) return
+      const taken = await takeLog(this.#database, found)
+      if (taken === null) continue
+      await finishGroup(this.#database, this.#followers, taken)
+      await this.#database.call(() => logs.deleteOne({ _id: taken._id, epoch: taken.epoch }))
+    }
+  }
+
   /** Says that this process lives. Nobody is to wait for a log that may not be opened again. */
   async renew(): Promise<void> {
     if (this.#state.kind !== 'open') return
@@ -115,17 +128,18 @@ export class Log {
     return this.#state
   }
 
+  #findFree(): Promise<LogDocument | null> {
+    const isFree = { $or: [{ holder: null }, { until_ms: { $lt: this.#nowMs() } }] }
+    return this.#database.call(() => this.#database.logs.findOne(isFree, { sort: { _id: 1 } }))
+  }
+
   /** The log of this process, else one that nobody holds, else a new one. Whatever is on its way to it comes to nothing. */
   async #take(): Promise<LogDocument> {
     const { logs } = this.#database
     const holder = this.#process
     for (;;) {
       const nowMs = this.#nowMs()
-      const found = await this.#database.call(
-        async () =>
-          (await logs.findOne({ holder })) ??
-          (await logs.findOne({ $or: [{ holder: null }, { until_ms: { $lt: nowMs } }] }, { sort: { _id: 1 } })),
-      )
+      const found = (await this.#database.call(() => logs.findOne({ holder }))) ?? (await this.#findFree())
       const until_ms = heldUntil(nowMs)
       if (found === null) {
         await this.#database.insertNew(logs, [newLog(holder, until_ms)])
