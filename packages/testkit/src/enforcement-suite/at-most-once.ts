@@ -52,8 +52,8 @@ export const AT_MOST_ONCE_CASES: readonly EnforcementCase[] = [
     title: 'does not run at most once what was redeemed for an answer that is lost, and rejects it',
     async run(trial) {
       const { action, policyId } = await trial.actionWithBudget({ limit: 100, unit: 'EUR' })
-      trial.relay.hold('redeem')
-      const guard = await trial.open({ options: { ...RUNS, timeoutMs: 1_000 } })
+      trial.relay.lose('redeem')
+      const guard = await trial.open({ options: RUNS })
       expect(await guard.call({ action })).toMatchObject({ kind: 'denied', reason: 'unavailable' })
       expect(trial.runs).toEqual([])
       await trial.expectDone(trial.decision.id, ['redeemed', 'rejected'])

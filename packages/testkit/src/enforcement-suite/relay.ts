@@ -20,6 +20,8 @@ export interface Relay {
   change(move: RelayedMove, change: Readonly<Record<string, unknown>>): void
   /** From now on, answers to such requests are kept back, although the decision point has given them. */
   hold(move: RelayedMove): HeldAnswers
+  /** From now on, such requests are passed on, and their answers are lost: the connection breaks off. */
+  lose(move: RelayedMove): void
   /** Everything is passed on again. */
   heal(): void
   /** Nobody can reach the decision point here any more. */
@@ -116,6 +118,11 @@ export async function startRelay(upstream: string): Promise<Relay> {
       others.set(move, passing(kept))
       return { arrived, release }
     },
+    lose: (move) =>
+      void others.set(
+        move,
+        passing(() => Promise.reject(new Error('the answer is lost'))),
+      ),
     heal: () => others.clear(),
     close: () => stub.close(),
   }
