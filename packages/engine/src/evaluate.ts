@@ -48,6 +48,22 @@ export function evaluate(
   return evaluateEnforced(candidates.enforced, request, facts, shadow, new Steps(maxSteps))
 }
 
+/**
+ * @internal What {@link evaluate} said of a request when it was evaluated, however many steps it had then: it came to its
+ * end within them, or they were over at the rule `limitedAt`. Shadow policies are left out.
+ */
+export function evaluateAsThen(
+  set: PolicySet,
+  request: EngineRequest,
+  facts: Facts,
+  limitedAt: CompiledRule | null,
+): Evaluation {
+  if (facts.suspended) return defaultDeny('agent_suspended', SUSPENDED_REASON, [])
+  if (limitedAt !== null) return denyOf(limitedAt, 'evaluation_limit', LIMIT_REASON, [])
+  const { enforced } = set.candidates(request.agent_id, request.action)
+  return evaluateEnforced(enforced, request, facts, [], new Steps(Number.POSITIVE_INFINITY))
+}
+
 /** The evaluation to record when {@link evaluate} threw: a fault of ours denies. */
 export function evaluationError(): Evaluation {
   return defaultDeny('evaluation_error', FAULT_REASON, [])

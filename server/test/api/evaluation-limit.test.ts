@@ -59,6 +59,32 @@ it('a simulation and an explanation end where the evaluation does', async () => 
   })
 })
 
+it('an explanation is of the limit that held when the decision was made', async () => {
+  const many = {
+    $or: [...Array(1500).fill({ 'context.text': { $like: '*b*' } }), { 'context.text': { $like: '*a*' } }],
+  }
+  await createPolicy(server, { name: 'many', rules: [{ action: 'many.add', effect: 'allow', conditions: many }] })
+  await createPolicy(server, SLOW)
+  const allowed = await decide(server, { ...NOTE, action: 'many.add', context: { text: 'a' } })
+  const limited = await decide(server, NOTE)
+  expect([allowed.effect, limited.reason_code]).toEqual(['allow', 'evaluation_limit'])
+  const explanations = () =>
+    Promise.all([allowed, limited].map(({ id }) => succeed(server.call('GET', `/v1/decisions/${id}/explanation`))))
+  const [ofAllowed, ofLimited] = await explanations()
+
+  server = await server.restart({ settings: { maxEvaluationSteps: 1000 } })
+  expect((await explanations())[0]).toMatchObject({
+    effect: 'allow',
+    summary: ofAllowed.summary,
+    policies: [{ result: 'allow', decided: true }, { decided: false }],
+  })
+  server = await server.restart({ settings: { maxEvaluationSteps: 10_000_000 } })
+  expect(await explanations()).toMatchObject([
+    ofAllowed,
+    { ...ofLimited, policies: [{}, { result: 'deny', decided: true }] },
+  ])
+})
+
 it('an approval and a claim that would take more are refused as what a policy denies', async () => {
   const review = { name: 'notes', rules: [{ action: 'note.add', effect: 'review' }] }
   const policy = await createPolicy(server, review)

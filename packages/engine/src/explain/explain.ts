@@ -1,6 +1,6 @@
 import { type Explanation, LIMITS, type PolicyExplanation } from '@countersign/contract'
 import type { CompiledPolicy, CompiledRule } from '../compiled-policy.js'
-import { evaluate } from '../evaluate.js'
+import { evaluate, evaluateAsThen } from '../evaluate.js'
 import type { Evaluation } from '../evaluation.js'
 import { runToEnd } from '../parts.js'
 import type { PolicySet } from '../policy-set.js'
@@ -16,6 +16,17 @@ export interface ExplainOptions {
   readonly hidesMetadata?: boolean
   /** As many as the evaluation may take. */
   readonly maxSteps?: number
+  /**
+   * How an earlier evaluation ended, which is explained then, however many steps it had: within them, or at the rule at which
+   * they were over. Absent when there was none: as `maxSteps` lets it.
+   */
+  readonly ended?: 'within_limit' | LimitedAt
+}
+
+/** A rule of the set, by its policy's id and its place in that. */
+interface LimitedAt {
+  readonly policy_id: string
+  readonly rule: number | null
 }
 
 /**
@@ -42,10 +53,13 @@ export function* explainInParts(
   set: PolicySet,
   request: EngineRequest,
   facts: Facts,
-  { hidesMetadata = false, maxSteps = LIMITS.evaluationSteps }: ExplainOptions = {},
+  { hidesMetadata = false, maxSteps = LIMITS.evaluationSteps, ended }: ExplainOptions = {},
 ): Generator<void, Explanation> {
   const view = { request, facts, hidesMetadata }
-  const evaluation = evaluate(set, request, facts, maxSteps)
+  const evaluation =
+    ended === undefined
+      ? evaluate(set, request, facts, maxSteps)
+      : evaluateAsThen(set, request, facts, ended === 'within_limit' ? null : ruleAt(set, ended))
   yield
   const { effect } = evaluation
   if (facts.suspended) {
@@ -71,6 +85,10 @@ export function* explainInParts(
   }
 }
 
+function ruleAt(set: PolicySet, { policy_id, rule }: LimitedAt): CompiledRule | null {
+  return set.inOrder().find(({ id }) => id === policy_id)?.rules[rule ?? -1] ?? null
+}
+
 /** Every policy of the set by itself; what lies below the priority that decided is not asked. */
 function* judgeAll(
   set: PolicySet,
@@ -83,11 +101,12 @@ function* judgeAll(
   const decider = policies.find(({ id }) => id === evaluation.policy_id) ?? null
   const isReached = ({ mode, priority }: CompiledPolicy) =>
     mode === 'shadow' || decider === null || priority >= decider.priority
+  const isLimited = evaluation.reason_code === 'evaluation_limit'
   const decided = decider && judgedAs(evaluation, decider.rules[evaluation.rule as number] as CompiledRule)
   const steps = { enforce: new Steps(maxSteps), shadow: new Steps(maxSteps) }
   const judged: PolicyJudgement[] = []
   for (const policy of policies) {
-    const question = { request, facts, steps: isReached(policy) ? steps[policy.mode] : null, decided }
+    const question = { request, facts, steps: isReached(policy) ? steps[policy.mode] : null, decided, isLimited }
     judged.push(yield* judgePolicy(policy, question))
     yield
   }

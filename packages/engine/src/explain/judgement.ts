@@ -40,6 +40,8 @@ export interface Question {
   readonly steps: Steps | null
   /** The rule that is known to have decided for the policy, should the steps not last until there. */
   readonly decided: RuleJudgement | null
+  /** Whether it decided because the steps of the evaluation were over. */
+  readonly isLimited: boolean
 }
 
 /**
@@ -71,6 +73,7 @@ export function judgedAs({ effect, reason_code }: Evaluation, rule: CompiledRule
 }
 
 function judgeWithin(steps: Steps | null, rule: CompiledRule, question: Question): RuleJudgement {
+  if (question.isLimited && rule === question.decided?.rule) return question.decided
   const judgement = steps === null || steps.isOver ? null : judge(rule, question, steps)
   if (judgement !== null && !steps?.isOver) return judgement
   return rule === question.decided?.rule ? question.decided : notReached(rule)

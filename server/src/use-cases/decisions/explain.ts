@@ -14,7 +14,7 @@ export interface ExplainDecisionDeps {
 
 /**
  * Why a decision came out as it did, from what held then: its policy set, its clock, its agent's metadata (which a caller
- * without agents:read is not shown).
+ * without agents:read is not shown), and whether its evaluation came to an end within the limit.
  *
  * @param pause awaited between the parts of it
  * @throws DomainError not_found
@@ -40,9 +40,15 @@ export async function explainDecision(
       suspended: decision.reason_code === 'agent_suspended',
       metadata: await metadataThen(deps, decision),
     },
-    { hidesMetadata: !hasScope(caller, 'agents:read'), maxSteps: deps.maxEvaluationSteps },
+    { hidesMetadata: !hasScope(caller, 'agents:read'), maxSteps: deps.maxEvaluationSteps, ...endOf(decision) },
   )
   return { decision_id: decision.id, ...(await inParts(parts, pause)), ...overruled(decision) }
+}
+
+/** The limit may have been another one then, or be another one at the replica that decided. A fault of ours has no end. */
+function endOf({ reason_code, policy_id, rule }: StoredDecision) {
+  if (reason_code === 'evaluation_error') return {}
+  return { ended: reason_code === 'evaluation_limit' ? { policy_id, rule } : ('within_limit' as const) }
 }
 
 async function metadataThen(deps: ExplainDecisionDeps, decision: StoredDecision) {
