@@ -30,8 +30,14 @@ export async function serveIn(folder: string, command: string, args: readonly st
   const exited = once(child, 'exit')
   let url = ''
   for await (const line of createInterface({ input: child.stdout })) {
-    url = (JSON.parse(line) as { url?: string }).url ?? ''
+    url = urlIn(line)
     if (url !== '') break
+  }
+  if (url === '') {
+    const [code, signal] = await exited
+    throw new Error(
+      `${[command, ...args].join(' ')} ended before it served (${signal ?? `exit code ${code}`}); stderr says why`,
+    )
   }
   child.stdout.resume()
   const env = {
@@ -44,4 +50,13 @@ export async function serveIn(folder: string, command: string, args: readonly st
     await exited
   }
   return { port: Number(new URL(url).port), dataFolder, env, stop }
+}
+
+/** Empty where the line says none. */
+function urlIn(line: string): string {
+  try {
+    return (JSON.parse(line) as { url?: string }).url ?? ''
+  } catch {
+    return ''
+  }
 }

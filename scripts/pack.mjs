@@ -19,13 +19,13 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  */
 
 /**
- * Packs what is built, as npm would publish it. Tarballs that were in the folder before are removed.
+ * Packs what is built, as npm would publish it. Tarballs of Countersign that were in the folder before are removed, and no others.
  * @param {string} folder made when it is not there
  * @returns {Packed[]}
  */
 export function packPackages(folder) {
   mkdirSync(folder, { recursive: true })
-  for (const name of readdirSync(folder)) if (name.endsWith('.tgz')) rmSync(join(folder, name))
+  for (const name of readdirSync(folder)) if (/^countersign-.*\.tgz$/.test(name)) rmSync(join(folder, name))
   const published = manifests().filter((manifest) => !manifest.private)
   const chosen = published.flatMap(({ name }) => ['--workspace', name])
   // A build of its own would change what others are reading.

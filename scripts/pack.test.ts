@@ -1,6 +1,6 @@
 /** What `npm run pack` writes: installed as the guides say, in a clean folder, and used as each README says. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,6 +38,8 @@ const project = join(temporary, 'app')
 let packed: Packed[]
 
 beforeAll(() => {
+  mkdirSync(tarballs)
+  for (const name of ['countersign-client-0.0.1.tgz', 'backup.tgz']) writeFileSync(join(tarballs, name), '')
   packed = packPackages(tarballs)
 })
 afterAll(() => rmSync(temporary, { recursive: true, force: true }))
@@ -46,6 +48,11 @@ describe('every published package', () => {
   it('is packed, and nothing else is', () => {
     expect(packed.map(({ name }) => name)).toEqual(published.map(({ manifest }) => manifest.name))
     expect(packed.length).toBeGreaterThan(7)
+  })
+
+  it('takes the place of what was packed before, and of nothing else in the folder', () => {
+    expect(existsSync(join(tarballs, 'countersign-client-0.0.1.tgz'))).toBe(false)
+    expect(existsSync(join(tarballs, 'backup.tgz'))).toBe(true)
   })
 
   it.each(cases)('brings its licence, its README and what it was built from: %s', (name, { folder }) => {

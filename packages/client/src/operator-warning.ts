@@ -8,9 +8,12 @@ interface WarningProcess {
 const MAX_LENGTH = 1_000
 /** More kinds than there are; a mistake in counting them must not fill the memory. */
 const MAX_KINDS = 256
+/** As many of one code: it leaves room for the others. */
+const MAX_PLACES = 32
 const DETAIL = 'This is said once per process. The option onEvent is told each time; docs/troubleshooting.md says more.'
 
 const saidKinds = new Set<string>()
+const placesOf = new Map<string, number>()
 
 /**
  * Says a fault that only the operator can mend, once per process and kind: on Node as a process warning named
@@ -22,8 +25,10 @@ const saidKinds = new Set<string>()
  */
 export function warnOperator(code: string, message: string, place = ''): void {
   const kind = `${code} ${place}`
-  if (saidKinds.has(kind) || saidKinds.size >= MAX_KINDS) return
+  const places = placesOf.get(code) ?? 0
+  if (saidKinds.has(kind) || saidKinds.size >= MAX_KINDS || places >= MAX_PLACES) return
   saidKinds.add(kind)
+  placesOf.set(code, places + 1)
   const text = printable(message, MAX_LENGTH)
   try {
     const here = globalThis.process as unknown as Partial<WarningProcess> | undefined

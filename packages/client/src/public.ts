@@ -9,6 +9,7 @@ export type { EnforcementEvent, ShownDecision, Would } from './enforcement/enfor
 export { ENFORCEMENT_OPTIONS, type EnforcementOptions } from './enforcement/enforcement-options.js'
 export type { EnforcementPoint, FlushOptions } from './enforcement/enforcement-point.js'
 export { eventTeller } from './enforcement/event-teller.js'
+export { noteFaultPlace } from './enforcement/fault-place.js'
 export type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
 export type { GuardRun } from './enforcement/guard-run.js'
 export { warnOfFault } from './enforcement/operator-faults.js'

@@ -110,6 +110,45 @@ describe('without onEvent', () => {
     expect(warnings).toEqual([[code, expect.stringMatching(text)]])
   })
 
+  it('the clock that the options give is the one that is looked at', async () => {
+    stub.answer(answerDecision({ evaluated_at: minutes(10) }))
+    const right = client.enforcement({ now: () => Date.now() + 10 * 60_000 })
+    await rejectionOf(right.guard(asked, () => undefined))
+    expect(warnings.filter(([, text]) => text.includes('before it was made'))).toEqual([])
+  })
+
+  it('a mapping that is mistaken is told for each function that is protected, whatever callers send to another', async () => {
+    const misspelt = (order: { id?: string }) => `order:${(order as { address: { id: string } }).address.id}`
+    for (const [action, resource] of [
+      ['order.read', (order: { id?: string }) => `order:${order.id}`],
+      ['order.refund', misspelt],
+      ['order.cancel', misspelt],
+    ] as const) {
+      const act = point.protect((_order: { id?: string }) => undefined, { action, resource, agent_id: asked.agent_id })
+      for (const order of [{}, { id: 'undefined' }, { id: 'null' }]) await rejectionOf(act(order))
+    }
+    expect(warnings.map(([code, text]) => `${code} ${/\((\S+( resource)?):/.exec(text)?.[1]}`)).toEqual([
+      'COUNTERSIGN_MAPPING_FAILED order.read',
+      'COUNTERSIGN_MAPPING_FAILED order.refund resource',
+      'COUNTERSIGN_MAPPING_FAILED order.cancel resource',
+    ])
+  })
+
+  it('a fault of very many places leaves room for others', async () => {
+    for (let place = 0; place < 300; place += 1) {
+      const act = point.protect(() => undefined, {
+        action: `a${place}`,
+        resource: () => 'order:undefined',
+        agent_id: 'a',
+      })
+      await rejectionOf(act())
+    }
+    stub.answer(answerProblem(401, 'unauthorized'))
+    await refused()
+    expect(warnings.at(-1)?.[0]).toBe('COUNTERSIGN_WRONG_KEY')
+    expect(warnings.length).toBeLessThan(50)
+  })
+
   it('a decision point that is not there is told once', async () => {
     await stub.close()
     for (let call = 0; call < 3; call += 1) await refused()

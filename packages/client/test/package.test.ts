@@ -212,6 +212,7 @@ describe('the package', () => {
       'eventTeller',
       'isOutcomeUnknown',
       'isPermitted',
+      'noteFaultPlace',
       'verifyGuard',
       'warnOfFault',
       'warnOperator',

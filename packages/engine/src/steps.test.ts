@@ -161,14 +161,19 @@ describe('an answer within its steps', () => {
     const rest = Array.from({ length: 8_000 }, () => ({ 'context.text': { $like: '*b*' } }))
     const conditions = { $or: [{ 'now.hour': { $eq: 10 } }, ...rest], 'context.amount': { $lte: 5 } }
     const set = compilePolicies([policyOf([{ action: '*', effect: 'deny', conditions }])])
-    const started = process.cpuUsage()
-    const { reason_code, indeterminate } = evaluate(set, requestOf({ text: 'a'.repeat(64_000) }), FACTS, 20)
+    let looks = 0
+    const context = {
+      get text(): string {
+        looks += 1
+        return 'a'.repeat(64_000)
+      },
+    }
+    const { reason_code, indeterminate } = evaluate(set, requestOf(context), FACTS, 20)
     expect({ reason_code, path: indeterminate?.path }).toEqual({
       reason_code: 'condition_indeterminate',
       path: 'context.amount',
     })
-    // All of them would take 2,000,000 times as many steps.
-    expect(process.cpuUsage(started).user).toBeLessThan(1_000_000)
+    expect(looks).toBe(0)
   })
 
   it('is explained with the rule that decided, also when looking at everything takes more', () => {

@@ -4,10 +4,14 @@ import { dirname, join } from 'node:path'
 
 /**
  * The `name` in the package.json nearest above the program's entry file that has one: the same after a restart and in every
- * replica, and another one in another service. Empty when there is none, as for a script on standard input.
+ * replica, and another one in another service. Where the program is started by an installed package, such as a framework for
+ * functions, it is looked for from the working folder on: that package has the same name in every service. Empty when there is
+ * none, as for a script on standard input.
  */
-export function appName(entry = process.argv[1]): string {
-  for (let folder = dirname(entry ?? '/'), below = ''; folder !== below; below = folder, folder = dirname(folder)) {
+export function appName(entry = process.argv[1], workingFolder = process.cwd()): string {
+  const isInstalled = entry?.split(/[\\/]/).includes('node_modules')
+  const start = isInstalled ? workingFolder : dirname(entry ?? '/')
+  for (let folder = start, below = ''; folder !== below; below = folder, folder = dirname(folder)) {
     const name = nameIn(join(folder, 'package.json'))
     if (name !== undefined) return name
   }

@@ -37,8 +37,13 @@ export function checkRoutes(app: Application | IRouter): void {
   if (isRouter(router)) checkRouter(router, [])
 }
 
-/** @param above the parameters of the paths that it is mounted at; null where nobody knows them */
-function checkRouter({ mergeParams, stack }: RouterParts, above: Iterable<string> | null): void {
+/**
+ * @param above the parameters of the paths that it is mounted at; null where nobody knows them
+ * @param around the routers that it is mounted in: one that is mounted in itself is checked once
+ */
+function checkRouter(router: RouterParts, above: Iterable<string> | null, around: readonly unknown[] = []): void {
+  if (around.includes(router)) return
+  const { mergeParams, stack } = router
   for (const { handle, route, rawPath } of stack) {
     const path = route?.path ?? rawPath
     for (const one of pathsOf(path)) {
@@ -46,7 +51,7 @@ function checkRouter({ mergeParams, stack }: RouterParts, above: Iterable<string
       const inherited = mergeParams ? above : []
       const known = own === null || inherited === null ? null : new Set([...inherited, ...own])
       for (const guard of route?.stack.map((layer) => layer.handle) ?? [handle]) checkGuard(guard, one, known)
-      if (isRouter(handle)) checkRouter(handle, known)
+      if (isRouter(handle)) checkRouter(handle, known, [...around, router])
     }
   }
 }

@@ -1,3 +1,4 @@
+import { noteFaultPlace } from '@countersign/client'
 import type { Request } from 'express'
 import { readStrictly } from './strict-params.js'
 
@@ -8,10 +9,31 @@ export type FromRequest<Value, Req> = Value | ((req: Req) => Value)
 export function resolved<Value>(option: string, given: FromRequest<Value, Request>, req: Request): Value {
   if (typeof given !== 'function') return given
   const read = given as (req: Request) => Value
-  return givenAtOnce(
-    option,
-    readStrictly(req, () => read(req)),
-  )
+  try {
+    return givenAtOnce(
+      option,
+      readStrictly(req, () => read(req)),
+    )
+  } catch (error) {
+    noteFaultPlace(error, `${routeOf(req)} ${option}`)
+    throw error
+  }
+}
+
+const namesOfRoutes = new WeakMap<object, string>()
+const routesOfPaths = new Map<string, number>()
+
+/** The route as the developer wrote it: nothing that a caller sends is in it. Those of one path in several routers are numbered. */
+export function routeOf({ route }: Request): string {
+  if (route === undefined) return 'a guard before the routes'
+  const known = namesOfRoutes.get(route)
+  if (known !== undefined) return known
+  const path = String(route.path)
+  const number = (routesOfPaths.get(path) ?? 0) + 1
+  const name = `the route ${path}${number === 1 ? '' : ` (number ${number} of this path)`}`
+  routesOfPaths.set(path, number)
+  namesOfRoutes.set(route, name)
+  return name
 }
 
 /**

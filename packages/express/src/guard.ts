@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { ActionOutcome, Admission } from '@countersign/client'
+import { type ActionOutcome, type Admission, noteFaultPlace } from '@countersign/client'
 import type { NextFunction, Request, Response } from 'express'
 import {
   admittedCount,
@@ -11,6 +11,7 @@ import {
 } from './admitted-guards.js'
 import { noteTemplates } from './check-routes.js'
 import { denialOf } from './denial-of.js'
+import { routeOf } from './from-request.js'
 import { givenOutcome } from './given-outcome.js'
 import {
   type EnforcingGuardOptions,
@@ -117,6 +118,7 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
   try {
     if (freeze && point.mode === 'enforce') holdRequest(req)
     question = whileMapping(req, () => askedBy(req, settings, admittedCount(req)))
+    noteFaultPlace(question.request, routeOf(req))
     warnIfAskedBefore(req, question.request)
   } catch (error) {
     fault = error

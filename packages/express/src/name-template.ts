@@ -1,5 +1,5 @@
 /** Names made of a request by a template, such as `order:{params.id}`: each value has to be there, alone, and in its place. */
-import { DeniedError } from '@countersign/client'
+import { assertNoMissingPart, DeniedError } from '@countersign/client'
 import type { Request } from 'express'
 import { claimsOf, ownMember } from './agent-of-auth.js'
 import { AgentMissing } from './denial-of.js'
@@ -53,7 +53,10 @@ export function fromTemplate<Value>(option: TemplateOption, given: Value): Value
   if (typeof given !== 'string' || !/[{}]/.test(given)) return given
   const pieces = piecesOf(option, given)
   const fill = (req: Request): string =>
-    pieces.map((piece) => (typeof piece === 'string' ? piece : filledBy(option, given, piece, req))).join('')
+    fitting(
+      option,
+      pieces.map((piece) => (typeof piece === 'string' ? piece : filledBy(option, given, piece, req))).join(''),
+    )
   needed.set(
     fill,
     pieces.flatMap((piece) =>
@@ -99,19 +102,34 @@ function filledBy(option: TemplateOption, template: string, piece: Placeholder, 
   const given = lookUp(source === 'auth' ? claimsOf(req) : req[source], source === 'params' ? [path.join('.')] : path)
   if (given === undefined || given === null) {
     if (option === 'agent_id' && source === 'auth') throw new AgentMissing(`nobody says ${text}`)
-    throw refusal(option, template, text, 'is absent', source === 'params' ? `: ${whatThereIs(req)}` : '')
+    const cause = `${option} \`${template}\`: ${text} is absent${source === 'params' ? `: ${whatThereIs(req)}` : ''}`
+    throw refusal(option, text, 'is absent', new TypeError(cause))
   }
+  const refuse = (fault: string) =>
+    refusal(option, text, fault, new UnfitValue(`${option} \`${template}\`: ${text} ${fault}`))
   if (typeof given !== 'string' && !(typeof given === 'number' && Number.isFinite(given))) {
-    throw refusal(option, template, text, 'is not one string or number')
+    throw refuse('is not one string or number')
   }
   const value = String(given)
-  if (value.trim() === '') throw refusal(option, template, text, 'is empty')
-  if (!ALLOWED[option].test(value)) throw refusal(option, template, text, `holds what no ${option} may hold here`)
+  if (value.trim() === '') throw refuse('is empty')
+  if (!ALLOWED[option].test(value)) throw refuse(`holds what no ${option} may hold here`)
   const separator = separators.find((one) => value.includes(one))
   if (separator !== undefined) {
-    throw refusal(option, template, text, `holds \`${separator}\`, which the template uses to tell its parts apart`)
+    throw refuse(`holds \`${separator}\`, which the template uses to tell its parts apart`)
   }
   return value
+}
+
+/** Every value was there, so a word such as `undefined` is what the caller sent. */
+function fitting(option: TemplateOption, name: string): string {
+  try {
+    assertNoMissingPart({ [option]: name })
+    return name
+  } catch (error) {
+    if (!DeniedError.isInstance(error)) throw error
+    const { reason, detail, cause } = error
+    throw new DeniedError(reason, { ...(detail !== null && { detail }), cause: new UnfitValue(`${option}: ${cause}`) })
+  }
 }
 
 function lookUp(from: unknown, [name, ...more]: readonly string[]): unknown {
@@ -125,10 +143,15 @@ function whatThereIs(req: Request): string {
   return `the route ${String(path)} has ${names.length === 0 ? 'no parameters' : names.join(', ')}`
 }
 
-/** @param more for the operator alone */
-function refusal(option: TemplateOption, template: string, place: string, fault: string, more = ''): DeniedError {
+/** The template is sound, and the caller sent what does not fit: there is nothing to warn the operator of. */
+class UnfitValue extends Error {
+  override readonly name = 'UnfitValue'
+}
+
+/** @param cause for the operator alone */
+function refusal(option: TemplateOption, place: string, fault: string, cause: Error): DeniedError {
   return new DeniedError('question_refused', {
     detail: `The ${option} of this call is made of ${place}, which ${fault}, so the action did not run. Check what you have sent; the operator finds the cause in the warnings and events of this service.`,
-    cause: new TypeError(`${option} \`${template}\`: ${place} ${fault}${more}`),
+    cause,
   })
 }

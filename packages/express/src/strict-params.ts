@@ -1,6 +1,7 @@
 /** What maps a request to a question reads `req.params` strictly: a misspelt name is a fault there, and not undefined. */
 import type { Request } from 'express'
 import { parametersOf, pathsOf } from './route-parameters.js'
+import { shownInstead } from './shown-instead.js'
 
 type Params = Request['params']
 
@@ -20,18 +21,12 @@ export function readStrictly<Value>(req: Request, read: () => Value): Value {
   const params: unknown = req.params
   if (typeof params !== 'object' || params === null) return read()
   const view = strictView(req, params as Params)
-  const present = Object.getOwnPropertyDescriptor(req, 'params')
-  strictViews.set(req, view)
   // Where the parameters are held, they are read through `strictViewOf`.
-  const isReplaced =
-    present?.configurable !== false &&
-    Reflect.defineProperty(req, 'params', { configurable: true, enumerable: true, writable: true, value: view })
+  strictViews.set(req, view)
   try {
-    return read()
+    return shownInstead(req, 'params', { writable: true, value: view }, read)
   } finally {
     strictViews.delete(req)
-    if (isReplaced && present !== undefined) Object.defineProperty(req, 'params', present)
-    else if (isReplaced) Reflect.deleteProperty(req, 'params')
   }
 }
 
@@ -46,7 +41,9 @@ function strictView(req: Request, params: Params): Params {
       const names = [...new Set([...known, ...Object.keys(target)])]
       const where = route === undefined ? 'there is no route here' : `the route ${String(route.path)}`
       const has = names.length === 0 ? 'with no parameters' : `with ${names.join(', ')}`
-      throw new TypeError(`req.params has no ${name}: ${where}, ${has}`)
+      // Nothing of the request says which parameters the paths have that its router is mounted at.
+      const ofMount = req.baseUrl === '' ? '' : `. For an optional one of a mount ask \`'${name}' in req.params\` first`
+      throw new TypeError(`req.params has no ${name}: ${where}, ${has}${ofMount}`)
     },
   })
 }

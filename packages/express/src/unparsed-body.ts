@@ -1,5 +1,6 @@
 /** A JSON body that nobody has parsed is not an absent one: what maps it to a question has none. */
 import type { Request } from 'express'
+import { shownInstead } from './shown-instead.js'
 
 const mapping = new WeakSet<Request>()
 
@@ -12,28 +13,37 @@ class UnparsedBody extends TypeError {
   }
 }
 
+/** Any caller can send such a type to a sound app: no warning is made of it. */
+class UnparsedKindOfJson extends Error {
+  override readonly name = 'UnparsedKindOfJson'
+
+  constructor() {
+    super(
+      "req.body is undefined: the body is of a type that ends in +json, which express.json() leaves alone. To take it, use express.json({ type: ['json', '+json'] })",
+    )
+  }
+}
+
 /**
  * Runs what maps the request.
  *
- * @throws TypeError when it reads a JSON body that was not parsed, and whatever it throws
+ * @throws UnparsedBody or UnparsedKindOfJson when it reads a JSON body that was not parsed, and whatever it throws
  */
 export function whileMapping<Value>(req: Request, map: () => Value): Value {
+  if (req.body !== undefined) return map()
   mapping.add(req)
+  const get = (): undefined => assertParsed(req)
   try {
-    return map()
-  } catch (error) {
-    mapping.delete(req)
-    throw error instanceof TypeError && req.body === undefined && isJson(req) ? new UnparsedBody() : error
+    // A body that is held has an accessor which asks the same.
+    return shownInstead(req, 'body', { get }, map)
   } finally {
     mapping.delete(req)
   }
 }
 
-/** To be called where a body that is undefined is read. @throws TypeError while a mapping reads it, if it was not parsed */
-export function assertParsed(req: Request): void {
-  if (mapping.has(req) && isJson(req)) throw new UnparsedBody()
-}
-
-function isJson(req: Request): boolean {
-  return typeof req.is(['json', '+json']) === 'string'
+/** To be called where a body that is undefined is read. @throws while a mapping reads it, if it was not parsed */
+export function assertParsed(req: Request): undefined {
+  if (!mapping.has(req)) return
+  if (req.is('json')) throw new UnparsedBody()
+  if (req.is('+json')) throw new UnparsedKindOfJson()
 }

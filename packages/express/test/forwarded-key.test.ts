@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { useDecisionPoint } from './decision-point.js'
 
@@ -28,8 +28,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Starts the app as a program of that name, and says where it listens. */
-async function started(name: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
+/**
+ * Starts the app as a program of that name, and says where it listens.
+ *
+ * @param by an installed package that starts it, in its place
+ */
+async function started(name: string, env: NodeJS.ProcessEnv = {}, by?: string): Promise<string> {
   const { url, apiKey } = point()
   const app = join(folder, name, 'dist', 'app.mjs')
   await mkdir(join(folder, name, 'dist'), { recursive: true })
@@ -37,7 +41,14 @@ async function started(name: string, env: NodeJS.ProcessEnv = {}): Promise<strin
   // As builds leave one behind to say what kind of modules these are.
   await writeFile(join(folder, name, 'dist', 'package.json'), '{ "type": "module" }')
   await copyFile(fileURLToPath(new URL('./forwarding-app.mjs', import.meta.url)), app)
-  const child = fork(app, {
+  const starter = join(folder, name, 'node_modules', by ?? 'none', 'main.mjs')
+  if (by !== undefined) {
+    await mkdir(dirname(starter), { recursive: true })
+    await writeFile(join(dirname(starter), 'package.json'), JSON.stringify({ name: by }))
+    await writeFile(starter, `import ${JSON.stringify(pathToFileURL(app).href)}`)
+  }
+  const child = fork(by === undefined ? app : starter, {
+    cwd: join(folder, name),
     env: { PATH: process.env.PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: apiKey, ...env },
   })
   children.push(child)
@@ -59,6 +70,13 @@ it('a key that a gateway forwards is a key of its own in the service behind it, 
   const replica = await started('booking')
   expect(await pay(replica, 'k1')).toMatchObject([403, { code: 'already_claimed' }])
   expect(await pay(replica, 'k2')).toEqual([200, { paid: '17' }])
+}, 30_000)
+
+it('two services that one framework starts are two services, and replicas of one are one', async () => {
+  const service = await started('ledger', {}, '@cloud/functions-framework')
+  const gateway = await started('entrance', { NEXT: service }, '@cloud/functions-framework')
+  expect(await pay(gateway, 'k5')).toEqual([200, { paid: '17' }])
+  expect(await pay(service, 'k5')).toMatchObject([403, { code: 'already_claimed' }])
 }, 30_000)
 
 it('two services of one name are told apart by their scope', async () => {

@@ -240,6 +240,15 @@ describe('a template that its route has no parameter for', () => {
     expect(() => checkRoutes(app())).not.toThrow()
   })
 
+  it('is looked for in a router that is mounted in itself, too, once', () => {
+    const router = express.Router()
+    router.use('/again', router)
+    const app = newApp().use(router)
+    expect(() => checkRoutes(app)).not.toThrow()
+    router.post('/orders/:id', make())
+    expect(() => checkRoutes(app)).toThrow('the route /orders/:id has no parameter orderId')
+  })
+
   it('is refused when it is asked, where nothing has checked it', async () => {
     await request(newApp().post('/orders/:id', make(), done))
       .post('/orders/8812')

@@ -94,7 +94,9 @@ function cachedKeySource(read: () => Promise<ReadableKeySet>, now: () => number)
   const find = async (kid: string) => {
     if (current === null || !isWithin(MAX_STALE_MS, current.at)) {
       const { at, cause } = failure ?? { at: now(), cause: undefined }
-      const retryAfterSeconds = Math.max(1, Math.ceil((at + FAILURE_COOLDOWN_MS - now()) / 1_000))
+      const waitMs = at + FAILURE_COOLDOWN_MS - now()
+      // Also of a clock that gives no number, or was set back.
+      const retryAfterSeconds = waitMs > 0 ? Math.ceil(Math.min(waitMs, FAILURE_COOLDOWN_MS) / 1_000) : 1
       throw new PermitError('key_set_unavailable', 'The key set could not be read.', { cause, retryAfterSeconds })
     }
     return current.find(kid)

@@ -98,6 +98,13 @@ describe('a key set at a URL', () => {
     await expect(read()).resolves.toMatchObject({ jti: claims.jti })
   })
 
+  test('that was never read is to be asked for after a whole second by a clock that gives no number', async () => {
+    answer = down
+    const verifier = verifierWith({ jwks: url, now: () => Number.NaN })
+    const denied = { code: 'key_set_unavailable', retryAfterSeconds: 1 }
+    await expect(verifier.verify(mintPermitSync(key, claims), expected)).rejects.toMatchObject(denied)
+  })
+
   test('that was never read lets nothing pass, and is asked for again after 10 s', async () => {
     answer = down
     const read = reader()

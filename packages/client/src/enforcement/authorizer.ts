@@ -14,6 +14,7 @@ import { readQuestion } from './arguments/question.js'
 import { denial, denialBy, denialFor } from './denial.js'
 import type { ShownDecision } from './enforcement-event.js'
 import type { EnforcementSettings } from './enforcement-options.js'
+import { faultPlaceOf, noteFaultPlace } from './fault-place.js'
 import { Late, unlessLate } from './late.js'
 import { isForReview, type Progress, type Settler, type Settling } from './settlement/settler.js'
 
@@ -104,15 +105,19 @@ export class Authorizer {
   }
 
   #question(ask: () => Asking, progress: Progress): { readonly asked: Asked; readonly options: AdmitOptions } {
+    let place: string | undefined
     try {
       const { request, options } = ask()
+      place = faultPlaceOf(request)
       assertAdmitOptions(options)
       progress.signal = options.signal
       progress.mayHaveBegun = options.idempotencyKey !== undefined && options.holder !== undefined
       progress.asked = readQuestion(request, (agent_id) => this.#calls.agentOf(agent_id))
       return { asked: progress.asked, options }
     } catch (error) {
-      throw DeniedError.isInstance(error) ? error : new DeniedError('mapping_failed', { cause: error })
+      const denied = DeniedError.isInstance(error) ? error : new DeniedError('mapping_failed', { cause: error })
+      if (place !== undefined) noteFaultPlace(denied, place)
+      throw denied
     }
   }
 

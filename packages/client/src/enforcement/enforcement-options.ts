@@ -85,12 +85,13 @@ export const ENFORCEMENT_OPTIONS = [
  */
 export function resolveEnforcement(
   given: EnforcementOptions,
-  unheard: (event: EnforcementEvent) => void = warnOfFaults,
+  unheard: (event: EnforcementEvent, now: () => number) => void = warnOfFaults,
 ): EnforcementSettings {
   assertOptions('enforcement', given, ENFORCEMENT_OPTIONS)
   const options = ownMembers(given)
   const { settleOn, onError, onEvent, now, timeoutMs, reviewTimeoutMs } = options
   oneOf('onUnavailable', options.onUnavailable, ['deny'])
+  const clock = clockOf(functionOrNone('now', now) ?? Date.now)
   return {
     mode: oneOf('mode', options.mode, ['enforce', 'observe']),
     review: oneOf('review', options.review, ['throw', 'wait']),
@@ -101,8 +102,8 @@ export function resolveEnforcement(
     timeoutMs: timeoutMs === undefined ? undefined : checkTimeout('timeoutMs', timeoutMs),
     reviewTimeoutMs: reviewTimeoutMs === undefined ? undefined : checkTimeout('reviewTimeoutMs', reviewTimeoutMs),
     settleTimeoutMs: checkTimeout('settleTimeoutMs', options.settleTimeoutMs ?? 1_000),
-    tell: eventTeller(functionOrNone('onEvent', onEvent) ?? unheard),
-    now: clockOf(functionOrNone('now', now) ?? Date.now),
+    tell: eventTeller(functionOrNone('onEvent', onEvent) ?? ((event) => unheard(event, clock))),
+    now: clock,
   }
 }
 

@@ -17,7 +17,7 @@ import { isOutcomeUnknown } from './settlement/unknown-outcome.js'
 /** What an enforcement point needs of its client. */
 export interface EnforcementCalls extends AskingCalls {
   /** Who is told where there is no `onEvent`. */
-  readonly unheard: (event: EnforcementEvent) => void
+  readonly unheard: (event: EnforcementEvent, now: () => number) => void
   flush(options?: FlushOptions): Promise<number>
 }
 

@@ -5,10 +5,15 @@ import { UnavailableError } from '../errors/unavailable-error.js'
 import { warnOperator } from '../operator-warning.js'
 import { ClockFault } from './clock-fault.js'
 import type { EnforcementEvent } from './enforcement-event.js'
+import { faultPlaceOf } from './fault-place.js'
 
-/** What is heard where there is no `onEvent`. */
-export function warnOfFaults(event: EnforcementEvent): void {
-  if (event.type === 'decision') warnOfSlowClock(event.decision.evaluated_at)
+/**
+ * What is heard where there is no `onEvent`.
+ *
+ * @param now the clock that decisions are checked by
+ */
+export function warnOfFaults(event: EnforcementEvent, now: () => number): void {
+  if (event.type === 'decision') warnOfSlowClock(event.decision.evaluated_at, now())
   else if (event.type === 'settlement_failed') warnOfSettlement(event.decision_id, event.error)
   else if ((event.type === 'denied' || event.type === 'observed') && event.error !== null) warnOfFault(event.error)
 }
@@ -22,7 +27,8 @@ export function warnOfFault(error: unknown): void {
   if (ApiError.isInstance(cause)) warnOfProblem(cause)
   else if (UnavailableError.isInstance(cause)) warnOfSilence(cause)
   else if (cause instanceof ClockFault) warnOperator('COUNTERSIGN_CLOCK', cause.message)
-  else if (DeniedError.isInstance(error) && NOT_ASKED.has(error.reason)) warnOfMapping(cause)
+  else if (DeniedError.isInstance(error) && NOT_ASKED.has(error.reason))
+    warnOfMapping(cause, faultPlaceOf(error) ?? faultPlaceOf(cause))
 }
 
 /** Reasons for which nothing was sent. */
@@ -52,7 +58,7 @@ function warnOfProblem({ status, code, message, errors }: ApiError): void {
     warnOperator(
       'COUNTERSIGN_QUESTION_REFUSED',
       `The decision point takes no such question (${message}). Correct what gives this member: the value, or the function that maps to it.`,
-      placeOf(errors[0]?.pointer),
+      memberAt(errors[0]?.pointer.slice(1)),
     )
   } else if (status === 404 || status === 405) {
     warnOfAddress(message)
@@ -75,13 +81,16 @@ function warnOfAddress(message: string): void {
   )
 }
 
-function warnOfMapping(cause: unknown): void {
+/** @param place where the developer wrote the mapping, if that is known */
+function warnOfMapping(cause: unknown, place?: string): void {
   const { name, message, code } = Object(cause) as { name?: unknown; message?: unknown; code?: unknown }
   if (!MISTAKES.has(name)) return
   const own = typeof code === 'string' && code.startsWith('COUNTERSIGN_') ? code : undefined
   warnOperator(
     own ?? 'COUNTERSIGN_MAPPING_FAILED',
-    `A call could not be turned into a question, so it did not run (${name}: ${message}). ${own ? '' : 'Correct what gives agent_id, action, resource and context: the value, or the function that maps to it.'}`.trim(),
+    `A call could not be turned into a question, so it did not run (${place === undefined ? '' : `${place}: `}${name}: ${message}). ${own ? '' : 'Correct what gives agent_id, action, resource and context: the value, or the function that maps to it.'}`.trim(),
+    // What is not mapped by a place of its own begins with the member that is at fault.
+    `${place ?? ''} ${memberAt(String(message))}`,
   )
 }
 
@@ -96,12 +105,12 @@ function warnOfSettlement(decision_id: string, error: unknown): void {
   }
 }
 
-function warnOfSlowClock(evaluated_at: string): void {
-  const aheadMs = Date.parse(evaluated_at) - Date.now()
+function warnOfSlowClock(evaluated_at: string, nowMs: number): void {
+  const aheadMs = Date.parse(evaluated_at) - nowMs
   if (aheadMs > SKEW_MS) warnOfFault(ClockFault.behind(aheadMs))
 }
 
-/** The member of the question that a pointer leads into: there are few of them, whatever a caller sends. */
-function placeOf(pointer = ''): string {
-  return ['agent_id', 'action', 'resource', 'context'].find((member) => pointer.startsWith(`/${member}`)) ?? ''
+/** The member of the question that a text begins with: there are few of them, whatever a caller sends. */
+function memberAt(text = ''): string {
+  return ['agent_id', 'action', 'resource', 'context'].find((member) => text.startsWith(member)) ?? ''
 }

@@ -8,6 +8,7 @@ import type { GuardRequest } from './arguments/asked.js'
 import { argumentHolder, type BoundField, type HeldArguments } from './arguments/held-arguments.js'
 import { atOnce } from './at-once.js'
 import type { Asking } from './authorizer.js'
+import { noteFaultPlace } from './fault-place.js'
 
 /** A value, or what gives it from the arguments. */
 export type FromArguments<Args extends readonly unknown[], Value> = Value | ((...args: Args) => Value)
@@ -96,15 +97,26 @@ function askingOf<Args extends readonly unknown[]>(
   held: HeldArguments,
   signal: CallSignal | undefined,
 ): Asking {
-  const read = <Value>(from: FromArguments<Args, Value> | undefined): Value | undefined => {
+  const place = typeof mapping.action === 'string' ? mapping.action : name
+  const read = <Value>(
+    member: keyof ProtectMapping<Args>,
+    from: FromArguments<Args, Value> | undefined,
+  ): Value | undefined => {
     if (typeof from !== 'function') return from
-    return atOnce('what a question is mapped to', (from as (...args: unknown[]) => Value)(...held.toMap()))
+    try {
+      return atOnce('what a question is mapped to', (from as (...args: unknown[]) => Value)(...held.toMap()))
+    } catch (error) {
+      noteFaultPlace(error, `${place} ${member}`)
+      throw error
+    }
   }
   const request: GuardRequest = {
-    agent_id: read(mapping.agent_id),
-    action: point.actionOf(name, read(mapping.action)),
-    resource: read(mapping.resource),
-    context: read(mapping.context),
+    agent_id: read('agent_id', mapping.agent_id),
+    action: point.actionOf(name, read('action', mapping.action)),
+    resource: read('resource', mapping.resource),
+    context: read('context', mapping.context),
   }
-  return { request, options: { signal, idempotencyKey: read(mapping.idempotencyKey), holder: read(mapping.holder) } }
+  noteFaultPlace(request, place)
+  const idempotencyKey = read('idempotencyKey', mapping.idempotencyKey)
+  return { request, options: { signal, idempotencyKey, holder: read('holder', mapping.holder) } }
 }

@@ -67,15 +67,18 @@ function passedBetween(
 /** The first allow rule of the upper policy for something that the budget of the lower one counts. */
 function passingRule(upper: ScopedPolicy, lower: ScopedPolicy, budget: Budget, steps: Steps): RuleScope | undefined {
   const isCounted = counting(budget, steps)
-  const allows = upper.rules.filter((scope) => scope.rule.effect === 'allow' && isCounted(scope))
+  const allows = upper.rules.filter((scope) => !steps.isOver && scope.rule.effect === 'allow' && isCounted(scope))
   if (allows.length === 0 || !agentsOverlap(upper, lower, steps)) return undefined
   const spending = spendingRules(budget, lower.rules, steps)
-  return allows.find((allow) => spending.some((rule) => isWithin(steps) && scopesOverlap(allow, rule)))
+  return allows.find((allow) => !steps.isOver && spending.some((rule) => isWithin(steps) && scopesOverlap(allow, rule)))
 }
 
 function spendingRules(budget: Budget, rules: readonly RuleScope[], steps: Steps): RuleScope[] {
   const isCounted = counting(budget, steps)
-  return rules.filter((scope) => (scope.rule.effect === 'allow' || scope.rule.effect === 'review') && isCounted(scope))
+  // Not one step more for each rule that is left when they are over.
+  return rules.filter(
+    (scope) => !steps.isOver && (scope.rule.effect === 'allow' || scope.rule.effect === 'review') && isCounted(scope),
+  )
 }
 
 /** Whether a budget counts an action of a rule. */

@@ -49,6 +49,14 @@ describe('a part that a value was missing for', () => {
     { resource: '' },
     { resource: 'tenant::order' },
     { resource: 'arn:aws:s3:::' },
+    { resource: 'shop:2001::7' },
+    { resource: 'shop:beef::7' },
+    { resource: 'host:::1' },
+    { resource: 'host:2001:db8::' },
+    { resource: 'host:2001:db8::1::2' },
+    { resource: 'host:2001:db8::1:order:' },
+    { resource: 'a::[::1]' },
+    { agent_id: 'host:2001:db8::1' },
     { agent_id: 'user:' },
     { agent_id: 'tenant::7' },
     { action: 'payment..send' },
@@ -74,12 +82,17 @@ describe('a part that a value was missing for', () => {
     { agent_id: 'spiffe://example.org/agents/7' },
     { agent_id: 'user:AItOawmwtWwcT0k51BayewNvutrJUqsvl6qs7A4-' },
     { resource: 'phone:+4930123' },
+    { resource: 'host:2001:db8::1' },
+    { resource: 'host:fe80::1:2' },
+    { resource: 'net:2001:db8::1/64' },
+    { resource: 'host:[::1]' },
+    { resource: 'host:[2001::7]' },
   ])('%j is taken', (names) => {
     expect(refusal(names)).toBeNull()
   })
 
   it('is looked for in one pass: these texts would take hours otherwise', () => {
-    for (const piece of ['[object ', 'null_', 'undefined0', 'NaN-'])
+    for (const piece of ['[object ', 'null_', 'undefined0', 'NaN-', '2001:db8::', 'a'])
       expect(() => refusal({ resource: `a:${piece.repeat(200_000)}` })).not.toThrow()
   })
 })

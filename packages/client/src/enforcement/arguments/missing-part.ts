@@ -34,7 +34,18 @@ function assertWhole(field: string, text: string): void {
   })
 }
 
+/**
+ * Addresses of IPv6 after a type: in brackets, or such as cannot be ids that stand on both sides of a missing one, because they
+ * begin as addresses do and have a letter.
+ */
+const GROUPS = '[\\da-f]{1,4}(?::[\\da-f]{1,4}){0,6}'
+const ADDRESS = new RegExp(
+  `^[^:[\\]]+:(?:\\[(?:${GROUPS})?::(?:${GROUPS})?\\]|(?=[\\d:]*[a-f])(?:[23][\\da-f]{3}|f[c-f][\\da-f]{2})(?::[\\da-f]{1,4}){0,6}::${GROUPS})(?:/\\d{1,3})?$`,
+  'i',
+)
+
 function hasEmptyPart(field: string, text: string): boolean {
+  if (field === 'resource' && ADDRESS.test(text)) return false
   const parts = text.split(field === 'action' ? '.' : ':').map((part) => part.trim())
   // Names of Amazon leave out what does not apply, as `arn:aws:s3:::bucket` does.
   const mayBeEmptyWithin = field !== 'action' && parts[0] === 'arn'

@@ -1,0 +1,21 @@
+/** What a mapping sees of a request, in the place of what is there. */
+import type { Request } from 'express'
+
+/** `read` at once, during which the property is as described; one that is held for good stays as it is. */
+export function shownInstead<Value>(
+  req: Request,
+  name: 'body' | 'params',
+  shown: PropertyDescriptor,
+  read: () => Value,
+): Value {
+  const present = Object.getOwnPropertyDescriptor(req, name)
+  const isShown =
+    present?.configurable !== false &&
+    Reflect.defineProperty(req, name, { ...shown, configurable: true, enumerable: true })
+  try {
+    return read()
+  } finally {
+    if (isShown && present !== undefined) Object.defineProperty(req, name, present)
+    else if (isShown) Reflect.deleteProperty(req, name)
+  }
+}
