@@ -38,8 +38,8 @@ function ofDenied(error: DeniedError): RouteDeniedError {
   return new RouteDeniedError({ ...fields, ...(error.detail !== null && { detail: error.detail }), status: 403 })
 }
 
-/** Whether every question would be refused, whatever the caller sends: a faulty key, or no decision point at that address. */
-function isOurFault({ status, code }: ApiError): boolean {
+/** Whether every call would be refused, whatever the caller sends: a faulty key, or no decision point at that address. */
+export function isOurFault({ status, code }: ApiError): boolean {
   return status === 401 || status === 404 || status === 405 || code === 'insufficient_scope'
 }
 

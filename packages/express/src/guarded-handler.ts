@@ -37,7 +37,8 @@ const NEXT: Guarded = { takeTurn: () => undefined, run: (_req, _res, next) => ne
 /** @throws TypeError for what is given and is no handler */
 export function guardedBy(of: string, ...given: readonly unknown[]): Guarded {
   const [handler] = given
-  if (given.length === 0 || (given.length === 1 && handler === undefined)) return NEXT
+  if (given.length === 0) return NEXT
+  // A misspelt name gives undefined: taken for none, whatever handler comes next would run in its place.
   if (given.length > 1 || typeof handler !== 'function' || handler.length > 3) {
     throw new TypeError(`${of} wraps one handler, a function (req, res, next): put other middleware before ${of}`)
   }

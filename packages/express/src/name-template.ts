@@ -74,6 +74,11 @@ function piecesOf(option: TemplateOption, template: string): readonly Piece[] {
   return texts.map((text, index) => {
     const [, source, path] = PLACEHOLDER.exec(text) ?? []
     if (source === undefined || path === undefined) {
+      if (text.endsWith('$') && index < texts.length - 1) {
+        throw new TypeError(
+          `${option} \`${template}\` has \${ between plain quotes: write {params.name} without the dollar sign, or give a function`,
+        )
+      }
       if (!/[{}]/.test(text)) return text
       throw new TypeError(
         `${option} \`${template}\` has braces that name no value: write {params.name}, {body.name}, {query.name} or {auth.name}, or give a function`,

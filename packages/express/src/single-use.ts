@@ -8,7 +8,7 @@ import {
   UnavailableError,
 } from '@countersign/client'
 import { type PermitClaims, PermitError, type SeenPermits } from '@countersign/permit'
-import { challenge, retryAfter } from './denial-of.js'
+import { challenge, isOurFault, retryAfter } from './denial-of.js'
 import { RouteDeniedError } from './route-denied-error.js'
 
 /** Redeems permits; a client has it. */
@@ -79,7 +79,8 @@ function refusalOf(error: unknown, { jti }: PermitClaims, scheme: string): unkno
     case 'agent_suspended':
       return new RouteDeniedError({ ...fields, code: 'agent_suspended', status: 403 })
     default:
-      // Whatever else it says is about this service and its key, and not about the permit.
+      // Whatever else it says is about this service and its key, and not about the permit: some of it passes, a faulty key stays.
+      if (isOurFault(error)) return new RouteDeniedError({ ...fields, code: 'refused', status: 503 })
       return new RouteDeniedError({ ...away, headers: retryAfter(error.retryAfterSeconds) })
   }
 }

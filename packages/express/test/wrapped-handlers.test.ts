@@ -17,13 +17,13 @@ const GUARDS = [
   {
     name: 'guard',
     member: 'permit',
-    make: (handler?: Handler) => rig().guard({ resource }, handler),
+    make: (...handler: [Handler?]) => rig().guard({ resource }, ...handler),
     headers: () => ({}),
   },
   {
     name: 'requirePermit',
     member: 'verifiedPermit',
-    make: (handler?: Handler) =>
+    make: (...handler: [Handler?]) =>
       requirePermit(
         {
           issuer: ISSUER,
@@ -34,7 +34,7 @@ const GUARDS = [
           // As slow as a memory elsewhere.
           singleUse: { add: () => new Promise((resolve) => setImmediate(() => resolve(true))) },
         },
-        handler as RequestHandler,
+        ...(handler as [RequestHandler?]),
       ),
     headers: () => ({ authorization: `Bearer ${permit()}` }),
   },
@@ -143,7 +143,7 @@ describe.each(GUARDS)('a handler that $name wraps', ({ make, member, headers }) 
   })
 
   it('is one function of a request, a response and what is next', () => {
-    for (const faulty of [null, {}, 'handler', [() => undefined], (_a: never, _b: never, _c: never, _d: never) => {}]) {
+    for (const faulty of [undefined, null, {}, 'handler', [() => undefined], (_a: never, _b: never, _c: never, _d: never) => {}]) {
       expect(() => make(faulty as never)).toThrow('handler')
     }
   })
