@@ -10,7 +10,7 @@ import {
   type FlushOptions,
 } from './enforcement/enforcement-point.js'
 import { GUARD_OPTIONS, type GuardOptions, PROTECT_OPTIONS, type ProtectOptions } from './enforcement/guard-options.js'
-import type { GuardRun } from './enforcement/guard-run.js'
+import type { GuardRun, PermittedRun } from './enforcement/guard-run.js'
 import { warnOfFaults } from './enforcement/operator-faults.js'
 import { SettlementQueue } from './enforcement/settlement/settlement-queue.js'
 import { assertOptions } from './known-options.js'
@@ -128,15 +128,28 @@ export abstract class CountersignClient {
    *
    * Source: docs/enforcement.md "Guard an action".
    */
-  async guard<Result, Context extends JsonObject | null = null, Signal extends CallSignal = CallSignal>(
+  guard<Result, Context extends JsonObject | null = null, Signal extends CallSignal = CallSignal>(
+    request: GuardRequest<Context>,
+    action: (asked: Asked<Context>, run: PermittedRun<Signal>) => Result,
+    options?: GuardOptions<Signal> & { readonly mode?: 'enforce' | undefined },
+  ): Promise<Awaited<Result>>
+  /** In the mode `observe` there may be no decision, and no permit. */
+  guard<Result, Context extends JsonObject | null = null, Signal extends CallSignal = CallSignal>(
     request: GuardRequest<Context>,
     action: (asked: Asked<Context>, run: GuardRun<Signal>) => Result,
+    options: GuardOptions<Signal>,
+  ): Promise<Awaited<Result>>
+  async guard<Result, Context extends JsonObject | null, Signal extends CallSignal>(
+    request: GuardRequest<Context>,
+    action: (asked: Asked<Context>, run: PermittedRun<Signal>) => Result,
     options: GuardOptions<Signal> = {},
   ): Promise<Awaited<Result>> {
     assertAction(action)
     assertOptions('guard', options, GUARD_OPTIONS)
     const { signal, idempotencyKey, holder, ...enforcement } = ownMembers(options)
-    return this.enforcement(enforcement).guard(request, action, { signal, idempotencyKey, holder })
+    // Whole wherever the overloads say so.
+    const run = action as (asked: Asked<Context>, run: GuardRun<Signal>) => Result
+    return this.enforcement(enforcement).guard(request, run, { signal, idempotencyKey, holder })
   }
 
   /**

@@ -11,7 +11,7 @@ export type { EnforcementPoint, FlushOptions } from './enforcement/enforcement-p
 export { eventTeller } from './enforcement/event-teller.js'
 export { noteFaultPlace } from './enforcement/fault-place.js'
 export type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
-export type { GuardRun } from './enforcement/guard-run.js'
+export type { GuardRun, PermittedRun } from './enforcement/guard-run.js'
 export { warnOfFault } from './enforcement/operator-faults.js'
 export type { FromArguments, ProtectMapping } from './enforcement/protect.js'
 export {

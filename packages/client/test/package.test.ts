@@ -56,6 +56,9 @@ const cents: number = await client.guard(
   },
   enforcement,
 )
+const paid: string = await client.guard({ action: 'a.b' }, (_asked, { decision, permit_token }) => decision.id + permit_token, {
+  idempotencyKey: 'refund-8812',
+})
 const refund = client.protect(async (order: { id: string }, amount: number) => order.id + amount, {
   action: 'payment.refund',
   resource: (order) => 'order:' + order.id.trim(),
@@ -63,7 +66,7 @@ const refund = client.protect(async (order: { id: string }, amount: number) => o
   bind: [0, '1'],
   ...enforcement,
 })
-const receipt: string = await refund({ id: '8812' }, 5)
+const receipt: string = await refund({ id: paid }, 5)
 const admission: Admission = await client.enforcement(enforcement).admit(() => ({ action: receipt }))
 admission.begin()
 const { state } = await admission.settle.by({ kind: 'succeeded', amount: await client.flush({ timeoutMs: 100 }) })
@@ -80,6 +83,8 @@ client.close()
 client.enforcement({ onUnavailable: 'allow' })
 // @ts-expect-error what is asked about cannot be changed
 await client.guard({ action: 'a.b', context: { amount: 1 } }, (given) => { given.context = { amount: 2 } })
+// @ts-expect-error without enforcement there may be no decision
+await client.guard({ action: 'a.b' }, (_asked, { decision }) => decision.id, { mode: 'observe' })
 // @ts-expect-error a function keeps its parameters
 await refund({ id: 5 }, 5)
 // @ts-expect-error a scope that does not exist

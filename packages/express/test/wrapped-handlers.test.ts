@@ -143,7 +143,14 @@ describe.each(GUARDS)('a handler that $name wraps', ({ make, member, headers }) 
   })
 
   it('is one function of a request, a response and what is next', () => {
-    for (const faulty of [undefined, null, {}, 'handler', [() => undefined], (_a: never, _b: never, _c: never, _d: never) => {}]) {
+    for (const faulty of [
+      undefined,
+      null,
+      {},
+      'handler',
+      [() => undefined],
+      (_a: never, _b: never, _c: never, _d: never) => {},
+    ]) {
       expect(() => make(faulty as never)).toThrow('handler')
     }
   })

@@ -14,6 +14,12 @@ export interface GuardRun<Signal extends CallSignal = CallSignal> {
   setAmount(amount: number): void
 }
 
+/** What an action is given wherever the guard enforces. */
+export interface PermittedRun<Signal extends CallSignal = CallSignal> extends GuardRun<Signal> {
+  readonly decision: ShownDecision
+  readonly permit_token: string
+}
+
 export class ActionRun implements GuardRun {
   readonly decision: ShownDecision | null
   readonly signal: CallSignal | undefined
