@@ -52,7 +52,9 @@ import { Policies } from './state/policies.js'
 import { SharedOpenReviews } from './state/shared-open-reviews.js'
 import { SharedSigningKeys } from './state/shared-signing-keys.js'
 import { Turns } from './state/turns.js'
+import { confirmClock } from './use-cases/clock/confirm.js'
 import { startClock } from './use-cases/clock/start.js'
+import { jumpTeller } from './use-cases/clock/tell-jump.js'
 import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { expireOverdue } from './use-cases/decisions/expire.js'
 import { removeOldDecisions } from './use-cases/decisions/retention.js'
@@ -69,6 +71,8 @@ const ANSWER_DEADLINE_MS = 8000
 const KEY_USES_EVERY_MS = 60_000
 /** Beside the requests: what was decided since is not missed when the store is lost. */
 const REMEMBER_EVERY_MS = 1000
+/** A jump of the system clock is seen by then, though nobody asks. */
+const CLOCK_EVERY_MS = 1000
 const PURGE_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
 /** Soon, so that servers that are started again and again do it, too. */
@@ -176,6 +180,7 @@ async function composeOn(
   const metrics = prometheusMetrics()
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)
+  const tellJump = jumpTeller(clock, log)
   const keyring = await openKeyring({ dataDir: config.dataDir, clock })
   const lost = await findLostEntry({ memory: keyring, store, log }, parts.acceptsLoss === true)
   const sharedKeys = store.replicas && new SharedSigningKeys(keyring, store.replicas, clock)
@@ -308,9 +313,10 @@ async function composeOn(
   keyring.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
   const stops = [
     () => keyring.close(),
+    every(CLOCK_EVERY_MS, async () => tellJump(), failed('the clock could not be told')),
     watchInbox({
       dataDir: config.dataDir,
-      carryOut: (order) => makeOrderedKey(deps, order),
+      carryOut: async (order) => ('clock' in order ? confirmClock(clock) : makeOrderedKey(deps, order)),
       onError: failed('an order of the operator could not be carried out'),
     }),
     every(

@@ -1,4 +1,5 @@
 import { SystemClock } from '#server/adapters/system-clock'
+import type { ClockJump } from '#server/ports/clock'
 import { FROZEN, TestClock } from './running-server.js'
 
 /** The server's own clock on a machine whose clocks the test moves: `advance` moves both, `set` the system clock alone. */
@@ -18,6 +19,12 @@ export class MachineClock extends TestClock {
   }
   override startFrom(earliest: Date): void {
     this.#clock.startFrom(earliest)
+  }
+  override jump(): ClockJump | null {
+    return this.#clock.jump()
+  }
+  override confirm(): void {
+    this.#clock.confirm()
   }
   override advance(ms: number): void {
     this.#systemMs += ms

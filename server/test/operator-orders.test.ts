@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { leaveOrder, readAnswer, withdrawOrder } from '#server/adapters/operator-inbox/orders'
 import { generateKeyText, secretOf } from '#server/api-key-text'
-import type { KeyOrder, KeyOrderAnswer } from '#server/ports/key-order'
+import type { KeyOrder, OrderAnswer } from '#server/ports/operator-order'
 import { until } from './process/until.js'
 import { type RunningServer, runServer } from './running-server.js'
 import { openStoreWith } from './store-with.js'
@@ -19,7 +19,7 @@ const orderOf = (text: string, more: Partial<KeyOrder['key']> = {}): KeyOrder =>
 })
 
 /** Leaves an order, and what the server made of it. */
-async function answerTo(order: KeyOrder): Promise<KeyOrderAnswer | null> {
+async function answerTo(order: KeyOrder): Promise<OrderAnswer | null> {
   const path = await leaveOrder(server.dataDir, order)
   await until('an answer', async () => (await readAnswer(path)) ?? undefined)
   return withdrawOrder(path)
@@ -34,16 +34,16 @@ const statusOf = async (key: string) => (await server.call('GET', '/v1/keys/self
 
 it('an order that comes again after a crash makes no second key, and brings a revoked one not back', async () => {
   const text = generateKeyText()
-  expect(await answerTo(orderOf(text))).toEqual({ made: true })
-  expect(await answerTo(orderOf(text))).toEqual({ made: true })
+  expect(await answerTo(orderOf(text))).toEqual({ done: true })
+  expect(await answerTo(orderOf(text))).toEqual({ done: true })
   const keys = await orderedKeys()
   expect(keys).toHaveLength(1)
   expect(await statusOf(text)).toBe(200)
   expect((await server.call('DELETE', `/v1/keys/${keys[0]?.id}`)).status).toBe(204)
-  expect(await answerTo(orderOf(text))).toEqual({ made: true })
+  expect(await answerTo(orderOf(text))).toEqual({ done: true })
   expect(await statusOf(text)).toBe(401)
   server = await server.restart()
-  expect(await answerTo(orderOf(text))).toEqual({ made: true })
+  expect(await answerTo(orderOf(text))).toEqual({ done: true })
   expect(await statusOf(text)).toBe(401)
   expect(await orderedKeys()).toHaveLength(1)
 })
@@ -72,6 +72,6 @@ it('an order waits while the store does not write', async () => {
   )
   expect(await readAnswer(path)).toBeNull()
   isBroken = false
-  expect(await until('an answer', async () => (await readAnswer(path)) ?? undefined)).toEqual({ made: true })
+  expect(await until('an answer', async () => (await readAnswer(path)) ?? undefined)).toEqual({ done: true })
   expect(await statusOf(text)).toBe(200)
 })

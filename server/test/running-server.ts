@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Parts } from '#server/compose'
 import { type Config, readConfig } from '#server/config'
+import type { ClockJump } from '#server/ports/clock'
 import { type Started, start } from '#server/start'
 import { AnswerCheck } from './documented-answers.js'
 import { dropDatabase, mongoUrl } from './mongodb/open-mongo-store.js'
@@ -21,6 +22,10 @@ export class TestClock {
     this.#ms += ms
   }
   startFrom(_earliest: Date): void {}
+  jump(): ClockJump | null {
+    return null
+  }
+  confirm(): void {}
   set(date: Date): void {
     this.#ms = date.getTime()
   }

@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyCreateSchema, validate } from '@countersign/contract'
-import { leaveOrder, readAnswer, withdrawOrder } from '../adapters/operator-inbox/orders.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
 import type { Config } from '../config.js'
-import type { KeyOrder, KeyOrderAnswer } from '../ports/key-order.js'
+import type { KeyOrder, OrderAnswer } from '../ports/operator-order.js'
 import { Changes } from '../state/changes.js'
 import { Keys } from '../state/keys.js'
 import { makeOrderedKey } from '../use-cases/keys/order.js'
 import { EXIT, fail } from './exit.js'
+import { orderFromServer } from './operator-order.js'
 import { serverData } from './server-data.js'
 import { withStore } from './with-store.js'
 
@@ -21,7 +20,6 @@ export interface KeysCreateOptions {
 const DEADLINE_MS = 10_000
 /** A server that runs looks for orders twice a second. */
 const ORDER_MS = 1_500
-const POLL_MS = 50
 
 /** Makes an API key on the server's own machine, beside a running server too, and prints its text alone. */
 export async function keysCreate(options: KeysCreateOptions): Promise<number> {
@@ -48,26 +46,18 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
  * Who holds the data directory is a server, which takes orders, or another command, which soon lets go. Whatever is tried
  * more than once makes one key.
  */
-async function make(config: Config, order: KeyOrder): Promise<KeyOrderAnswer | null> {
+async function make(config: Config, order: KeyOrder): Promise<OrderAnswer | null> {
   const end = performance.now() + DEADLINE_MS
   for (;;) {
-    const answer = (await makeInStore(config, order)) ?? (await orderFromServer(config.dataDir, order))
+    const answer = (await makeInStore(config, order)) ?? (await orderFromServer(config.dataDir, order, ORDER_MS))
     if (answer !== null || performance.now() > end) return answer
   }
 }
 
-function makeInStore(config: Config, order: KeyOrder): Promise<KeyOrderAnswer | null> {
+function makeInStore(config: Config, order: KeyOrder): Promise<OrderAnswer | null> {
   return withStore(config, async ({ store, writer, clock, ids }) => {
     const keys = new Keys(await store.loadKeys(), new Map())
     const changes = new Changes({ reload: async () => keys.load(await store.loadKeys()) })
     return makeOrderedKey({ clock, ids, keys, writer, changes }, order)
   })
-}
-
-/** Null when nobody answered in time: the order is taken back. */
-async function orderFromServer(dataDir: string, order: KeyOrder): Promise<KeyOrderAnswer | null> {
-  const path = await leaveOrder(dataDir, order)
-  const end = performance.now() + ORDER_MS
-  while ((await readAnswer(path)) === null && performance.now() < end) await sleep(POLL_MS)
-  return withdrawOrder(path)
 }

@@ -7,6 +7,7 @@ import type { KeysCreateOptions } from './keys.js'
 // Each command loads what it needs and no more: a usage error does not wait for the server's modules.
 const loadServe = () => import('./serve.js')
 const loadBackup = () => import('./backup.js')
+const loadClock = () => import('./clock.js')
 const loadDoctor = () => import('./doctor/doctor.js')
 const loadKeys = () => import('./keys.js')
 const loadSigningKeys = () => import('./signing-keys.js')
@@ -41,6 +42,13 @@ program
   .command('restore <file>')
   .description('put a backup into an empty data directory')
   .action(run(async (file: string) => (await loadBackup()).restore(file)))
+
+program
+  .command('clock')
+  .description('the clock of the server')
+  .command('confirm')
+  .description('tell a running server that the system clock, which jumped ahead, is right')
+  .action(run(async () => (await loadClock()).clockConfirm()))
 
 const keys = program.command('keys').description('API keys, on the machine of the server')
 keys

@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { DomainError } from '../domain-error.js'
+import type { StoreClock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
@@ -13,6 +14,7 @@ import type { Reply } from './reply.js'
 
 export interface OpenPagesDeps {
   readonly log: Log
+  readonly clock: Pick<StoreClock, 'jump'>
   /** The key set for a verifier. @throws StoreUnavailableError */
   readonly jwks: () => Promise<ReturnType<Signer['jwks']>>
   readonly store: Pick<Store, 'ping'>
@@ -87,15 +89,23 @@ function sharedLook(look: () => Promise<string | null>): () => Promise<string | 
 }
 
 async function readiness(
-  { isServing, freshness, isSignerKnown }: OpenPagesDeps,
+  { isServing, freshness, isSignerKnown, clock }: OpenPagesDeps,
   lookAtStore: () => Promise<string | null>,
 ): Promise<Reply> {
   const ofStore = isServing() ? await lookAtStore() : 'shutting down'
   const ofMemory = freshness.isFresh ? null : 'policies, keys and suspensions could not be confirmed'
   const ofSigner = isSignerKnown() ? null : 'not every verifier knows the signing key of this server yet'
-  const problem = ofStore ?? ofMemory ?? ofSigner
+  const problem = ofStore ?? ofMemory ?? ofSigner ?? clockProblem(clock)
   if (problem === null) return { status: 200, body: { status: 'ready' } }
   return { status: 503, body: { status: 'not ready', detail: problem } }
+}
+
+function clockProblem(clock: OpenPagesDeps['clock']): string | null {
+  const jump = clock.jump()
+  if (jump === null) return null
+  const seconds = Math.round(jump.aheadMs / 1000)
+  const what = `the system clock jumped ahead by ${seconds} s, and is believed at ${jump.believedAt.toISOString()}`
+  return `${what}: set it right, or run "countersign clock confirm"`
 }
 
 async function storeProblem({ store, log }: OpenPagesDeps): Promise<string | null> {

@@ -1,7 +1,10 @@
 /** Time in the answers when the machine's clock is wrong. */
 import type { AuditEntry } from '@countersign/contract'
 import { afterEach, describe, expect, it } from 'vitest'
+import { leaveOrder, readAnswer, withdrawOrder } from '#server/adapters/operator-inbox/orders'
+import type { OrderAnswer } from '#server/ports/operator-order'
 import { MachineClock } from '../machine-clock.js'
+import { until } from '../process/until.js'
 import { FROZEN } from '../running-server.js'
 import { DAY_MS, Desk, MINUTE_MS } from './desk.js'
 import { everyItem } from './refunds.js'
@@ -58,5 +61,68 @@ describe('a clock that is a second behind', () => {
     await desk.decide(10)
     desk.server = await desk.server.restart({ clock: new MachineClock(new Date(FROZEN.getTime() - 1000)) })
     expect(warnings()).toEqual([])
+  })
+})
+
+describe('a system clock that jumps ahead while the server runs', () => {
+  const HOUR_MS = 60 * MINUTE_MS
+  const IN_DECEMBER = new Date('2026-12-24T10:00:00.000Z')
+  const ready = () => desk.server.call('GET', '/readyz')
+  const jumps = () => desk.server.logged.filter(({ message }) => message.startsWith('the system clock jumped ahead'))
+
+  async function order(): Promise<OrderAnswer | null> {
+    const path = await leaveOrder(desk.server.dataDir, { clock: 'confirm' })
+    await until('an answer', async () => (await readAnswer(path)) ?? undefined)
+    return withdrawOrder(path)
+  }
+
+  it('is not followed: nothing expires and no budget begins anew, and /readyz is 503', async () => {
+    desk = await Desk.open({ clock: new MachineClock(), budget: { limit: 10 }, rules: OPEN })
+    const { id } = await desk.decide(10)
+    desk.clock.set(IN_DECEMBER)
+    const { status, body } = await ready()
+    expect(status).toBe(503)
+    expect(body.detail).toBe(
+      'the system clock jumped ahead by 2851200 s, and is believed at 2026-11-21T10:15:00.000Z: set it right, or run "countersign clock confirm"',
+    )
+    expect((await desk.get(id)).status).toBe('authorized')
+    const denied = await desk.decide(1)
+    expect(denied).toMatchObject({ effect: 'deny', reason_code: 'budget_exceeded' })
+    expect(denied.evaluated_at).toBe(FROZEN.toISOString())
+    await until('the log tells', async () => jumps()[0])
+    expect(jumps()).toMatchObject([{ level: 'error', fields: { system_clock: IN_DECEMBER.toISOString() } }])
+    desk.clock.set(FROZEN)
+    expect((await ready()).status).toBe(200)
+    desk.clock.advance(5 * MINUTE_MS)
+    expect((await desk.get(id)).status).toBe('expired')
+  })
+
+  it('is followed once the operator confirms it', async () => {
+    desk = await Desk.open({ clock: new MachineClock(), budget: { limit: 10 }, rules: OPEN })
+    await desk.decide(10)
+    expect(await order()).toEqual({ refused: 'The clock of this server is not in doubt.' })
+    desk.clock.set(IN_DECEMBER)
+    expect((await ready()).status).toBe(503)
+    expect(await order()).toEqual({ done: true })
+    expect((await ready()).status).toBe(200)
+    expect(await desk.decide(10)).toMatchObject({ effect: 'allow', evaluated_at: IN_DECEMBER.toISOString() })
+  })
+
+  it('is followed once it has held for 15 minutes', async () => {
+    desk = await Desk.open({ clock: new MachineClock(), rules: OPEN })
+    desk.clock.set(new Date(FROZEN.getTime() + HOUR_MS))
+    expect((await ready()).status).toBe(503)
+    desk.clock.advance(15 * MINUTE_MS - 1)
+    expect((await ready()).status).toBe(503)
+    desk.clock.advance(1)
+    expect((await ready()).status).toBe(200)
+    expect((await desk.decide(1)).evaluated_at).toBe('2026-11-21T11:15:00.000Z')
+  })
+
+  it('by five minutes is followed at once', async () => {
+    desk = await Desk.open({ clock: new MachineClock(), rules: OPEN })
+    desk.clock.set(new Date(FROZEN.getTime() + 5 * MINUTE_MS))
+    expect((await ready()).status).toBe(200)
+    expect((await desk.decide(1)).evaluated_at).toBe('2026-11-21T10:05:00.000Z')
   })
 })

@@ -8,11 +8,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { endChildren } from './child.js'
 import { startDriven } from './driven-server.js'
 import { countersign, MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
+import { until } from './until.js'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const DIST = join(ROOT, 'server', 'dist')
 const asked = { agent_id: 'agent:a', action: 'payment.refund' }
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const ELSEWHEN = '2030-01-02T03:04:05.678Z'
 
 afterEach(async () => {
@@ -99,6 +101,34 @@ describe('the shipped server', () => {
     expect(times).toEqual([...times].sort())
     expect(new Set(entries.map(({ log }) => log)).size).toBe(1)
     await second.stop()
+  })
+
+  it('does not follow a clock that jumps ahead, until the operator confirms it', async () => {
+    const dataDir = newDirectory()
+    const confirm = () => countersign(['clock', 'confirm'], { env: { DATA_DIR: dataDir } })
+    // An hour behind, and then right: the age of the order, which is a file, is true.
+    const server = await startOff(dataDir, -HOUR_MS)
+    const idle = confirm()
+    expect((await idle.end()).code).toBe(1)
+    expect(idle.stderr).toContain('The clock of this server is not in doubt.')
+
+    const ready = async () => (await server.call('GET', '/readyz')).status
+    const aheadMs = async () => {
+      const { body } = await server.call('POST', '/v1/decisions', { body: asked })
+      return Date.parse(body.evaluated_at) - Date.now()
+    }
+    expect(await ready()).toBe(200)
+    server.signal('SIGUSR2')
+    await until('it notices', async () => (await ready()) === 503 || undefined)
+    expect(await aheadMs()).toBeLessThan(-0.5 * HOUR_MS)
+    await server.says(/the system clock jumped ahead and is not followed/)
+
+    const confirmed = confirm()
+    await confirmed.end()
+    expect(confirmed.stdout).toBe('The server goes by the system clock again.\n')
+    expect(await ready()).toBe(200)
+    expect(await aheadMs()).toBeGreaterThan(-0.5 * HOUR_MS)
+    await server.stop()
   })
 
   it('knows no argument for it', async () => {

@@ -61,7 +61,7 @@ process.on('disconnect', () => process.exit(1))
 
 const config = readConfig(process.env)
 const log = jsonLog(config.logLevel)
-const clock = { now: () => new Date(now), startFrom() {} }
+const clock = { now: () => new Date(now), startFrom() {}, jump: () => null, confirm() {} }
 const { url, stop } = await start(config, { clock, log, openStore })
 log.info({ url }, 'ready')
 process.once('SIGTERM', async () => {

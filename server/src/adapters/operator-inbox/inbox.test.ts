@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { KeyOrder, KeyOrderAnswer } from '../../ports/key-order.js'
+import type { OperatorOrder, OrderAnswer } from '../../ports/operator-order.js'
 import {
   answerOrder,
   leaveOrder,
@@ -14,11 +14,11 @@ import {
 } from './orders.js'
 import { type InboxWatch, watchInbox } from './watch.js'
 
-const ORDER: KeyOrder = {
+const ORDER: OperatorOrder = {
   key: { name: 'operator', scopes: ['*'], agents: null, expires_at: null },
   secret: { hash: 'h'.repeat(43), hint: 'cs_sk_…9fQ2', expires_at: null },
 }
-const MADE: KeyOrderAnswer = { made: true }
+const DONE: OrderAnswer = { done: true }
 
 let dataDir: string
 let inbox: string
@@ -49,8 +49,8 @@ async function age(path: string): Promise<void> {
 }
 
 /** Watches until `count` calls of `carryOut` and `onError` have come, and two looks more. */
-async function watched(count: number, carryOut: InboxWatch['carryOut'] = async () => MADE) {
-  const orders: KeyOrder[] = []
+async function watched(count: number, carryOut: InboxWatch['carryOut'] = async () => DONE) {
+  const orders: OperatorOrder[] = []
   const errors: Error[] = []
   await new Promise<void>((resolve) => {
     const check = () => {
@@ -94,7 +94,11 @@ describe('an order', () => {
     }
   })
 
-  it.each([MADE, { refused: 'expires_at has to be ahead.' }])('is answered: %o', async (answer) => {
+  it('to believe the clock is read as it was left', async () => {
+    expect(await readOrder(await leaveOrder(dataDir, { clock: 'confirm' }))).toEqual({ clock: 'confirm' })
+  })
+
+  it.each([DONE, { refused: 'expires_at has to be ahead.' }])('is answered: %o', async (answer) => {
     const path = await leaveOrder(dataDir, ORDER)
     await answerOrder(path, answer)
     expect(await waitingOrders(dataDir)).toEqual([])
@@ -121,7 +125,7 @@ describe('an order', () => {
   it('is forgotten after a minute, as is all that lies about', async () => {
     await age(await leaveOrder(dataDir, ORDER))
     const answered = await leaveOrder(dataDir, ORDER)
-    await answerOrder(answered, MADE)
+    await answerOrder(answered, DONE)
     await age(`${answered}.answer`)
     await age(await put('half-written.json.1.tmp', '{'))
     const fresh = await leaveOrder(dataDir, ORDER)
@@ -174,7 +178,7 @@ describe('the watch', () => {
     const { orders, errors } = await watched(1)
     await settled()
     expect({ orders, errors }).toEqual({ orders: [ORDER], errors: [] })
-    expect(await readAnswer(path)).toEqual(MADE)
+    expect(await readAnswer(path)).toEqual(DONE)
   })
 
   it('answers a refusal with its reason, and tells it', async () => {
@@ -192,7 +196,7 @@ describe('the watch', () => {
     stop()
     const { orders } = await watched(1)
     await settled()
-    expect(await readAnswer(path)).toEqual(MADE)
+    expect(await readAnswer(path)).toEqual(DONE)
     expect([crashed.orders, orders]).toEqual([[ORDER], [ORDER]])
   })
 
@@ -202,11 +206,11 @@ describe('the watch', () => {
     const { errors } = await watched(5, async () => {
       attempts += 1
       if (attempts < 5) throw new Error(`attempt ${attempts}`)
-      return MADE
+      return DONE
     })
     await settled()
     expect(errors).toEqual([new Error('attempt 1')])
-    expect(await readAnswer(path)).toEqual(MADE)
+    expect(await readAnswer(path)).toEqual(DONE)
   })
 
   it('throws away what is no order, tells it once, and carries out the ones behind it', async () => {

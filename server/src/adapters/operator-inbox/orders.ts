@@ -1,6 +1,6 @@
 /**
  * How the operator on the server's own machine reaches a running server: files in a folder of the data directory that
- * only the operator and the server can write. An order is `x.json`; it holds the hash of a new key, never its text. What
+ * only the operator and the server can write. An order is `x.json`; one for a key holds the key's hash, never its text. What
  * became of it is `x.json.answer`, written before the order is removed: an order without an answer was not carried out,
  * or not to its end, and is carried out again. What nobody waits for any more is removed.
  */
@@ -10,7 +10,7 @@ import { lstat, mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyCreateSchema } from '@countersign/contract'
 import { z } from 'zod'
-import type { KeyOrder, KeyOrderAnswer } from '../../ports/key-order.js'
+import type { OperatorOrder, OrderAnswer } from '../../ports/operator-order.js'
 import { replaceFile } from '../files/replace-file.js'
 
 /** Other users can write into the inbox, or it is theirs: nothing in it is believed. */
@@ -18,16 +18,19 @@ export class UnsafeInboxError extends Error {
   override readonly name = 'UnsafeInboxError'
 }
 
-const OrderSchema: z.ZodType<KeyOrder> = z.strictObject({
-  key: KeyCreateSchema,
-  secret: z.strictObject({
-    hash: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-    hint: z.string().max(32),
-    expires_at: z.null(),
+const OrderSchema: z.ZodType<OperatorOrder> = z.union([
+  z.strictObject({
+    key: KeyCreateSchema,
+    secret: z.strictObject({
+      hash: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+      hint: z.string().max(32),
+      expires_at: z.null(),
+    }),
   }),
-})
-const AnswerSchema: z.ZodType<KeyOrderAnswer> = z.union([
-  z.strictObject({ made: z.literal(true) }),
+  z.strictObject({ clock: z.literal('confirm') }),
+])
+const AnswerSchema: z.ZodType<OrderAnswer> = z.union([
+  z.strictObject({ done: z.literal(true) }),
   z.strictObject({ refused: z.string() }),
 ])
 const MAX_ORDER_BYTES = 64 * 1024
@@ -35,7 +38,7 @@ const MAX_ORDER_BYTES = 64 * 1024
 const FORGOTTEN_AFTER_MS = 60_000
 
 /** Leaves an order, durably, and resolves with its path. @throws UnsafeInboxError */
-export async function leaveOrder(dataDir: string, order: KeyOrder): Promise<string> {
+export async function leaveOrder(dataDir: string, order: OperatorOrder): Promise<string> {
   const folder = inboxOf(dataDir)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await assertSafe(folder)
@@ -45,13 +48,13 @@ export async function leaveOrder(dataDir: string, order: KeyOrder): Promise<stri
 }
 
 /** What became of an order, null as long as nothing did. */
-export async function readAnswer(path: string): Promise<KeyOrderAnswer | null> {
+export async function readAnswer(path: string): Promise<OrderAnswer | null> {
   const text = await readFile(answerTo(path), 'utf8').catch(orNull)
   return text === null ? null : AnswerSchema.parse(JSON.parse(text))
 }
 
 /** Takes an order back and leaves nothing of it. Resolves with the answer if there is one by then. */
-export async function withdrawOrder(path: string): Promise<KeyOrderAnswer | null> {
+export async function withdrawOrder(path: string): Promise<OrderAnswer | null> {
   await rm(path, { force: true })
   const answer = await readAnswer(path)
   await rm(answerTo(path), { force: true })
@@ -78,7 +81,7 @@ export async function waitingOrders(dataDir: string): Promise<string[]> {
  * @returns null when it was taken back
  * @throws when it is no order of the operator
  */
-export async function readOrder(path: string): Promise<KeyOrder | null> {
+export async function readOrder(path: string): Promise<OperatorOrder | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(orNull)
   if (file === null) return null
   try {
@@ -92,7 +95,7 @@ export async function readOrder(path: string): Promise<KeyOrder | null> {
 }
 
 /** Tells what became of an order, and ends it. */
-export async function answerOrder(path: string, answer: KeyOrderAnswer): Promise<void> {
+export async function answerOrder(path: string, answer: OrderAnswer): Promise<void> {
   await replaceFile(answerTo(path), JSON.stringify(answer))
   await removeOrder(path)
 }

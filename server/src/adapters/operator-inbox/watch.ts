@@ -1,10 +1,10 @@
-import type { KeyOrder, KeyOrderAnswer } from '../../ports/key-order.js'
+import type { OperatorOrder, OrderAnswer } from '../../ports/operator-order.js'
 import { answerOrder, readOrder, removeOrder, waitingOrders } from './orders.js'
 
 export interface InboxWatch {
   readonly dataDir: string
   /** Rejects when the order has to wait: it comes again with the next look. */
-  readonly carryOut: (order: KeyOrder) => Promise<KeyOrderAnswer>
+  readonly carryOut: (order: OperatorOrder) => Promise<OrderAnswer>
   /** Gets why an order was refused, thrown away or has to wait, and why the inbox cannot be read: each once. */
   readonly onError: (error: unknown) => void
   /** 500 when absent. */
@@ -41,12 +41,12 @@ export function watchInbox({ dataDir, carryOut, onError, intervalMs = 500 }: Inb
 }
 
 async function settle(path: string, carryOut: InboxWatch['carryOut'], onError: InboxWatch['onError']): Promise<void> {
-  let order: KeyOrder | null
+  let order: OperatorOrder | null
   try {
     order = await readOrder(path)
   } catch (cause) {
     await removeOrder(path)
-    onError(new Error('It is no order for a key. It was thrown away.', { cause }))
+    onError(new Error('It is no order of the operator. It was thrown away.', { cause }))
     return
   }
   if (order === null) return

@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain-error.js'
-import type { KeyOrder, KeyOrderAnswer } from '../../ports/key-order.js'
+import type { KeyOrder, OrderAnswer } from '../../ports/operator-order.js'
 import { type CreateKeyDeps, createKey, SecretTakenError } from './create.js'
 
 /**
@@ -8,12 +8,12 @@ import { type CreateKeyDeps, createKey, SecretTakenError } from './create.js'
  *
  * @throws StoreUnavailableError: the order may come again
  */
-export async function makeOrderedKey(deps: CreateKeyDeps, { key, secret }: KeyOrder): Promise<KeyOrderAnswer> {
+export async function makeOrderedKey(deps: CreateKeyDeps, { key, secret }: KeyOrder): Promise<OrderAnswer> {
   try {
     await createKey(deps, null, key, secret, null)
-    return { made: true }
+    return { done: true }
   } catch (error) {
-    if (error instanceof SecretTakenError) return { made: true }
+    if (error instanceof SecretTakenError) return { done: true }
     if (error instanceof DomainError) return { refused: sentenceOf(error) }
     throw error
   }
