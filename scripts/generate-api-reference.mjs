@@ -6,7 +6,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readConfig, start, systemClock } from '../server/dist/index.js'
+import { systemClock } from '../server/dist/adapters/system-clock.js'
+import { readConfig, start } from '../server/dist/index.js'
 
 const FOLDER = fileURLToPath(new URL('../docs/reference/', import.meta.url))
 

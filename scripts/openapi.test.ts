@@ -7,7 +7,8 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 import { afterAll, expect, it } from 'vitest'
-import { readConfig, start, systemClock } from '../server/dist/index.js'
+import { systemClock } from '../server/dist/adapters/system-clock.js'
+import { readConfig, start } from '../server/dist/index.js'
 import { readText } from './repository-files.js'
 
 /** As the server answers it: `generate-api-reference.mjs --check` holds it to that. */

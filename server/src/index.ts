@@ -1,3 +1,2 @@
-export { systemClock } from './adapters/system-clock.js'
 export { type Config, ConfigError, readConfig } from './config.js'
 export { type Started, start } from './start.js'
