@@ -1,7 +1,8 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { type Composed, compose, composeRefusals, composeStalled, composeStarting, type Parts } from './compose.js'
 import type { Config } from './config.js'
+import type { Refusals } from './http/refusals.js'
 
 /** The store did not close in time. What was acknowledged is in it. */
 export class StoreNotClosedError extends Error {}
@@ -37,10 +38,7 @@ const CLOSE_DEADLINE_MS = 6_000
 export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
   let handler = composeStarting(parts)
   const refusals = composeRefusals(parts)
-  const unanswered = new Set<ServerResponse>()
   const server = createServer(HTTP_LIMITS, (req, res) => {
-    unanswered.add(res)
-    res.once('close', () => unanswered.delete(res))
     if (refusals.admits(req, res)) handler(req, res)
   })
   refusals.watch(server)
@@ -51,7 +49,7 @@ export async function start(config: Config, parts: Omit<Parts, 'address'>): Prom
   try {
     const composed = await compose(config, { ...parts, address: url })
     handler = composed.handler
-    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, unanswered, composed, graceMs) }
+    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, refusals, composed, graceMs) }
   } catch (error) {
     server.close()
     server.closeAllConnections()
@@ -69,15 +67,10 @@ function listen(server: Server, { host, port }: Config): Promise<void> {
   })
 }
 
-async function stop(
-  server: Server,
-  unanswered: ReadonlySet<ServerResponse>,
-  composed: Composed,
-  graceMs: number,
-): Promise<void> {
+async function stop(server: Server, refusals: Refusals, composed: Composed, graceMs: number): Promise<void> {
   composed.drain()
   // Their connections would stay open after the answer, and keep the server from closing.
-  for (const res of unanswered) res.shouldKeepAlive = false
+  for (const res of refusals.unanswered()) res.shouldKeepAlive = false
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)

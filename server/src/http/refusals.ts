@@ -1,6 +1,6 @@
 /**
  * Answers what never becomes a request of ours: what is no HTTP, or does not come in time. Node would answer it with
- * neither a body nor a request id.
+ * neither a body nor a request id. Ends connections on which more is asked at once than is answered.
  */
 import { type IncomingMessage, maxHeaderSize, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -30,11 +30,14 @@ interface Connection {
 /** So long a caller may go on sending what nobody reads: a connection cut off at once could lose it the answer. */
 const LINGER_MS = 1000
 
+/** So many requests may wait for their answers on one connection. Few clients send a second one before the first answer. */
+export const REQUESTS_AT_ONCE = 16
+
 const NO_HOST: Refusal = { status: 400, detail: 'The header Host is missing.' }
 const UNKNOWN_EXPECTATION: Refusal = { status: 417, detail: 'The header Expect may be 100-continue only.' }
 
 export class Refusals {
-  private readonly connections = new WeakMap<Socket, Connection>()
+  private readonly connections = new Map<Socket, Connection>()
   private readonly refused = new WeakSet<Socket>()
   private readonly securityHeaders = securityHeaders()
 
@@ -44,27 +47,52 @@ export class Refusals {
   watch(server: Server): void {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.meet(error, socket as Socket))
     server.on('checkExpectation', (req, res) => {
-      this.note(req, res)
-      this.answer(res, UNKNOWN_EXPECTATION)
+      if (this.note(req, res)) this.answer(res, UNKNOWN_EXPECTATION)
     })
   }
 
   /** Whether the request is one to be answered; else it is answered here. Every request has to be told of. */
   admits(req: IncomingMessage, res: ServerResponse): boolean {
-    this.note(req, res)
+    if (!this.note(req, res)) return false
     // As RFC 9112, 3.2 has it.
     if (req.headers.host !== undefined || req.httpVersion !== '1.1') return true
     this.answer(res, NO_HOST)
     return false
   }
 
-  private note({ socket }: IncomingMessage, res: ServerResponse): void {
-    const known = this.connections.get(socket)
-    const unanswered = known?.unanswered ?? new Set()
+  /** All that are not answered yet. */
+  unanswered(): ServerResponse[] {
+    return [...this.connections.values()].flatMap(({ unanswered }) => [...unanswered])
+  }
+
+  /** False for what is dropped: nothing is to be done for it. */
+  private note({ socket }: IncomingMessage, res: ServerResponse): boolean {
+    if (socket.destroyed) return false
+    const { unanswered } = this.connection(socket, res)
+    if (unanswered.size === REQUESTS_AT_ONCE) {
+      // An answer in its turn would keep all that came with it until the caller reads.
+      const fields = { address: socket.remoteAddress, requests: REQUESTS_AT_ONCE }
+      this.deps.log.info(fields, 'ended a connection that asked for more before its answers were sent')
+      socket.destroy()
+      stopReading(socket)
+      return false
+    }
     unanswered.add(res)
     res.once('close', () => unanswered.delete(res))
-    if (known === undefined) this.connections.set(socket, { latest: res, unanswered })
-    else known.latest = res
+    return true
+  }
+
+  private connection(socket: Socket, latest: ServerResponse): Connection {
+    const known = this.connections.get(socket)
+    if (known !== undefined) {
+      known.latest = latest
+      return known
+    }
+    const begun = { latest, unanswered: new Set<ServerResponse>() }
+    this.connections.set(socket, begun)
+    // An answer that waits for its turn is not told when the connection is gone.
+    socket.once('close', () => this.connections.delete(socket))
+    return begun
   }
 
   private meet(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -120,6 +148,22 @@ export class Refusals {
     log.info({ request_id: requestId, status, cause }, 'refused what is no request')
     return { headers: { ...this.securityHeaders, ...problem.headers, ...size }, text }
   }
+}
+
+/** What Node's parser does with a request once its headers are read. */
+interface Parser {
+  onIncoming?: (req: IncomingMessage) => number
+}
+
+/** To the parser: what follows is no HTTP any more. */
+const UPGRADED = 2
+
+/**
+ * Node reads up to 64 KiB at a time, and makes a request of everything in them although the connection has ended: thousands,
+ * for nothing. It has no public way to stop that. Where this one is gone, it costs time and nothing else.
+ */
+function stopReading(socket: Socket & { parser?: Parser | null }): void {
+  if (socket.parser) socket.parser.onIncoming = () => UPGRADED
 }
 
 /** Null for a connection that is broken. */

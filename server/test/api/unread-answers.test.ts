@@ -12,7 +12,7 @@ const BYTES_PER_KEY = 2 * MIB
 /** Shorter than it is for users. */
 const STALLED_AFTER_MS = 1500
 /** More than what systems hold of a connection, in pages of a mebibyte. */
-const LISTS = 40
+const LISTS = 16
 
 let server: RunningServer
 let unread: UnreadAnswers

@@ -11,7 +11,8 @@ import { newDirectory, removeDirectories, ShippedServer } from './shipped-server
 
 const DECIDERS = 20
 const DECISIONS_EACH = 10
-const LISTS_UNREAD = 60
+/** Each with 15 lists. */
+const UNREAD_CONNECTIONS = 4
 const UNREAD_BYTES_PER_KEY = 16 * 1024 * 1024
 
 let server: ShippedServer
@@ -43,9 +44,12 @@ it('20 callers get every decision while one sends the worst', async () => {
       done[what] = (done[what] ?? 0) + 1
     }
   }
-  const unread = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' }).pause()
-  unread.on('error', () => {})
-  unread.write(`GET ${LIST} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${silent}\r\n\r\n`.repeat(LISTS_UNREAD))
+  const unread = Array.from({ length: UNREAD_CONNECTIONS }, () => {
+    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' }).pause()
+    socket.on('error', () => {})
+    socket.write(`GET ${LIST} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${silent}\r\n\r\n`.repeat(15))
+    return socket
+  })
   const beside = [
     again('simulations', async () => {
       const { status, body } = await post('/v1/simulate', worstSimulation(), hostile)
@@ -67,7 +71,7 @@ it('20 callers get every decision while one sends the worst', async () => {
   const loaded = await decide()
   isOver = true
   await Promise.all(beside)
-  unread.destroy()
+  for (const socket of unread) socket.destroy()
 
   console.log(`beside decisions: ${JSON.stringify(done)}; ${most} bytes unread at most`)
   for (const [share, name] of [
