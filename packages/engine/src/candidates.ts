@@ -22,7 +22,8 @@ export class Candidates {
     private readonly crowds: PatternIndex<Crowd>,
   ) {}
 
-  static of(policies: readonly CompiledPolicy[]): Candidates {
+  /** Yields between its parts. */
+  static *inParts(policies: readonly CompiledPolicy[]): Generator<void, Candidates> {
     const byAgent = new Map<string, CompiledRule[]>()
     const crowds = new Map<string, Map<CompiledPolicy, RuleBucket>>()
     for (const policy of [...policies].sort(comparePolicies)) {
@@ -34,10 +35,15 @@ export class Candidates {
             policy.rules,
           )
         else entryOf(crowds, source, () => new Map()).set(policy, ownBucket)
+        yield
       }
     }
-    const buckets = new Map([...byAgent].map(([source, rules]) => [source, RuleBucket.of(rules)]))
-    return new Candidates(PatternIndex.of(buckets), PatternIndex.of<Crowd>(crowds))
+    const buckets = new Map<string, RuleBucket>()
+    for (const [source, rules] of byAgent) {
+      buckets.set(source, RuleBucket.of(rules))
+      yield
+    }
+    return new Candidates(yield* PatternIndex.inParts(buckets), yield* PatternIndex.inParts<Crowd>(crowds))
   }
 
   /** The rules whose policy takes the agent and whose action pattern matches, in the order of evaluation. */

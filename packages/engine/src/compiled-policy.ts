@@ -7,6 +7,7 @@ import {
   type Rule,
 } from '@countersign/contract'
 import { type CompiledBudget, compileBudget } from './budget/compiled-budget.js'
+import { runToEnd } from './parts.js'
 import type { PathParser } from './path.js'
 import { matchesEverything } from './pattern.js'
 import { compileConditions, type Program, runProgram } from './program.js'
@@ -50,6 +51,16 @@ export interface CompiledPolicy {
 
 /** Of policies that are compiled with one parser the paths are shared. */
 export function compilePolicy(source: EnginePolicy, parsePath: PathParser): CompiledPolicy {
+  return runToEnd(compilePolicyInParts(source, parsePath))
+}
+
+/** {@link compilePolicy}, for callers who have other things to do between its parts: each has one agent or one rule. */
+export function* compilePolicyInParts(source: EnginePolicy, parsePath: PathParser): Generator<void, CompiledPolicy> {
+  const agents: Pattern[] = []
+  for (const agent of new Set(source.agents ?? ['*'])) {
+    agents.push(compilePattern(agent))
+    yield
+  }
   const rules: CompiledRule[] = []
   const policy: CompiledPolicy = {
     id: source.id,
@@ -58,11 +69,14 @@ export function compilePolicy(source: EnginePolicy, parsePath: PathParser): Comp
     priority: source.priority ?? 0,
     enabled: source.enabled ?? true,
     mode: source.mode ?? 'enforce',
-    agents: [...new Set(source.agents ?? ['*'])].map(compilePattern),
+    agents,
     rules,
     budget: source.budget === undefined ? null : compileBudget(source.budget, parsePath),
   }
-  for (const [index, rule] of source.rules.entries()) rules.push(compileRule(policy, index, rule, parsePath))
+  for (const [index, rule] of source.rules.entries()) {
+    rules.push(compileRule(policy, index, rule, parsePath))
+    yield
+  }
   return policy
 }
 

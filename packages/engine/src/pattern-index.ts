@@ -1,4 +1,5 @@
 import { compilePattern, matchesPattern, type Pattern } from '@countersign/contract'
+import { runToEnd } from './parts.js'
 import { PersistentMap } from './persistent-map.js'
 
 interface Entry<V> {
@@ -20,15 +21,24 @@ export class PatternIndex<V> {
   ) {}
 
   static of<V>(values: ReadonlyMap<string, V>): PatternIndex<V> {
+    return runToEnd(PatternIndex.inParts(values))
+  }
+
+  /** {@link PatternIndex.of}, for callers who have other things to do between its parts. */
+  static *inParts<V>(values: ReadonlyMap<string, V>): Generator<void, PatternIndex<V>> {
     const exact = new Map<string, V>()
     const open = new Map<string, Entry<V>[]>()
     for (const [source, value] of values) {
       const pattern = compilePattern(source)
       if (pattern.suffix === null) exact.set(source, value)
       else groupOf(open, pattern.prefix).push({ pattern, value })
+      yield
     }
-    let lengths: readonly number[] = []
-    for (const prefix of open.keys()) lengths = count(lengths, prefix.length, 1)
+    const lengths: number[] = []
+    for (const { length } of open.keys()) {
+      while (lengths.length <= length) lengths.push(0)
+      lengths[length] = (lengths[length] as number) + 1
+    }
     return new PatternIndex(PersistentMap.of(exact), PersistentMap.of<readonly Entry<V>[]>(open), lengths)
   }
 

@@ -4,6 +4,7 @@ import {
   type CompiledRule,
   comparePolicies,
   compilePolicy,
+  compilePolicyInParts,
   type EnginePolicy,
 } from './compiled-policy.js'
 import { Memo } from './memo.js'
@@ -73,14 +74,13 @@ export function* compileInParts(policies: Iterable<EnginePolicy>): Generator<voi
   const compiled = new Map<string, CompiledPolicy>()
   const parsePath = sharingPaths()
   for (const policy of policies) {
-    compiled.set(policy.id, compilePolicy(policy, parsePath))
-    yield
+    compiled.set(policy.id, yield* compilePolicyInParts(policy, parsePath))
   }
   const all = [...compiled.values()]
   return new PolicySet(
     PersistentMap.of(compiled),
-    Candidates.of(all.filter((policy) => takesPart(policy, 'enforce') !== undefined)),
-    Candidates.of(all.filter((policy) => takesPart(policy, 'shadow') !== undefined)),
+    yield* Candidates.inParts(all.filter((policy) => takesPart(policy, 'enforce') !== undefined)),
+    yield* Candidates.inParts(all.filter((policy) => takesPart(policy, 'shadow') !== undefined)),
   )
 }
 

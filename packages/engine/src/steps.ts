@@ -1,5 +1,7 @@
 import { LIMITS } from '@countersign/contract'
 
+/** So many comparisons take well under a millisecond. */
+const STEPS_OF_A_PART = 1000
 const READ_BITS = Math.log2(LIMITS.charactersPerStep)
 
 /**
@@ -9,15 +11,30 @@ const READ_BITS = Math.log2(LIMITS.charactersPerStep)
  * Source: docs/concepts/policies.md "How much work a decision takes".
  */
 export class Steps {
-  constructor(private left: number) {}
+  private partEnd: number
+
+  constructor(private left: number) {
+    this.partEnd = left - STEPS_OF_A_PART
+  }
 
   /** Whether more was taken than there was. */
   get isOver(): boolean {
     return this.left < 0
   }
 
+  exhaust(): void {
+    this.left = -1
+  }
+
   take(steps: number): void {
     this.left -= steps
+  }
+
+  /** Whether so many were taken since it was last true that others should have a turn. */
+  endsPart(): boolean {
+    if (this.left > this.partEnd) return false
+    this.partEnd = this.left - STEPS_OF_A_PART
+    return true
   }
 
   /** Takes the steps of an operator that reads so many characters and items. */

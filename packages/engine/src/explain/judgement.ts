@@ -73,7 +73,11 @@ export function judgedAs({ effect, reason_code }: Evaluation, rule: CompiledRule
 }
 
 function judgeWithin(steps: Steps | null, rule: CompiledRule, question: Question): RuleJudgement {
-  if (question.isLimited && rule === question.decided?.rule) return question.decided
+  if (question.isLimited && rule === question.decided?.rule) {
+    // The evaluation did not come further, and neither does its explanation.
+    steps?.exhaust()
+    return question.decided
+  }
   const judgement = steps === null || steps.isOver ? null : judge(rule, question, steps)
   if (judgement !== null && !steps?.isOver) return judgement
   return rule === question.decided?.rule ? question.decided : notReached(rule)

@@ -1,11 +1,24 @@
-import { type Budget, compilePattern, type Pattern, type PolicyDocument, type Warning } from '@countersign/contract'
+import {
+  type Budget,
+  compilePattern,
+  type Effect,
+  type Pattern,
+  type PolicyDocument,
+  type Warning,
+} from '@countersign/contract'
 import { patternsOverlap } from '../pattern.js'
 import type { Steps } from '../steps.js'
 import { type RuleScope, scopesOf, scopesOverlap } from './linted-rule.js'
 
 /** A budget is spent by an allow rule, or by a review rule once approved, on an action that it counts. */
-export function checkSpendable(policy: PolicyDocument, rules: readonly RuleScope[], steps: Steps): Warning[] {
-  if (policy.budget === undefined || spendingRules(policy.budget, rules, steps).length > 0 || steps.isOver) return []
+export function* checkSpendable(
+  policy: PolicyDocument,
+  rules: readonly RuleScope[],
+  steps: Steps,
+): Generator<void, Warning[]> {
+  if (policy.budget === undefined) return []
+  const spending = yield* spendingRules(policy.budget, rules, steps)
+  if (spending.length > 0 || steps.isOver) return []
   const message =
     'No rule of this policy can spend its budget: none that can decide allows or reviews an action that it counts.'
   return [{ code: 'budget_never_spent', pointer: '/budget', message }]
@@ -34,7 +47,7 @@ export function* checkPassedBudgets(
   for (const other of others) {
     steps.take(1)
     if (steps.isOver) break
-    const warning = isEnforced(other) ? passedBetween(mine, other, warnings, steps) : null
+    const warning = isEnforced(other) ? yield* passedBetween(mine, other, warnings, steps) : null
     if (warning !== null && !steps.isOver) warnings.set(warning.pointer, warning)
     yield
   }
@@ -42,54 +55,73 @@ export function* checkPassedBudgets(
 }
 
 /** The warning that one other policy gives rise to, at a place that has none yet. */
-function passedBetween(
+function* passedBetween(
   mine: ScopedPolicy,
   other: PolicyDocument,
   known: ReadonlyMap<string, Warning>,
   steps: Steps,
-): Warning | null {
+): Generator<void, Warning | null> {
   const code = 'allow_passes_budget'
   if (priorityOf(mine.policy) > priorityOf(other)) {
     const open = mine.rules.filter(({ rule, pointer }) => rule.effect === 'allow' && !known.has(pointer))
-    const passing = other.budget && passingRule({ ...mine, rules: open }, scoped(other, steps), other.budget, steps)
+    const passing =
+      other.budget && (yield* passingRule({ ...mine, rules: open }, scoped(other, steps), other.budget, steps))
     if (passing === undefined) return null
     const message = `Rule ${passing.index} allows what then passes by the budget of ${quote(other)}, which has a lower priority.`
     return { code, pointer: passing.pointer, message }
   }
   const { budget } = mine.policy
   if (priorityOf(mine.policy) === priorityOf(other) || budget === undefined || known.has('/budget')) return null
-  const passing = passingRule(scoped(other, steps), mine, budget, steps)
+  const passing = yield* passingRule(scoped(other, steps), mine, budget, steps)
   if (passing === undefined) return null
   const message = `Rule ${passing.index} of ${quote(other)}, which has a higher priority, allows what then passes by this budget.`
   return { code, pointer: '/budget', message }
 }
 
 /** The first allow rule of the upper policy for something that the budget of the lower one counts. */
-function passingRule(upper: ScopedPolicy, lower: ScopedPolicy, budget: Budget, steps: Steps): RuleScope | undefined {
-  const isCounted = counting(budget, steps)
-  const allows = upper.rules.filter((scope) => !steps.isOver && scope.rule.effect === 'allow' && isCounted(scope))
-  if (allows.length === 0 || !agentsOverlap(upper, lower, steps)) return undefined
-  const spending = spendingRules(budget, lower.rules, steps)
-  return allows.find((allow) => !steps.isOver && spending.some((rule) => isWithin(steps) && scopesOverlap(allow, rule)))
+function* passingRule(
+  upper: ScopedPolicy,
+  lower: ScopedPolicy,
+  budget: Budget,
+  steps: Steps,
+): Generator<void, RuleScope | undefined> {
+  const allows = yield* countedRules(budget, upper.rules, ['allow'], steps)
+  if (allows.length === 0 || !(yield* agentsOverlap(upper, lower, steps))) return undefined
+  const spending = yield* spendingRules(budget, lower.rules, steps)
+  for (const allow of allows) if (yield* someOf(spending, steps, (rule) => scopesOverlap(allow, rule))) return allow
+  return undefined
 }
 
-function spendingRules(budget: Budget, rules: readonly RuleScope[], steps: Steps): RuleScope[] {
-  const isCounted = counting(budget, steps)
-  // Not one step more for each rule that is left when they are over.
-  return rules.filter(
-    (scope) => !steps.isOver && (scope.rule.effect === 'allow' || scope.rule.effect === 'review') && isCounted(scope),
-  )
+function spendingRules(budget: Budget, rules: readonly RuleScope[], steps: Steps): Generator<void, RuleScope[]> {
+  return countedRules(budget, rules, ['allow', 'review'], steps)
 }
 
-/** Whether a budget counts an action of a rule. */
-function counting({ actions = ['*'] }: Budget, steps: Steps): (scope: RuleScope) => boolean {
+/** The rules of these effects with an action that the budget counts. */
+function* countedRules(
+  { actions = ['*'] }: Budget,
+  rules: readonly RuleScope[],
+  effects: readonly Effect[],
+  steps: Steps,
+): Generator<void, RuleScope[]> {
   const counted = actions.map(compilePattern)
-  return ({ action }) => counted.some((pattern) => isWithin(steps) && patternsOverlap(pattern, action))
+  const found: RuleScope[] = []
+  for (const scope of rules) {
+    if (!effects.includes(scope.rule.effect)) continue
+    if (yield* someOf(counted, steps, (pattern) => patternsOverlap(pattern, scope.action))) found.push(scope)
+  }
+  return found
 }
 
-function isWithin(steps: Steps): boolean {
-  steps.take(1)
-  return !steps.isOver
+/** Whether one is as asked, found within the steps: each takes one, and not one more when they are over. */
+function* someOf<T>(items: readonly T[], steps: Steps, isAsked: (item: T) => boolean): Generator<void, boolean> {
+  for (const item of items) {
+    if (steps.isOver) return false
+    steps.take(1)
+    if (steps.isOver) return false
+    if (steps.endsPart()) yield
+    if (isAsked(item)) return true
+  }
+  return false
 }
 
 function scoped(policy: PolicyDocument, steps: Steps): ScopedPolicy {
@@ -101,8 +133,13 @@ function agentsOf({ agents = ['*'] }: PolicyDocument): Pattern[] {
   return agents.map(compilePattern)
 }
 
-function agentsOverlap({ agents }: ScopedPolicy, { agents: others }: ScopedPolicy, steps: Steps): boolean {
-  return agents.some((one) => others.some((other) => isWithin(steps) && patternsOverlap(one, other)))
+function* agentsOverlap(
+  { agents }: ScopedPolicy,
+  { agents: others }: ScopedPolicy,
+  steps: Steps,
+): Generator<void, boolean> {
+  for (const one of agents) if (yield* someOf(others, steps, (other) => patternsOverlap(one, other))) return true
+  return false
 }
 
 function isEnforced({ enabled = true, mode = 'enforce' }: PolicyDocument): boolean {

@@ -3,19 +3,19 @@ import type { Path } from '../path.js'
 import type { LintedRule } from './linted-rule.js'
 
 /** An allow that compares two values which the caller gives both: the caller can make them fit. */
-export function checkCallerValues(rules: readonly LintedRule[]): Warning[] {
-  return rules
-    .filter(({ rule }) => rule.effect === 'allow')
-    .flatMap(({ index, conjunctions }) =>
-      conjunctions
-        .flatMap(({ leaves }) => leaves)
-        .filter(({ test }) => isGivenByCaller(test.path) && test.ref !== null && isGivenByCaller(test.ref))
-        .map(({ path, pointer, test }) => ({
-          code: 'allow_compares_caller_values',
-          pointer,
-          message: `Rule ${index} compares ${path} with ${test.ref?.source}, and the caller gives both.`,
-        })),
-    )
+export function* checkCallerValues(rules: readonly LintedRule[]): Generator<void, Warning[]> {
+  const warnings: Warning[] = []
+  for (const { index, conjunctions } of rules.filter(({ rule }) => rule.effect === 'allow')) {
+    for (const { leaves } of conjunctions) {
+      for (const { path, pointer, test } of leaves) {
+        if (!isGivenByCaller(test.path) || test.ref === null || !isGivenByCaller(test.ref)) continue
+        const message = `Rule ${index} compares ${path} with ${test.ref.source}, and the caller gives both.`
+        warnings.push({ code: 'allow_compares_caller_values', pointer, message })
+      }
+      yield
+    }
+  }
+  return warnings
 }
 
 /** The agent id is not counted: an API key can be bound to it. */

@@ -7,8 +7,10 @@ import type { LintedRule } from './linted-rule.js'
 export function* checkContradictions(rules: readonly LintedRule[], steps: Steps): Generator<void, Warning[]> {
   const warnings: Warning[] = []
   for (const { index, conjunctions } of rules) {
-    for (const conjunction of conjunctions) warnings.push(...contradictionsIn(index, conjunction, steps))
-    yield
+    for (const conjunction of conjunctions) {
+      warnings.push(...contradictionsIn(index, conjunction, steps))
+      yield
+    }
   }
   return warnings
 }

@@ -46,12 +46,15 @@ export interface Conjunction {
   readonly groups: readonly string[]
 }
 
-/** All conjunctions in the conditions of a rule; the first one is the rule's own, the others lie in its groups. */
-export function conjunctionsOf(rule: Rule, index: number): [Conjunction, ...Conjunction[]] {
+/**
+ * All conjunctions in the conditions of a rule; the first one is the rule's own, the others lie in its groups. Yields after
+ * each operator.
+ */
+export function* conjunctionsOf(rule: Rule, index: number): Generator<void, [Conjunction, ...Conjunction[]]> {
   const own = newConjunction(rule.conditions === undefined ? [] : [rule.conditions])
   const found: [Conjunction, ...Conjunction[]] = [own]
   if (rule.conditions !== undefined) {
-    collect({ found, into: own, isNegated: false }, rule.conditions, ['rules', index, 'conditions'])
+    yield* collect({ found, into: own, isNegated: false }, rule.conditions, ['rules', index, 'conditions'])
   }
   return found
 }
@@ -83,21 +86,26 @@ interface Walk {
   readonly isNegated: boolean
 }
 
-function collect(walk: Walk, conditions: Conditions, place: readonly PropertyKey[]): void {
+function* collect(walk: Walk, conditions: Conditions, place: readonly PropertyKey[]): Generator<void, void> {
   for (const [key, member] of Object.entries(conditions)) {
     const here = [...place, key]
-    if (key === '$and') for (const [at, item] of (member as Conditions[]).entries()) collect(walk, item, [...here, at])
+    if (key === '$and')
+      for (const [at, item] of (member as Conditions[]).entries()) yield* collect(walk, item, [...here, at])
     else if (key === '$or')
-      for (const [at, item] of (member as Conditions[]).entries()) branch(walk, item, [...here, at])
-    else if (key === '$not') branch({ ...walk, isNegated: !walk.isNegated }, member as Conditions, here)
-    else for (const [operator, operand] of operatorsOf(member)) addLeaf(walk, key, operator, operand, here)
+      for (const [at, item] of (member as Conditions[]).entries()) yield* branch(walk, item, [...here, at])
+    else if (key === '$not') yield* branch({ ...walk, isNegated: !walk.isNegated }, member as Conditions, here)
+    else
+      for (const [operator, operand] of operatorsOf(member)) {
+        addLeaf(walk, key, operator, operand, here)
+        yield
+      }
   }
 }
 
-function branch(walk: Walk, conditions: Conditions, place: readonly PropertyKey[]): void {
+function* branch(walk: Walk, conditions: Conditions, place: readonly PropertyKey[]): Generator<void, void> {
   const into = newConjunction()
   walk.found.push(into)
-  collect({ ...walk, into }, conditions, place)
+  yield* collect({ ...walk, into }, conditions, place)
 }
 
 function addLeaf(walk: Walk, path: string, operator: Operator, operand: Json, place: readonly PropertyKey[]): void {

@@ -53,15 +53,15 @@ export function* lintInParts(
     ...checkRestarted(policy, before),
     ...unreachable,
     ...(yield* checkContradictions(rules, steps)),
-    ...checkUnboundedBelow(rules),
+    ...(yield* checkUnboundedBelow(rules)),
     ...checkLogAboveDeny(compared),
-    ...checkExistsInDeny(rules),
-    ...checkCallerValues(rules),
+    ...(yield* checkExistsInDeny(rules)),
+    ...(yield* checkCallerValues(rules)),
   ]
   yield
   warnings.push(
     ...(yield* checkLiterals(rules, MAXIMUM_WARNINGS)),
-    ...checkSpendable(policy, reachable, steps),
+    ...(yield* checkSpendable(policy, reachable, steps)),
     ...(yield* checkPassedBudgets(policy, reachable, others, steps)),
   )
   return warnings.slice(0, MAXIMUM_WARNINGS)

@@ -34,7 +34,7 @@ export function scopesOf(policy: PolicyDocument): RuleScope[] {
 export function* prepareRules(policy: PolicyDocument): Generator<void, LintedRule[]> {
   const rules: LintedRule[] = []
   for (const scope of scopesOf(policy)) {
-    const conjunctions = conjunctionsOf(scope.rule, scope.index)
+    const conjunctions = yield* conjunctionsOf(scope.rule, scope.index)
     rules.push({ ...scope, conjunctions, decidesUnknown: isUnknownDenied(scope.rule) })
     yield
   }

@@ -7,15 +7,18 @@ import type { LintedRule } from './linted-rule.js'
  * around: `$not: {$gt: 100}` is one from above. What stands in the rule's own conditions, or under a `$not`, bounds all of
  * the rule. A budget that counts the same amount would refuse a negative one, but only while the policy has it.
  */
-export function checkUnboundedBelow(rules: readonly LintedRule[]): Warning[] {
-  return rules
-    .filter(({ rule }) => rule.effect === 'allow' || rule.effect === 'review')
-    .flatMap(({ conjunctions }) => {
-      const own = conjunctions[0].leaves
-      const negated = conjunctions.flatMap(({ leaves }) => leaves.filter(({ isNegated }) => isNegated))
-      const bounded = new Set([...own, ...negated].filter(isBoundBelow).map(({ path }) => path))
-      return conjunctions.flatMap((conjunction) => unboundedIn(conjunction, bounded))
-    })
+export function* checkUnboundedBelow(rules: readonly LintedRule[]): Generator<void, Warning[]> {
+  const warnings: Warning[] = []
+  for (const { conjunctions } of rules.filter(({ rule }) => rule.effect === 'allow' || rule.effect === 'review')) {
+    const own = conjunctions[0].leaves
+    const negated = conjunctions.flatMap(({ leaves }) => leaves.filter(({ isNegated }) => isNegated))
+    const bounded = new Set([...own, ...negated].filter(isBoundBelow).map(({ path }) => path))
+    for (const conjunction of conjunctions) {
+      warnings.push(...unboundedIn(conjunction, bounded))
+      yield
+    }
+  }
+  return warnings
 }
 
 function unboundedIn({ byPath }: Conjunction, bounded: ReadonlySet<string>): Warning[] {
