@@ -123,8 +123,13 @@ async function runCallers() {
     const isOver = () => performance.now() - started > ROUND_MS
     const latencies = []
     let beside = 0
-    const refused = 0
-    const deciding = Array.from({ length: DECIDERS }, () => callOn(port, decide, isOver, (ms) => latencies.push(ms)))
+    let refused = 0
+    const deciding = Array.from({ length: DECIDERS }, () =>
+      callOn(port, decide, isOver, (ms, status) => {
+        if (status === 200) latencies.push(ms)
+        else refused += 1
+      }),
+    )
     const others = [...Array(readers).fill(list), ...Array(simulators).fill(simulate)].map((bytes) =>
       callOn(port, bytes, isOver, (_, status) => {
         if (status === 200) beside += 1

@@ -7,7 +7,8 @@ const BYTES_PER_KEY = 16 * 1024 * 1024
 
 /**
  * What is held in memory because a caller has not read it, by API key. Beyond a bound the key gets no answers that can be
- * large; what it decides and changes goes on, with answers that are small.
+ * large; what it decides and changes goes on: such an answer is no larger than
+ * its request allows, at most that of a policy.
  */
 export class UnreadAnswers {
   private readonly bytes = new Map<string, number>()
