@@ -176,6 +176,7 @@ describe('lint', () => {
       ['$lte alone', { 'context.amount': { $lte: 100 } }, 'context.amount/$lte'],
       ['$lt in the metadata', { 'agent.level': { $lt: 100 } }, 'agent.level/$lt'],
       ['a bound that is referred to', { 'context.amount': { $lte: { $ref: 'agent.limit' } } }, 'context.amount/$lte'],
+      ['a bound that is written first', { 'agent.limit': { $gte: { $ref: 'context.amount' } } }, 'agent.limit/$gte'],
       ['a lower bound of another path', { 'context.a': { $lt: 1 }, 'context.b': { $gt: 0 } }, 'context.a/$lt'],
       ['an alternative', { $or: [{ 'context.a': { $lt: 1 } }, { action: { $eq: 'b' } }] }, '$or/0/context.a/$lt'],
       ['$not turned around', { $not: { 'context.a': { $gt: 100 } } }, '$not/context.a/$gt'],
@@ -201,6 +202,10 @@ describe('lint', () => {
       ['a lower bound under $not', { 'context.a': { $lt: 5 }, $not: { 'context.a': { $lt: 0 } } }],
       ['values that are named', { 'context.a': { $in: [1, 2], $lt: 5 } }],
       ['one value', { 'context.a': { $eq: 1, $lt: 5 } }],
+      [
+        'a lower bound that is written first',
+        { 'context.a': { $lte: 100 }, 'agent.min': { $lte: { $ref: 'context.a' } } },
+      ],
       ['a text', { 'context.a': { $lt: 'b' } }],
       ['the clock', { 'now.hour': { $lt: 18 } }],
       ['$not of an upper bound', { $not: { 'context.a': { $lte: 100 } } }],

@@ -1,4 +1,5 @@
-import type { Warning } from '@countersign/contract'
+import type { Operator, Warning } from '@countersign/contract'
+import type { Path } from '../path.js'
 import type { Conjunction, Leaf } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
@@ -12,7 +13,7 @@ export function* checkUnboundedBelow(rules: readonly LintedRule[]): Generator<vo
   for (const { conjunctions } of rules.filter(({ rule }) => rule.effect === 'allow' || rule.effect === 'review')) {
     const own = conjunctions[0].leaves
     const negated = conjunctions.flatMap(({ leaves }) => leaves.filter(({ isNegated }) => isNegated))
-    const bounded = new Set([...own, ...negated].filter(isBoundBelow).map(({ path }) => path))
+    const bounded = boundedBelow([...own, ...negated])
     for (const conjunction of conjunctions) {
       warnings.push(...unboundedIn(conjunction, bounded))
       yield
@@ -21,29 +22,61 @@ export function* checkUnboundedBelow(rules: readonly LintedRule[]): Generator<vo
   return warnings
 }
 
-function unboundedIn({ byPath }: Conjunction, bounded: ReadonlySet<string>): Warning[] {
-  return [...byPath].flatMap(([path, leaves]) => {
-    const upper = leaves.find(isUpperBound)
-    if (upper === undefined || bounded.has(path) || leaves.some(isBoundBelow)) return []
-    return [
-      {
-        code: 'unbounded_below',
-        pointer: upper.pointer,
-        message: `Nothing keeps ${path} from being negative: a negative amount passes; add "$gt": 0.`,
-      },
-    ]
-  })
+/** What a leaf says of one path. With a `$ref` it says something of two: `{a: {$gte: {$ref: b}}}` bounds b from above. */
+interface Bound {
+  readonly path: Path
+  /** What it is compared with, when that is a fact. */
+  readonly other: Path | null
+  readonly operator: Operator
+  readonly leaf: Leaf
 }
 
-/** The clock is never negative; of two facts that are compared nobody knows that they are numbers, but they may be. */
-function isUpperBound({ test, operator, operand, isNegated }: Leaf): boolean {
-  if (test.path.root !== 'context' && test.path.root !== 'agent') return false
-  const isNumber = typeof operand === 'number' || test.ref !== null
-  return isNumber && (isNegated ? operator === '$gt' || operator === '$gte' : operator === '$lt' || operator === '$lte')
+const MIRRORED: Partial<Record<Operator, Operator>> = { $lt: '$gt', $lte: '$gte', $gt: '$lt', $gte: '$lte' }
+
+function boundsOf(leaf: Leaf): Bound[] {
+  const { operator, test } = leaf
+  const own = { path: test.path, other: test.ref, operator, leaf }
+  if (test.ref === null) return [own]
+  return [own, { path: test.ref, other: test.path, operator: MIRRORED[operator] ?? operator, leaf }]
+}
+
+function boundedBelow(leaves: readonly Leaf[]): Set<string> {
+  return new Set(
+    leaves
+      .flatMap(boundsOf)
+      .filter(isBoundBelow)
+      .map(({ path }) => path.source),
+  )
+}
+
+function unboundedIn({ leaves }: Conjunction, outside: ReadonlySet<string>): Warning[] {
+  const inside = boundedBelow(leaves)
+  const upper = new Map<string, Leaf>()
+  for (const {
+    path: { source },
+    leaf,
+  } of leaves.flatMap(boundsOf).filter(isUpperBound))
+    if (!upper.has(source) && !inside.has(source) && !outside.has(source)) upper.set(source, leaf)
+  return [...upper].map(([path, { pointer }]) => ({
+    code: 'unbounded_below',
+    pointer,
+    message: `Nothing keeps ${path} from being negative: a negative amount passes; add "$gt": 0.`,
+  }))
+}
+
+/**
+ * The clock is never negative; of two facts that are compared nobody knows that they are numbers, but they may be. The
+ * operator's metadata beside a value of the caller is the bound, not the amount.
+ */
+function isUpperBound({ path, other, operator, leaf }: Bound): boolean {
+  if (path.root !== 'context' && path.root !== 'agent') return false
+  if (path.root === 'agent' && other?.root === 'context') return false
+  if (other === null && typeof leaf.operand !== 'number') return false
+  return leaf.isNegated ? operator === '$gt' || operator === '$gte' : operator === '$lt' || operator === '$lte'
 }
 
 /** Named values are as they are meant, and so is a lower bound, whatever it is. */
-function isBoundBelow({ operator, isNegated }: Leaf): boolean {
+function isBoundBelow({ operator, leaf: { isNegated } }: Bound): boolean {
   if (isNegated) return operator === '$lt' || operator === '$lte' || operator === '$ne' || operator === '$nin'
   return operator === '$gt' || operator === '$gte' || operator === '$eq' || operator === '$in'
 }
