@@ -143,6 +143,7 @@ function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end:
   const given = outcome && givenOutcome(outcome, req, res)
   if (given !== undefined) return given
   const { status, error } = end
-  if (LOST_ANSWERS.has(status) || mayHaveRun(error)) return { kind: 'unknown', error: error ?? status }
+  if (LOST_ANSWERS.has(status) || (error !== undefined && mayHaveRun(error)))
+    return { kind: 'unknown', error: error ?? status }
   return status < 400 ? { kind: 'succeeded', value: res } : { kind: 'failed', error: error ?? status }
 }
