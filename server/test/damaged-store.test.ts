@@ -1,7 +1,7 @@
 /** A store that the disk changed by a byte, or cut: it is refused with a sentence, or every answer is right; nothing aborts. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -11,6 +11,8 @@ import { LogPen } from '@countersign/testkit/store-suite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Connection } from '#server/adapters/store-sqlite/driver'
 import { openSqliteStore } from '#server/adapters/store-sqlite/open'
+import { readThrough } from '#server/adapters/store-sqlite/told-fault'
+import type { Store } from '#server/ports/store'
 import { SEED, seededRandom } from './process/random.js'
 import { KEY_USES, SAMPLE } from './store-sample.js'
 
@@ -178,6 +180,87 @@ describe('a log that lost something', () => {
 
   it('is the shorter one that it is, when a record was on its way', async () => {
     expect(await prober.probe({ file: `${DATABASE}-wal`, append: 50 })).toBe(await prober.probe({}))
+  })
+})
+
+describe('a sound store in an odd state starts', () => {
+  const path = (dataDir: string, suffix: string) => join(dataDir, `${DATABASE}${suffix}`)
+  const newDirectory = () => mkdtempSync(join(folder, 'odd-'))
+  const note = 'x'.repeat(1_000_000)
+  const writeMuch = async (store: Store, times: number) => {
+    const pen = await LogPen.of(store)
+    for (let i = 0; i < times; i += 1) await pen.commit({ change: { kind: 'entry.only' }, entry: { data: { note } } })
+  }
+
+  it('stopped in order, beside an index that a loss of power left as it was before', async () => {
+    const dataDir = newDirectory()
+    const store = await openSqliteStore({ dataDir })
+    await (await LogPen.of(store)).commit({ kind: 'entry.only' })
+    const index = readFileSync(path(dataDir, '-shm'))
+    expect(index.readUInt32LE(16)).toBeGreaterThan(index.readUInt32LE(96))
+    await store.close()
+    const copy = newDirectory()
+    for (const suffix of ['', '-sums']) cpSync(path(dataDir, suffix), path(copy, suffix))
+    writeFileSync(path(copy, '-shm'), index)
+    writeFileSync(path(copy, '-wal'), '')
+    await (await openSqliteStore({ dataDir: copy })).close()
+  })
+
+  it('with a log of more pages than a call has arguments, read with a small stack', () => {
+    const dataDir = newDirectory()
+    const start = (...options: string[]) =>
+      spawnSync(process.execPath, [...options, program('large-log.mjs'), dataDir, ...options], { encoding: 'utf8' })
+    expect(start().signal).toBe('SIGKILL')
+    expect(statSync(path(dataDir, '-wal')).size).toBeGreaterThan(40_000_000)
+    expect(start('--stack-size=100')).toMatchObject({ status: 0, stderr: '', stdout: 'open\n' })
+  })
+
+  it('whose sums were removed while it worked, before and behind the first that it writes', async () => {
+    const dataDir = newDirectory()
+    const store = await openSqliteStore({ dataDir })
+    rmSync(path(dataDir, '-sums'))
+    await writeMuch(store, 20)
+    await store.close()
+    const second = await openSqliteStore({ dataDir })
+    await writeMuch(second, 1)
+    rmSync(path(dataDir, '-sums'))
+    await writeMuch(second, 20)
+    expect(statSync(path(dataDir, '-sums')).size).toBeGreaterThan(4 * 4000)
+    await second.close()
+    await (await openSqliteStore({ dataDir })).close()
+  })
+})
+
+describe('a store that could not be read through', () => {
+  const reading = (dataDir: string) => {
+    cpSync(closed, dataDir, { recursive: true })
+    rmSync(join(dataDir, `${DATABASE}-sums`))
+    return openSqliteStore({ dataDir })
+  }
+
+  it.each([
+    ['was killed', 'process.kill(process.pid,"SIGKILL")', /could not be checked \(.+ SIGKILL\)/],
+    [
+      'ran out of memory',
+      'console.error("out of memory");process.abort()',
+      /could not be checked \(.+ SIGABRT: .*memory/,
+    ],
+    ['did not start', 'throw new Error("no room")', /could not be checked \(.+ exit code 1: .*no room/],
+  ])('because the process that read it %s is not said to be damaged', async (_, code, says) => {
+    const dataDir = mkdtempSync(join(folder, 'unchecked-'))
+    const before = process.env.NODE_OPTIONS
+    process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(code)}`
+    try {
+      await expect(reading(dataDir)).rejects.toThrow(says)
+    } finally {
+      if (before === undefined) delete process.env.NODE_OPTIONS
+      else process.env.NODE_OPTIONS = before
+    }
+    await (await openSqliteStore({ dataDir })).close()
+  })
+
+  it('because it cannot be opened is not said to be damaged', async () => {
+    await expect(readThrough(join(folder, 'none.db'))).rejects.toThrow(/could not be checked/)
   })
 })
 

@@ -18,6 +18,7 @@ import {
 } from '#server/adapters/store-sqlite/tables/decisions'
 import { findIdempotency } from '#server/adapters/store-sqlite/tables/idempotency'
 import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#server/adapters/store-sqlite/tables/policies'
+import { walkRows } from '#server/adapters/store-sqlite/walk-rows'
 import type { AccountFilter, AuditFilter, DecisionFilter } from '#server/ports/store'
 
 describe('the plans of the embedded store', () => {
@@ -151,6 +152,32 @@ describe('the plans of the embedded store', () => {
   ]
   it.each(others)('find %s by an index', async (_, read, search) => {
     await expectIndexed(read, search)
+  })
+
+  it.each([
+    ['decisions', 'SEARCH decisions USING INTEGER PRIMARY KEY (rowid>?)'],
+    ['sightings', 'SEARCH sightings USING PRIMARY KEY (agent_id>?)'],
+  ])('walks through all rows of %s without passing any twice', async (table, search) => {
+    db.execute('BEGIN')
+    const insert = {
+      sightings: "INSERT INTO sightings SELECT 'agent:' || value, 't', 't' FROM generate_series(1, 1200)",
+      decisions: `INSERT INTO decisions (id, version, at_ms, status, expires_ms, agent_id, action, effect, policy_id, request_hash,
+        document) SELECT 'd' || value, 1, 1, 's', 1, 'a', 'a', 'e', 'p', 'h', '{}' FROM generate_series(1, 1200)`,
+    }[table] as string
+    db.execute(
+      insert.replace(
+        'generate_series(1, 1200)',
+        '(WITH RECURSIVE n (value) AS (VALUES (1) UNION ALL SELECT value + 1 FROM n WHERE value < 1200) SELECT value FROM n)',
+      ),
+    )
+    const keys = new Set<unknown>()
+    const plans = await plansOf((watched) => {
+      for (const { walk_key } of walkRows(watched, table, '1')) keys.add(walk_key)
+    })
+    db.execute('ROLLBACK')
+    expect(keys.size).toBe(1200)
+    expect(plans.filter((plan) => plan.includes(search))).toHaveLength(2)
+    expect(plans.filter((plan) => /TEMP B-TREE/.test(plan))).toEqual([])
   })
 
   it('find the first end of all approvals at the beginning of an index of approvals', async () => {

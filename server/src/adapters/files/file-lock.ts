@@ -1,5 +1,7 @@
 /** Locks between processes. The kernel lets go of them when the holder ends, however it ends. */
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import Database from 'libsql'
 import { makeFile } from './make-file.js'
 
@@ -29,6 +31,21 @@ export function takeFileLock(path: string): (() => void) | null {
   }
   return () => {
     lock.exec('ROLLBACK')
+    lock.close()
+  }
+}
+
+/** Whether another holder has the lock. Makes no file, and takes the lock from nobody. */
+export function isFileLocked(path: string): boolean {
+  if (!existsSync(path)) return false
+  const lock = new Database(`${pathToFileURL(path).href}?mode=ro`)
+  try {
+    lock.exec('SELECT 1 FROM sqlite_schema')
+    return false
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')) return true
+    throw error
+  } finally {
     lock.close()
   }
 }

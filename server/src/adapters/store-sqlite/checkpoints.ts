@@ -1,6 +1,7 @@
+import { fsyncSync } from 'node:fs'
 import type { Connection } from './driver.js'
-import { PageSums } from './page-sums.js'
-import { readFrames, readWalPosition, type WalPosition } from './wal-file.js'
+import { hasSums, PageSums } from './page-sums.js'
+import { readWalPosition, sumsOfFrames, type WalPosition } from './wal-file.js'
 
 /** 16 MiB of log before it is copied into the database, a cost that the group that meets it waits for. */
 const FULL_FRAMES = 4000
@@ -9,7 +10,8 @@ const AGAIN_FRAMES = 1000
 
 /** Copies the log into the database, the sums of its pages first. SQLite must not do so by itself (`wal_autocheckpoint = 0`). */
 export class Checkpoints {
-  readonly #sums: PageSums
+  /** Null when somebody removed the file: the next start reads the whole store, and makes it. */
+  readonly #sums: PageSums | null
   #salts: Buffer = Buffer.alloc(0)
   #summed = 0
   #dueAt = FULL_FRAMES
@@ -25,7 +27,7 @@ export class Checkpoints {
     private readonly indexDescriptor: number,
     private readonly onError: (error: unknown) => void,
   ) {
-    this.#sums = PageSums.read(databasePath)
+    this.#sums = hasSums(databasePath) ? PageSums.read(databasePath) : null
   }
 
   /** After each commit. Never throws: the commit is durable, and what could not be copied is tried again. */
@@ -47,7 +49,13 @@ export class Checkpoints {
   /** Leaves one file behind where it can; what stays in the -wal file is read at the next start. */
   last(): void {
     const position = this.#position()
-    if (position !== null) this.#sum(position)
+    if (position === null) return
+    this.#sum(position)
+    this.db.get('PRAGMA wal_checkpoint(PASSIVE)')
+    const after = this.#position()
+    if (after === null || after.copied < after.frames) return
+    // Nobody else syncs the index. After a loss of power it must not tell of frames to copy beside a log that is empty.
+    fsyncSync(this.indexDescriptor)
     this.db.get('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
@@ -63,7 +71,7 @@ export class Checkpoints {
 
   #sum(position: WalPosition): void {
     if (position.frames === this.#summed) return
-    this.#sums.take(readFrames(`${this.databasePath}-wal`, this.#summed, position))
+    this.#sums?.take(sumsOfFrames(`${this.databasePath}-wal`, this.#summed, position))
     this.#summed = position.frames
   }
 }

@@ -108,3 +108,9 @@ export function sqliteCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
   return error.code
 }
+
+/** Whether SQLite met damage, and no full disk, lack of memory or lock. */
+export function saysDamage(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true
+}

@@ -1,11 +1,12 @@
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { takeFileLock } from '../files/file-lock.js'
+import { isFileLocked } from '../files/file-lock.js'
 import { assertDatabaseIsThere, DamagedStoreError } from './data-directory.js'
-import { Connection, sqliteCode } from './driver.js'
+import { Connection, saysDamage } from './driver.js'
 import { assertAsWritten } from './page-sums.js'
 import { assertKnown, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
 import { assertReadable } from './soundness.js'
-import { readThrough } from './told-fault.js'
+import { readThrough, UncheckedStoreError } from './told-fault.js'
 
 export interface SqliteInspection {
   readonly schema: number
@@ -32,9 +33,7 @@ export function inspectSqliteStore(path: string): SqliteInspection {
     const newest = schema > 0 ? db.get('SELECT max(at_ms) AS at_ms FROM audit_entries')?.at_ms : null
     return { schema, knownSchema: KNOWN_SCHEMA, newestEntryAt: (newest ?? null) as number | null }
   } catch (error) {
-    const code = sqliteCode(error)
-    if (code?.startsWith('SQLITE_CORRUPT') || code?.startsWith('SQLITE_NOTADB'))
-      throw new DamagedStoreError(path, (error as Error).message, { cause: error })
+    if (saysDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
     throw error
   } finally {
     db?.close()
@@ -43,18 +42,37 @@ export function inspectSqliteStore(path: string): SqliteInspection {
 
 /**
  * Looks at every page of a store that no server works on, and at every text and the hash of every audit entry of any store.
+ * Changes nothing, and keeps no server from starting.
  *
- * @throws DamagedStoreError
+ * @throws DamagedStoreError, UncheckedStoreError
  */
 export async function assertSoundThroughout(path: string): Promise<void> {
   assertDatabaseIsThere(path)
-  const release = takeFileLock(join(dirname(path), 'lock'))
+  const inPages = await pageFault(path)
+  let inTexts: string | null
   try {
-    // Beside a server that works on them the pages change from one look to the next.
-    if (release !== null) await assertAsWritten(path, { readsAll: true })
-  } finally {
-    release?.()
+    inTexts = await readThrough(path, { hashes: true })
+  } catch (error) {
+    if (inPages === null || !(error instanceof UncheckedStoreError)) throw error
+    inTexts = `its texts could not be checked: ${error.found}`
   }
-  const fault = await readThrough(path, { hashes: true })
-  if (fault !== null) throw new DamagedStoreError(path, fault)
+  const found = [inPages, inTexts].filter((fault) => fault !== null)
+  if (found.length > 0) throw new DamagedStoreError(path, found.join('; '))
+}
+
+/** Beside a server that works on them the pages change from one look to the next: then null. */
+async function pageFault(path: string): Promise<string | null> {
+  const lock = join(dirname(path), 'lock')
+  // A server that starts writes to the sums first.
+  const sums = () => statSync(`${path}-sums`, { throwIfNoEntry: false, bigint: true })?.mtimeNs
+  const before = sums()
+  if (isFileLocked(lock)) return null
+  try {
+    await assertAsWritten(path, { readsAll: true })
+    return null
+  } catch (error) {
+    if (isFileLocked(lock) || sums() !== before) return null
+    if (error instanceof DamagedStoreError) return error.found
+    throw error
+  }
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Store } from '../../ports/store.js'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
-import { Connection, sqliteCode } from './driver.js'
+import { Connection, saysDamage } from './driver.js'
 import { assertAsWritten, dropSums, hasSums, makeSums, openSums } from './page-sums.js'
 import { assertKnown, configureWriter, KNOWN_SCHEMA, migrate, schemaVersionOf } from './schema.js'
 import { assertSchema } from './soundness.js'
@@ -38,8 +38,8 @@ export async function openSqliteStore({
 
 /** Refuses a damaged database before SQLite has it, then brings it to the present schema. */
 async function prepare(path: string): Promise<void> {
-  await assertAsWritten(path)
-  if (hasSums(path)) openSums(path)
+  const inLog = await assertAsWritten(path)
+  if (hasSums(path)) openSums(path, inLog)
   else if (statSync(path).size > 0) await assertSound(path)
   migrateFile(path)
   if (!hasSums(path)) await makeSums(path)
@@ -59,12 +59,11 @@ function migrateFile(path: string): void {
     configureWriter(db)
     migrate(db)
     assertSchema(db, path)
-    // The library closes a connection when its statements are collected, and SQLite would copy the log only then.
-    db.get('PRAGMA wal_checkpoint(TRUNCATE)')
+    // The library closes a connection when its statements are collected, and SQLite would copy the log only then. The log
+    // is not emptied: after a loss of power its index might be older, and tell of what an empty log lacks.
+    db.get('PRAGMA wal_checkpoint(PASSIVE)')
   } catch (error) {
-    const code = sqliteCode(error)
-    if (code?.startsWith('SQLITE_CORRUPT') || code?.startsWith('SQLITE_NOTADB'))
-      throw new DamagedStoreError(path, (error as Error).message, { cause: error })
+    if (saysDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
     throw error
   } finally {
     db.close()

@@ -1,15 +1,25 @@
 /**
  * A checksum of each page of the database, beside it in `countersign.db-sums`. SQLite has none: a byte that the disk changed
  * would be answered as if it had been decided, or, in a text, end the process. Pages are summed on their way from the log to
- * the database, so a commit pays nothing. The file: 32 bytes of header, then 4 bytes for each page, 0 for unknown.
+ * the database: only the commit behind such a copy waits. The file: 32 bytes of header, then 4 bytes a page, 0 for unknown.
  */
-import { type BigIntStats, existsSync, fstatSync, fsyncSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  type BigIntStats,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { crc32 } from 'node:zlib'
 import { replaceFile } from '../files/replace-file.js'
 import { DamagedStoreError, syncDirectory } from './data-directory.js'
-import { readWal, readWhole, withFile } from './wal-file.js'
+import { pageSum } from './page-sum.js'
+import { readComparedLog, readLog, readWhole, withFile } from './wal-file.js'
 
 const MAGIC = Buffer.from('CSGNSUM1')
 const HEADER_BYTES = 32
@@ -27,23 +37,28 @@ export function hasSums(databasePath: string): boolean {
 }
 
 /**
- * Compares a database that nobody has open with its sums, and its log with itself. What only the log holds is summed.
+ * Compares a database that nobody has open with its sums, and its log with itself and its index.
  *
+ * @returns the sums of the pages that the log holds
  * @throws DamagedStoreError
  */
-export async function assertAsWritten(databasePath: string, { readsAll = false } = {}): Promise<void> {
-  const wal = readWal(databasePath)
-  if (wal.damage !== null) throw new DamagedStoreError(databasePath, wal.damage)
-  if (!hasSums(databasePath)) return
-  const sums = PageSums.read(databasePath)
-  const fault = !readsAll && sums.isAsClosed() ? null : await sums.fault(wal.pages)
+export async function assertAsWritten(
+  databasePath: string,
+  { readsAll = false } = {},
+): Promise<ReadonlyMap<number, number>> {
+  const sums = hasSums(databasePath) ? PageSums.read(databasePath) : null
+  const log = await readComparedLog(databasePath, sums?.saysClosed === true)
+  if (log.damage !== null) throw new DamagedStoreError(databasePath, log.damage)
+  const isRead = sums !== null && (readsAll || !sums.isAsClosed())
+  const fault = isRead ? await sums.fault(log.sums) : null
   if (fault !== null) throw new DamagedStoreError(databasePath, fault)
+  return log.sums
 }
 
-/** Sums what the log holds: whoever opens the database next may copy it there. The one who calls has the directory. */
-export function openSums(databasePath: string): void {
+/** Adds what the log holds: whoever opens the database next may copy it there. The one who calls has the directory. */
+export function openSums(databasePath: string, inLog: ReadonlyMap<number, number>): void {
   const sums = PageSums.read(databasePath)
-  sums.take(readWal(databasePath).pages)
+  sums.take(inLog)
   sums.sayOpen()
 }
 
@@ -56,12 +71,15 @@ export function dropSums(databasePath: string): void {
 /** Sums a database that nobody writes to, as it is. */
 export async function makeSums(databasePath: string): Promise<void> {
   await replaceFile(sumsOf(databasePath), await listOf(databasePath))
-  PageSums.read(databasePath).take(readWal(databasePath).pages)
+  // Not the log's index: to close that file would drop the locks of SQLite on it.
+  PageSums.read(databasePath).take((await readLog(databasePath)).sums)
 }
 
 /** Says that the database was closed in order, with nothing left in its log. */
 export function sayClosed(databasePath: string): void {
   if ((statSync(`${databasePath}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
+  // Somebody removed it: the next start reads the whole store.
+  if (!hasSums(databasePath)) return
   PageSums.read(databasePath).sayClosed()
 }
 
@@ -69,6 +87,8 @@ export function sayClosed(databasePath: string): void {
 export class PageSums {
   #sums: Buffer
   readonly #pageBytes: number
+  /** Whether the database was closed in order, with an empty log, when they were read. */
+  readonly saysClosed: boolean
 
   private constructor(
     private readonly databasePath: string,
@@ -76,6 +96,7 @@ export class PageSums {
     sums: Buffer,
   ) {
     this.#pageBytes = header.readUInt32BE(8)
+    this.saysClosed = header.subarray(CLOSED_AT, HEADER_BYTES).some((byte) => byte !== 0)
     this.#sums = sums
   }
 
@@ -105,7 +126,7 @@ export class PageSums {
   }
 
   /** What is not as it was written, but for pages that the log has anew; null when all is. */
-  async fault(inLog: ReadonlyMap<number, Buffer>): Promise<string | null> {
+  async fault(inLog: ReadonlyMap<number, number>): Promise<string | null> {
     const known = this.#sums.length / SUM_BYTES
     let last = 0
     for await (const { page, sum } of pagesOf(this.databasePath, this.#pageBytes)) {
@@ -121,17 +142,21 @@ export class PageSums {
     return null
   }
 
-  /** Durable when it returns: from then on the pages may be written to the database. */
-  take(pages: ReadonlyMap<number, Buffer>): void {
-    if (pages.size === 0) return
+  /**
+   * Durable when it returns: from then on the pages may be written to the database.
+   *
+   * @param sums by page
+   */
+  take(sums: ReadonlyMap<number, number>): void {
+    if (sums.size === 0) return
     let last = 0
-    for (const page of pages.keys()) last = Math.max(last, page)
+    for (const page of sums.keys()) last = Math.max(last, page)
     const needed = last * SUM_BYTES
     if (needed > this.#sums.length) this.#sums = Buffer.concat([this.#sums, Buffer.alloc(needed - this.#sums.length)])
     const blocks = new Set<number>()
-    for (const [page, image] of pages) {
+    for (const [page, sum] of sums) {
       const at = (page - 1) * SUM_BYTES
-      this.#sums.writeUInt32BE(sumOf(image), at)
+      this.#sums.writeUInt32BE(sum, at)
       blocks.add(Math.floor(at / BLOCK_BYTES))
     }
     this.#write(
@@ -151,6 +176,7 @@ export class PageSums {
   }
 
   #write(parts: readonly { readonly bytes: Buffer; readonly at: number }[]): void {
+    if (!hasSums(this.databasePath)) this.#writeAnew()
     withFile(
       sumsOf(this.databasePath),
       (descriptor) => {
@@ -160,6 +186,16 @@ export class PageSums {
       'r+',
     )
   }
+
+  /** Somebody removed the file while it was in use. */
+  #writeAnew(): void {
+    const path = sumsOf(this.databasePath)
+    const temporary = `${path}.lost.tmp`
+    const content = Buffer.concat([headerOf(this.#pageBytes), this.#sums])
+    writeFileSync(temporary, content, { mode: 0o600, flush: true })
+    renameSync(temporary, path)
+    syncDirectory(dirname(path))
+  }
 }
 
 /** Those of SQLite. */
@@ -167,11 +203,6 @@ const PAGE_SIZES = new Set([512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536]
 
 function sumsOf(databasePath: string): string {
   return `${databasePath}-sums`
-}
-
-/** 0 is for what is not known. */
-function sumOf(page: Buffer): number {
-  return crc32(page) || 1
 }
 
 function closedAs({ size, mtimeNs }: BigIntStats): Buffer {
@@ -200,21 +231,26 @@ async function* pagesOf(databasePath: string, pageBytes: number) {
     const read = withFile(databasePath, (descriptor) => readWhole(descriptor, chunk, page * pageBytes))
     // A page that is cut is another one than the whole.
     for (let at = 0; at < read; at += pageBytes)
-      yield { page: ++page, sum: sumOf(chunk.subarray(at, Math.min(at + pageBytes, read))) }
+      yield { page: ++page, sum: pageSum(chunk.subarray(at, Math.min(at + pageBytes, read))) }
     if (read < chunk.length) return
     await nextTurn()
   }
 }
 
-/** The content of a new file of sums. */
-async function listOf(databasePath: string): Promise<Buffer> {
+/** Of a database that is open. */
+function headerOf(pageBytes: number): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
-  const pageBytes = pageBytesOf(databasePath)
   MAGIC.copy(header)
   header.writeUInt32BE(pageBytes, 8)
+  return header
+}
+
+/** The content of a new file of sums. */
+async function listOf(databasePath: string): Promise<Buffer> {
+  const pageBytes = pageBytesOf(databasePath)
   const sums: number[] = []
   for await (const { sum } of pagesOf(databasePath, pageBytes)) sums.push(sum)
   const list = Buffer.alloc(sums.length * SUM_BYTES)
   for (const [index, sum] of sums.entries()) list.writeUInt32BE(sum, index * SUM_BYTES)
-  return Buffer.concat([header, list])
+  return Buffer.concat([headerOf(pageBytes), list])
 }

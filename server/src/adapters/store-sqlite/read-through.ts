@@ -5,11 +5,10 @@
 import { isUtf8 } from 'node:buffer'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { Connection, type Row } from './driver.js'
+import { Connection, type Row, saysDamage } from './driver.js'
 import { assertKnown, schemaVersionOf } from './schema.js'
-import { tellFault } from './told-fault.js'
-
-const CHUNK = 500
+import { tell } from './told-fault.js'
+import { walkRows } from './walk-rows.js'
 
 interface Column {
   readonly name: string
@@ -19,7 +18,15 @@ interface Column {
 const path = process.argv[2] as string
 /** Whether audit entries have to be what their hashes were made of, too. */
 const checksHashes = process.argv[3] === 'hashes'
-tellFault(process.stdout, faultOf(path))
+try {
+  tell(process.stdout, { fault: faultOf(path) })
+} catch (error) {
+  const { name, message } = error as Error
+  if (saysDamage(error)) tell(process.stdout, { fault: message })
+  // Whoever opens it is told so.
+  else if (name === 'NewerSchemaError' || name === 'ForeignDatabaseError') tell(process.stdout, { fault: null })
+  else tell(process.stdout, { failure: message })
+}
 
 function faultOf(path: string): string | null {
   const db = Connection.openReadOnly(path)
@@ -28,10 +35,6 @@ function faultOf(path: string): string | null {
     assertKnown(db, path)
     if (schemaVersionOf(db) === 0) return null
     return db.snapshot(() => schemaFault(db) ?? integrityFault(db) ?? rowFault(db))
-  } catch (error) {
-    const { name, message } = error as Error
-    // Whoever opens it is told so.
-    return name === 'NewerSchemaError' || name === 'ForeignDatabaseError' ? null : message
   } finally {
     db.close()
   }
@@ -68,16 +71,13 @@ function tableFault(db: Connection, table: string, columns: readonly Column[]): 
     `typeof(${name}) AS type_${name}`,
     `CASE typeof(${name}) WHEN 'text' THEN CAST(${name} AS BLOB) END AS ${name}`,
   ])
-  const read = `SELECT ${taken} FROM ${table} LIMIT ${CHUNK} OFFSET ?`
-  for (let row = 0; ; ) {
-    const rows = db.all(read, row)
-    for (const found of rows) {
-      row += 1
-      const fault = valuesFault(found, columns) ?? documentFault(table, found)
-      if (fault !== null) return `${table}, row ${row}: ${fault}`
-    }
-    if (rows.length < CHUNK) return null
+  let row = 0
+  for (const found of walkRows(db, table, taken.join(', '))) {
+    row += 1
+    const fault = valuesFault(found, columns) ?? documentFault(table, found)
+    if (fault !== null) return `${table}, row ${row}: ${fault}`
   }
+  return null
 }
 
 function valuesFault(row: Row, columns: readonly Column[]): string | null {

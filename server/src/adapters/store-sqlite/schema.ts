@@ -151,6 +151,8 @@ export function configureWriter(db: Connection): void {
   db.execute('PRAGMA cache_size = -32768')
   // The pages of the log are summed before they are copied into the database: `checkpoints.ts`.
   db.execute('PRAGMA wal_autocheckpoint = 0')
+  // A log that grew while a reader held on to an older state is cut to 64 MiB when it is begun anew.
+  db.get('PRAGMA journal_size_limit = 67108864')
 }
 
 /**

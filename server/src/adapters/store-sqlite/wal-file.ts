@@ -3,7 +3,9 @@
  * from the first frame with a wrong checksum on SQLite drops all that follows without a word, and with it what was acknowledged.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { statIfThere } from '../files/stat-if-there.js'
+import { pageSum } from './page-sum.js'
 
 const HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
@@ -11,10 +13,15 @@ const MAGIC = 0x377f0682
 /** The log's index in shared memory: two copies of a header, then how much of the log has been copied. */
 const INDEX_HEADER_BYTES = 48
 const INDEX_BYTES = 100
+const BLOCK_BYTES = 1024 * 1024
 
-/** What the log holds that counts: the newest image of each page, and what is wrong with it. */
-export interface WalContent {
-  readonly pages: ReadonlyMap<number, Buffer>
+/** What the log holds that counts, and what is wrong with it. */
+export interface LogContent {
+  /** The checksum of the newest image of each page. */
+  readonly sums: ReadonlyMap<number, number>
+  readonly frames: number
+  /** Null without a header. */
+  readonly salts: Buffer | null
   /** A sentence's part; null when nothing is. */
   readonly damage: string | null
 }
@@ -42,72 +49,109 @@ export function readWalPosition(indexDescriptor: number): WalPosition | null {
   }
 }
 
-/** Reads the log of a database that nobody has open. */
-export function readWal(databasePath: string): WalContent {
-  const file = readIfThere(`${databasePath}-wal`)
+/**
+ * Reads the log of a database that nobody has open, and compares it with its index.
+ *
+ * @param wasClosed whether the database was closed in order. Nobody syncs the index: after a loss of power it may be older
+ * than the log that was emptied then.
+ */
+export async function readComparedLog(databasePath: string, wasClosed: boolean): Promise<LogContent> {
+  const log = await readLog(databasePath)
   const indexPath = `${databasePath}-shm`
   const position = statIfThere(indexPath)?.isFile() ? withFile(indexPath, readWalPosition) : null
-  const content = parse(file)
-  if (content.damage !== null || position === null) return content
-  const isOfThisFilling = file.length < HEADER_BYTES || file.subarray(16, 24).equals(position.salts)
-  const isCopied = position.copied === position.frames && content.frames === 0
-  if (isOfThisFilling && content.frames < position.frames && !isCopied)
-    return { ...content, damage: `its -wal file holds ${content.frames} of ${position.frames} frames` }
-  return content
+  if (log.damage !== null || position === null) return log
+  const isOfThisFilling = log.salts === null ? !wasClosed : log.salts.equals(position.salts)
+  const isCopied = position.copied === position.frames && log.frames === 0
+  if (isOfThisFilling && log.frames < position.frames && !isCopied)
+    return { ...log, damage: `its -wal file holds ${log.frames} of ${position.frames} frames` }
+  return log
 }
 
-function parse(file: Buffer): WalContent & { readonly frames: number } {
-  const pages = new Map<number, Buffer>()
-  const none = { pages, frames: 0, damage: null }
-  if (file.length < HEADER_BYTES) return none
-  const isLittle = file.readUInt32BE(0) === MAGIC
-  const pageBytes = file.readUInt32BE(8)
-  const frameBytes = FRAME_HEADER_BYTES + pageBytes
-  let sums = checksum(file.subarray(0, 24), [0, 0], isLittle)
-  const isKnown = isLittle || file.readUInt32BE(0) === MAGIC + 1
-  if (!isKnown || !hasSums(file, 24, sums))
-    return { ...none, damage: file.length > HEADER_BYTES + FRAME_HEADER_BYTES ? 'the -wal file has no header' : null }
-  const salts = file.subarray(16, 24)
-  let waiting = new Map<number, Buffer>()
-  let frames = 0
-  let at = HEADER_BYTES
-  for (let frame = 1; at + frameBytes <= file.length; frame += 1, at += frameBytes) {
-    const page = file.subarray(at + FRAME_HEADER_BYTES, at + frameBytes)
-    if (!file.subarray(at + 8, at + 16).equals(salts)) break
-    sums = checksum(page, checksum(file.subarray(at, at + 8), sums, isLittle), isLittle)
-    if (!hasSums(file, at + 16, sums)) break
-    waiting.set(file.readUInt32BE(at), page)
-    if (file.readUInt32BE(at + 4) === 0) continue
-    for (const [number, image] of waiting) pages.set(number, image)
-    waiting = new Map()
-    frames = frame
+/** Reads the log alone, with turns for others between its blocks: it may be larger than what fits into memory. */
+export async function readLog(databasePath: string): Promise<LogContent> {
+  const path = `${databasePath}-wal`
+  if (statIfThere(path) === undefined) return EMPTY
+  const descriptor = openSync(path, 'r')
+  try {
+    return await contentOf(descriptor)
+  } finally {
+    closeSync(descriptor)
   }
+}
+
+const EMPTY: LogContent = { sums: new Map(), frames: 0, salts: null, damage: null }
+
+async function contentOf(descriptor: number): Promise<LogContent> {
+  const header = Buffer.alloc(HEADER_BYTES)
+  if (readWhole(descriptor, header, 0) < HEADER_BYTES) return EMPTY
+  const salts = header.subarray(16, 24)
+  const isLittle = header.readUInt32BE(0) === MAGIC
+  const isKnown = isLittle || header.readUInt32BE(0) === MAGIC + 1
+  let checked = checksum(header.subarray(0, 24), [0, 0], isLittle)
+  if (!isKnown || !hasSums(header, 24, checked)) {
+    const isMore = fstatSync(descriptor).size > HEADER_BYTES + FRAME_HEADER_BYTES
+    return { ...EMPTY, salts, damage: isMore ? 'the -wal file has no header' : null }
+  }
+  const frameBytes = frameBytesOf(header)
+  const sums = new Map<number, number>()
+  const waiting = new Map<number, number>()
+  let whole = 0
+  let frames = 0
+  let isWhole = true
   // One commit that never became durable may lie behind those that count, and no second one.
-  const commits = commitsFrom(file, at, frameBytes, salts)
-  return { pages, frames, damage: commits > 1 ? `frame ${frames + 1} of its -wal file is not as it was written` : null }
+  let commitsBehind = 0
+  for (const block of blocksOf(descriptor, frameBytes)) {
+    for (let at = 0; at < block.length; at += frameBytes) {
+      const page = block.subarray(at + FRAME_HEADER_BYTES, at + frameBytes)
+      const isOfThisFilling = block.subarray(at + 8, at + 16).equals(salts)
+      const isCommit = block.readUInt32BE(at + 4) !== 0
+      if (isWhole && isOfThisFilling)
+        checked = checksum(page, checksum(block.subarray(at, at + 8), checked, isLittle), isLittle)
+      isWhole &&= isOfThisFilling && hasSums(block, at + 16, checked)
+      if (isWhole) {
+        whole += 1
+        waiting.set(block.readUInt32BE(at), pageSum(page))
+        if (!isCommit) continue
+        for (const [number, sum] of waiting) sums.set(number, sum)
+        waiting.clear()
+        frames = whole
+      } else if (isOfThisFilling && isCommit) commitsBehind += 1
+    }
+    await nextTurn()
+  }
+  const damage = commitsBehind > 1 ? `frame ${frames + 1} of its -wal file is not as it was written` : null
+  return { sums, frames, salts, damage }
 }
 
-function commitsFrom(file: Buffer, start: number, frameBytes: number, salts: Buffer): number {
-  let commits = 0
-  for (let at = start; at + frameBytes <= file.length; at += frameBytes)
-    if (file.subarray(at + 8, at + 16).equals(salts) && file.readUInt32BE(at + 4) !== 0) commits += 1
-  return commits
-}
-
-/** The frames from `first` on, up to the last one that counts: each with its page. */
-export function readFrames(path: string, first: number, { frames, salts }: WalPosition): Map<number, Buffer> {
+/** The checksums of the pages in the frames from `first` on, up to the last one that counts. */
+export function sumsOfFrames(path: string, first: number, { frames, salts }: WalPosition): Map<number, number> {
   return withFile(path, (descriptor) => {
     const header = Buffer.alloc(HEADER_BYTES)
-    readSync(descriptor, header, 0, HEADER_BYTES, 0)
+    readWhole(descriptor, header, 0)
     if (!header.subarray(16, 24).equals(salts)) throw new Error('The log is not the one that its index tells of.')
-    const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8)
-    const content = Buffer.alloc((frames - first) * frameBytes)
-    readWhole(descriptor, content, HEADER_BYTES + first * frameBytes)
-    const pages = new Map<number, Buffer>()
-    for (let at = 0; at < content.length; at += frameBytes)
-      pages.set(content.readUInt32BE(at), content.subarray(at + FRAME_HEADER_BYTES, at + frameBytes))
-    return pages
+    const frameBytes = frameBytesOf(header)
+    const sums = new Map<number, number>()
+    for (const block of blocksOf(descriptor, frameBytes, first, frames))
+      for (let at = 0; at < block.length; at += frameBytes)
+        sums.set(block.readUInt32BE(at), pageSum(block.subarray(at + FRAME_HEADER_BYTES, at + frameBytes)))
+    return sums
   })
+}
+
+function frameBytesOf(header: Buffer): number {
+  return FRAME_HEADER_BYTES + header.readUInt32BE(8)
+}
+
+/** Whole frames, many at once. What was yielded is overwritten by the next. */
+function* blocksOf(descriptor: number, frameBytes: number, first = 0, end = Number.POSITIVE_INFINITY) {
+  const most = Math.max(1, Math.floor(BLOCK_BYTES / frameBytes))
+  const block = Buffer.alloc(most * frameBytes)
+  for (let frame = first; frame < end; frame += most) {
+    const wanted = block.subarray(0, Math.min(most, end - frame) * frameBytes)
+    const read = readWhole(descriptor, wanted, HEADER_BYTES + frame * frameBytes)
+    yield wanted.subarray(0, read - (read % frameBytes))
+    if (read < wanted.length) return
+  }
 }
 
 export function withFile<T>(path: string, use: (descriptor: number) => T, flags = 'r'): T {
@@ -128,14 +172,6 @@ export function readWhole(descriptor: number, target: Buffer, from: number): num
     read += more
   }
   return read
-}
-
-function readIfThere(path: string): Buffer {
-  if (statIfThere(path) === undefined) return Buffer.alloc(0)
-  return withFile(path, (descriptor) => {
-    const content = Buffer.alloc(fstatSync(descriptor).size)
-    return content.subarray(0, readWhole(descriptor, content, 0))
-  })
 }
 
 function hasSums(file: Buffer, at: number, [first, second]: Sums): boolean {

@@ -50,6 +50,7 @@ const FIXES: Readonly<Record<string, string>> = {
   NoDatabaseError: 'move it away, and restore a backup: countersign restore <file>.',
   ForeignDatabaseError: 'set DATA_DIR to another directory.',
   DamagedStoreError: 'move the data directory away and restore a backup: countersign restore <file>.',
+  UncheckedStoreError: 'mend what kept it from being read, then run doctor --deep again.',
 }
 
 async function checkMongodb(url: string): Promise<StoreFinding> {
