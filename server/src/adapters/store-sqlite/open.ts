@@ -1,9 +1,11 @@
 import { statSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
 import type { Store } from '../../ports/store.js'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
 import { Connection, saysDamage } from './driver.js'
+import type { Failure } from './migrate-thread.js'
 import { assertAsWritten, dropSums, hasSums, makeSums, openSums } from './page-sums.js'
-import { assertKnown, configureWriter, KNOWN_SCHEMA, migrate, schemaVersionOf } from './schema.js'
+import { assertKnown, isWalMode, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
 import { assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
 import { readThrough } from './told-fault.js'
@@ -41,7 +43,7 @@ async function prepare(path: string): Promise<void> {
   const inLog = await assertAsWritten(path)
   if (hasSums(path)) openSums(path, inLog)
   else if (statSync(path).size > 0) await assertSound(path)
-  migrateFile(path)
+  await bringUpToDate(path)
   if (!hasSums(path)) await makeSums(path)
 }
 
@@ -51,21 +53,41 @@ async function assertSound(path: string): Promise<void> {
   if (fault !== null) throw new DamagedStoreError(path, fault)
 }
 
-function migrateFile(path: string): void {
-  const db = Connection.open(path)
+/** Looks at it without writing: the library closes a connection late, and one that writes would then copy the log unsummed. */
+async function bringUpToDate(path: string): Promise<void> {
   try {
-    assertKnown(db, path)
-    if (schemaVersionOf(db) < KNOWN_SCHEMA) dropSums(path)
-    configureWriter(db)
-    migrate(db)
-    assertSchema(db, path)
-    // The library closes a connection when its statements are collected, and SQLite would copy the log only then. The log
-    // is not emptied: after a loss of power its index might be older, and tell of what an empty log lacks.
-    db.get('PRAGMA wal_checkpoint(PASSIVE)')
+    if (!lookAt(path, (db) => schemaVersionOf(db) === KNOWN_SCHEMA && isWalMode(db))) {
+      dropSums(path)
+      await migrateInThread(path)
+    }
+    lookAt(path, (db) => assertSchema(db, path))
   } catch (error) {
     if (saysDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
     throw error
+  }
+}
+
+function lookAt<T>(path: string, look: (db: Connection) => T): T {
+  const db = Connection.openReadOnly(path)
+  try {
+    db.execute('PRAGMA busy_timeout = 2000; PRAGMA cell_size_check = ON')
+    assertKnown(db, path)
+    return look(db)
   } finally {
     db.close()
   }
+}
+
+/** A thread that has ended has closed its connections. */
+async function migrateInThread(path: string): Promise<void> {
+  const thread = new Worker(new URL('./migrate-thread.js', import.meta.url), { workerData: path })
+  const failure = await new Promise<Failure | null>((resolve, reject) => {
+    let told: Failure | null = null
+    thread.once('message', (failed: Failure | null) => {
+      told = failed
+    })
+    thread.once('error', reject)
+    thread.once('exit', () => resolve(told))
+  })
+  if (failure !== null) throw Object.assign(new Error(failure.message), { code: failure.code })
 }

@@ -136,6 +136,11 @@ export function migrate(db: Connection): void {
   }
 }
 
+/** Whether it keeps a log that readers and a writer share; a restored one does not yet. */
+export function isWalMode(db: Connection): boolean {
+  return db.get('PRAGMA journal_mode')?.journal_mode === 'wal'
+}
+
 function readInteger(db: Connection, pragma: string): number {
   return db.get(`PRAGMA ${pragma}`)?.[pragma] as number
 }
