@@ -201,6 +201,7 @@ describe('a template', () => {
     '{{x}}',
     '{}',
     'a:{params.a}{params.b}',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the mistake.
     'order:${params.id}',
   ])('with braces that name no value is refused when the guard is made: %s', (resource) => {
     expect(() => rig().guard({ resource })).toThrow(TypeError)
