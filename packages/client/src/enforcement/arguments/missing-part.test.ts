@@ -35,6 +35,14 @@ describe('a part that a value was missing for', () => {
     [{ action: 'payment.undefined' }, 'undefined'],
     [{ action: 'tool.null' }, 'null'],
     [{ action: 'undefined' }, 'undefined'],
+    [{ resource: 'order:aundefined' }, 'undefined'],
+    [{ resource: 'order:UNDEFINED' }, 'UNDEFINED'],
+    [{ action: 'miss.xundefined' }, 'undefined'],
+    [{ resource: 'order:NULL' }, 'NULL'],
+    [{ resource: 'order:-Infinity' }, 'Infinity'],
+    [{ resource: `order:${new Date(Number.NaN)}` }, 'Invalid Date'],
+    [{ resource: `order:${'x'.trim}` }, 'function trim('],
+    [{ resource: `order:${(id: string) => id}` }, '=>'],
   ])('%j is refused by that part', (names, part) => {
     const denied = refusal(names)
     expect(denied).toMatchObject({ reason: 'question_refused', decision_id: null })
@@ -70,10 +78,10 @@ describe('a part that a value was missing for', () => {
     {},
     { resource: null, agent_id: undefined },
     { resource: 'order:8812', agent_id: 'agent:support-7', action: 'payment.refund' },
-    { resource: 'order:nullable', agent_id: 'user:nullum', action: 'undefinedness.read' },
+    { resource: 'order:nullable', agent_id: 'user:nullum', action: 'infinity.read' },
+    { resource: 'order:malfunction (2)', agent_id: 'user:Null', action: 'define.function' },
     { resource: 'place:null-island', agent_id: 'null_island' },
     { resource: 'dish:NaNs', action: 'NaN-bread.bake' },
-    { resource: 'order:NULL', agent_id: 'user:Undefined' },
     { resource: 'file:/etc/passwd' },
     { resource: 'file:../a..b/.env' },
     { resource: 'url:https://example.com/' },
@@ -92,7 +100,7 @@ describe('a part that a value was missing for', () => {
   })
 
   it('is looked for in one pass: these texts would take hours otherwise', () => {
-    for (const piece of ['[object ', 'null_', 'undefined0', 'NaN-', '2001:db8::', 'a'])
+    for (const piece of ['[object ', 'null_', 'undefined0', 'NaN-', '2001:db8::', 'a', 'undefine', 'function '])
       expect(() => refusal({ resource: `a:${piece.repeat(200_000)}` })).not.toThrow()
   })
 })

@@ -9,14 +9,24 @@ export interface NamedParts {
 }
 
 /**
- * `undefined` as a word anywhere; `null` and `NaN` where a part ends with the word, so that `null-island` is a name; and how
- * JavaScript writes an object. Each stops at what may begin it, so that long texts cost no more than reading them.
+ * `undefined` anywhere, in any case; `null`, `NaN` and `Infinity` where a part ends with the word, so that `null-island` is a
+ * name; and how JavaScript writes an object, a date that is none, and a function that nobody called. Each stops at what may
+ * begin it, so that long texts cost no more than reading them.
  */
-const MISSING = /(?<![\p{L}\p{N}])(?:undefined(?![\p{L}\p{N}])|(?:null|NaN)(?![\p{L}\p{N}_-]))|\[object [^\][]*\]/u
+const MISSING = new RegExp(
+  [
+    '[Uu][Nn][Dd][Ee][Ff][Ii][Nn][Ee][Dd]',
+    '(?<![\\p{L}\\p{N}])(?:null|NULL|NaN|Infinity)(?![\\p{L}\\p{N}_-])',
+    '\\[object [^\\][]*\\]',
+    'Invalid Date',
+    '\\[native code\\]|=>|(?<![\\p{L}\\p{N}])function ?[\\w$]{0,100}\\(',
+  ].join('|'),
+  'u',
+)
 
 /**
- * @throws DeniedError (`question_refused`) naming the field and its part: the words `undefined`, `null` and `NaN`, `[object …]`,
- * and an empty part, between the colons of an agent or a resource, or between the dots of an action
+ * @throws DeniedError (`question_refused`) naming the field and its part: the words `undefined`, `null`, `NaN` and `Infinity`,
+ * `[object …]`, `Invalid Date`, the text of a function, and an empty part, between the colons of an agent or a resource, or between the dots of an action
  */
 export function assertNoMissingPart({ agent_id, action, resource }: NamedParts): void {
   for (const [field, text] of Object.entries({ agent_id, action, resource })) {
