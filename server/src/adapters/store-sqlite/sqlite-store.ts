@@ -53,6 +53,8 @@ export class SqliteStore implements Store {
   #replacing: Promise<Writer> | null = null
   readonly #onError: (error: Error) => void
   #closed: Promise<void> | null = null
+  /** The last commit did, and no look at the store has shown since that there is room. */
+  #hasFailed = false
 
   /** @param onError told of what the store does by itself and could not: it tries again */
   constructor(directory: DataDirectory, onError: (error: Error) => void) {
@@ -178,7 +180,9 @@ export class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await (await this.#usableWriter()).ask('touch', null)
+    const writer = await this.#usableWriter()
+    await writer.ask(this.#hasFailed ? 'proveRoom' : 'touch', null)
+    this.#hasFailed = false
   }
 
   close(): Promise<void> {
@@ -205,6 +209,7 @@ export class SqliteStore implements Store {
       return await this.#writer.ask('commit', JSON.stringify(records))
     } catch (error) {
       this.ledger.doubt(records)
+      this.#hasFailed = true
       throw error
     }
   }

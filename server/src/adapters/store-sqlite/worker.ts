@@ -8,7 +8,7 @@ import { nextLogIndex } from './tables/audit-entries.js'
 import { removeDecisions } from './tables/decisions.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
-import { endLog, findOrMakeLog, makeSecret, touch } from './tables/meta.js'
+import { endLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
 import type { WriterAnswer, WriterData, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
 
 type Performers = { [Name in WriterTaskName]: (argument: WriterTasks[Name]['argument']) => WriterTasks[Name]['result'] }
@@ -42,6 +42,10 @@ const performers: Performers = {
   makeSecret: (name) => makeSecret(db, name),
   touch: () => {
     touch(db)
+    return null
+  },
+  proveRoom: () => {
+    proveRoom(db)
     return null
   },
   close: () => {

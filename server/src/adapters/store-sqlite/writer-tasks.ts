@@ -27,6 +27,7 @@ export interface WriterTasks {
   }
   makeSecret: { argument: string; result: string }
   touch: { argument: null; result: null }
+  proveRoom: { argument: null; result: null }
   /** The last one: the thread ends. */
   close: { argument: null; result: null }
 }

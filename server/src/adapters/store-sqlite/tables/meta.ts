@@ -32,6 +32,19 @@ export function touch(db: Connection): void {
   db.run("INSERT INTO meta (name, value) VALUES ('touched', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1")
 }
 
+/**
+ * Proves that there is room for a group of records. What a failed write has left of the log is room for a small one, and one
+ * transaction would not write what it removes again.
+ */
+export function proveRoom(db: Connection): void {
+  db.run(
+    "INSERT INTO meta (name, value) VALUES ('room', hex(zeroblob(?))) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    ROOM_BYTES / 2,
+  )
+  db.run("DELETE FROM meta WHERE name = 'room'")
+}
+const ROOM_BYTES = 1024 * 1024
+
 function find(db: Connection, name: string): string | null {
   return (db.get('SELECT value FROM meta WHERE name = ?', name)?.value ?? null) as string | null
 }
