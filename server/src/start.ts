@@ -1,8 +1,7 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { type Composed, compose, composeRefusals, composeStalled, composeStarting, type Parts } from './compose.js'
 import type { Config } from './config.js'
-import type { Refusals } from './http/refusals.js'
 
 /** The store did not close in time. What was acknowledged is in it. */
 export class StoreNotClosedError extends Error {}
@@ -49,7 +48,7 @@ export async function start(config: Config, parts: Omit<Parts, 'address'>): Prom
   try {
     const composed = await compose(config, { ...parts, address: url })
     handler = composed.handler
-    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, refusals, composed, graceMs) }
+    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, refusals.unanswered(), composed, graceMs) }
   } catch (error) {
     server.close()
     server.closeAllConnections()
@@ -67,10 +66,15 @@ function listen(server: Server, { host, port }: Config): Promise<void> {
   })
 }
 
-async function stop(server: Server, refusals: Refusals, composed: Composed, graceMs: number): Promise<void> {
+async function stop(
+  server: Server,
+  unanswered: Iterable<ServerResponse>,
+  composed: Composed,
+  graceMs: number,
+): Promise<void> {
   composed.drain()
   // Their connections would stay open after the answer, and keep the server from closing.
-  for (const res of refusals.unanswered()) res.shouldKeepAlive = false
+  for (const res of unanswered) res.shouldKeepAlive = false
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)

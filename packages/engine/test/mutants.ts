@@ -42,7 +42,12 @@ export const MUTANTS: readonly Mutant[] = [
     'settled = rule.policy;\n        shadow.push',
     'shadow.push',
   ),
-  engine('evaluate.js', 'a suspended agent is asked for', 'if (facts.suspended)', 'if (false)'),
+  engine(
+    'evaluate.js',
+    'a suspended agent is asked for',
+    "return defaultDeny('agent_suspended', SUSPENDED_REASON, []);\n    const candidates",
+    'void 0;\n    const candidates',
+  ),
   engine(
     'policy-set.js',
     'a disabled policy takes part',
@@ -52,8 +57,8 @@ export const MUTANTS: readonly Mutant[] = [
   engine(
     'policy-set.js',
     'a shadow policy is enforced',
-    "Candidates.of(all.filter((policy) => takesPart(policy, 'enforce') !== undefined))",
-    'Candidates.of(all.filter((policy) => policy.enabled))',
+    "Candidates.inParts(all.filter((policy) => takesPart(policy, 'enforce') !== undefined))",
+    'Candidates.inParts(all.filter((policy) => policy.enabled))',
   ),
   engine(
     'compiled-policy.js',
