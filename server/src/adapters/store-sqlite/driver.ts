@@ -31,6 +31,16 @@ export class Connection {
     this.#database.exec(sql)
   }
 
+  /** The same in one transaction: all of it or nothing. */
+  executeAll(sql: string): void {
+    try {
+      this.execute(`BEGIN IMMEDIATE; ${sql}; COMMIT`)
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
+  }
+
   /** The number of rows that changed. */
   run(sql: string, ...values: readonly SqlValue[]): number {
     return this.#prepared(sql, values).run(values).changes

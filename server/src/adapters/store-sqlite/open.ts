@@ -1,14 +1,13 @@
-import { statSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
+import { fsyncSync, statSync } from 'node:fs'
 import type { Store } from '../../ports/store.js'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
 import { Connection, saysDamage } from './driver.js'
-import type { Failure } from './migrate-thread.js'
 import { assertAsWritten, dropSums, hasSums, makeSums, openSums } from './page-sums.js'
-import { assertKnown, isWalMode, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
+import { assertKnown, isWalMode, KNOWN_SCHEMA, migrate, schemaVersionOf, shareLog } from './schema.js'
 import { assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
 import { readThrough } from './told-fault.js'
+import { withFile } from './wal-file.js'
 
 export interface SqliteStoreOptions {
   readonly dataDir: string
@@ -53,12 +52,12 @@ async function assertSound(path: string): Promise<void> {
   if (fault !== null) throw new DamagedStoreError(path, fault)
 }
 
-/** Looks at it without writing: the library closes a connection late, and one that writes would then copy the log unsummed. */
 async function bringUpToDate(path: string): Promise<void> {
   try {
-    if (!lookAt(path, (db) => schemaVersionOf(db) === KNOWN_SCHEMA && isWalMode(db))) {
+    const { version, isReady } = lookAt(path, (db) => ({ version: schemaVersionOf(db), isReady: isWalMode(db) }))
+    if (version < KNOWN_SCHEMA || !isReady) {
       dropSums(path)
-      await migrateInThread(path)
+      migrateFile(path, version)
     }
     lookAt(path, (db) => assertSchema(db, path))
   } catch (error) {
@@ -67,6 +66,10 @@ async function bringUpToDate(path: string): Promise<void> {
   }
 }
 
+/**
+ * Without writing. The library closes a connection only when its statements are collected; one that writes would then copy
+ * the log, and no page of it would be summed.
+ */
 function lookAt<T>(path: string, look: (db: Connection) => T): T {
   const db = Connection.openReadOnly(path)
   try {
@@ -78,16 +81,16 @@ function lookAt<T>(path: string, look: (db: Connection) => T): T {
   }
 }
 
-/** A thread that has ended has closed its connections. */
-async function migrateInThread(path: string): Promise<void> {
-  const thread = new Worker(new URL('./migrate-thread.js', import.meta.url), { workerData: path })
-  const failure = await new Promise<Failure | null>((resolve, reject) => {
-    let told: Failure | null = null
-    thread.once('message', (failed: Failure | null) => {
-      told = failed
-    })
-    thread.once('error', reject)
-    thread.once('exit', () => resolve(told))
-  })
-  if (failure !== null) throw Object.assign(new Error(failure.message), { code: failure.code })
+/** Executes alone, and prepares nothing: so the connection is closed when this returns. */
+function migrateFile(path: string, version: number): void {
+  const db = Connection.open(path)
+  try {
+    shareLog(db)
+    migrate(db, version)
+    db.execute('PRAGMA wal_checkpoint(PASSIVE)')
+    // Whoever closes last removes the log. After a loss of power its index must not tell of frames that are copied already.
+    withFile(`${path}-shm`, fsyncSync)
+  } finally {
+    db.close()
+  }
 }

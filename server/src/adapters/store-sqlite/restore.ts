@@ -6,7 +6,7 @@ import { isLeftover, removeLeftovers } from '../files/replace-file.js'
 import { statIfThere } from '../files/stat-if-there.js'
 import { DamagedStoreError, DataDirectoryInUseError, syncDirectory } from './data-directory.js'
 import { Connection, sqliteCode } from './driver.js'
-import { assertKnown, isStore, migrate } from './schema.js'
+import { assertKnown, isStore, migrate, schemaVersionOf } from './schema.js'
 import { assertSchema } from './soundness.js'
 import { endLog } from './tables/meta.js'
 
@@ -108,7 +108,7 @@ function adopt(copy: string, file: string): void {
   const db = Connection.open(copy)
   try {
     assertBackup(db, file)
-    migrate(db)
+    migrate(db, schemaVersionOf(db))
     assertSchema(db, file)
     endLog(db)
   } catch (error) {

@@ -124,15 +124,15 @@ export function isStore(db: Connection): boolean {
   return readInteger(db, 'application_id') === APPLICATION_ID
 }
 
-/** Brings the file to the present schema, one transaction a version. */
-export function migrate(db: Connection): void {
-  const found = schemaVersionOf(db)
+/** Brings a file of that version to the present schema, one transaction a version. Prepares no statement. */
+export function migrate(db: Connection, found: number): void {
   for (const [version, migration] of MIGRATIONS.entries()) {
     if (version < found) continue
-    db.transaction(() => {
-      db.execute(migration)
-      db.execute(`PRAGMA user_version = ${version + 1}; PRAGMA application_id = ${APPLICATION_ID}`)
-    })
+    db.executeAll(`
+      ${migration};
+      PRAGMA user_version = ${version + 1};
+      PRAGMA application_id = ${APPLICATION_ID};
+    `)
   }
 }
 
@@ -143,6 +143,13 @@ export function isWalMode(db: Connection): boolean {
 
 function readInteger(db: Connection, pragma: string): number {
   return db.get(`PRAGMA ${pragma}`)?.[pragma] as number
+}
+
+/** Keeps a log that readers and a writer share, which is copied by nobody but the writer. Prepares no statement. */
+export function shareLog(db: Connection): void {
+  db.execute(
+    'PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL',
+  )
 }
 
 /** Durable against loss of power: with `synchronous = FULL` each commit waits for the disk. */

@@ -37,7 +37,7 @@ function sizeOf(db: Connection): number {
 function intendedSchema(): readonly Row[] {
   const model = Connection.open(':memory:')
   try {
-    migrate(model)
+    migrate(model, 0)
     return schemaOf(model)
   } finally {
     model.close()
