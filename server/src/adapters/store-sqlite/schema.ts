@@ -145,7 +145,10 @@ function readInteger(db: Connection, pragma: string): number {
   return db.get(`PRAGMA ${pragma}`)?.[pragma] as number
 }
 
-/** Keeps a log that readers and a writer share, which is copied by nobody but the writer. Prepares no statement. */
+/**
+ * Keeps a log that readers and a writer share. Its pages are summed before they are copied into the database, so only
+ * `checkpoints.ts` copies it. Prepares no statement.
+ */
 export function shareLog(db: Connection): void {
   db.execute(
     'PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL',
@@ -154,15 +157,11 @@ export function shareLog(db: Connection): void {
 
 /** Durable against loss of power: with `synchronous = FULL` each commit waits for the disk. */
 export function configureWriter(db: Connection): void {
-  const mode = db.get('PRAGMA journal_mode = WAL')?.journal_mode
-  if (mode !== 'wal')
-    throw new Error(`The file system of the data directory cannot share memory (journal mode ${mode}).`)
-  db.execute('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = 2000')
-  db.execute('PRAGMA cell_size_check = ON')
+  shareLog(db)
+  if (!isWalMode(db)) throw new Error('The file system of the data directory cannot share memory, which a log needs.')
+  db.execute('PRAGMA fullfsync = ON; PRAGMA cell_size_check = ON')
   // In KiB: the indexes are written all over, and a page that was dropped has to be read again.
   db.execute('PRAGMA cache_size = -32768')
-  // The pages of the log are summed before they are copied into the database: `checkpoints.ts`.
-  db.execute('PRAGMA wal_autocheckpoint = 0')
   // A log that grew while a reader held on to an older state is cut to 64 MiB when it is begun anew.
   db.get('PRAGMA journal_size_limit = 67108864')
 }
