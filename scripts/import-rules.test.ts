@@ -47,7 +47,7 @@ describe('an import that no rule allows', () => {
     ['packages/client/src/index.ts', "export * from '@countersign/contract'"],
     ['packages/client/src/index.ts', "const contract = await import('@countersign/contract')"],
     ['packages/client/src/retry.ts', "import { randomInt } from 'node:crypto'"],
-    ['packages/express/src/index.ts', "import { compose } from '@countersign/server'"],
+    ['integrations/express/src/index.ts', "import { compose } from '@countersign/server'"],
     ['packages/client/src/guard.ts', "import { guard } from '@countersign/express'"],
     ['integrations/langchain/src/index.ts', "import { compose } from '@countersign/server'"],
     ['integrations/langchain/src/index.ts', "type Engine = import('@countersign/engine').Engine"],
@@ -80,7 +80,7 @@ describe('an import that a rule allows', () => {
     ['server/src/adapters/keyring/keyring.ts', "import { readKeyFile } from './key-file.js'"],
     ['packages/client/src/index.ts', "import type { Decision } from '@countersign/contract'"],
     ['packages/client/src/index.ts', "export type { Decision } from '@countersign/contract'"],
-    ['packages/express/src/index.ts', "import { verifyPermit } from '@countersign/permit'"],
+    ['integrations/express/src/index.ts', "import { verifyPermit } from '@countersign/permit'"],
     ['integrations/langchain/src/index.ts', "import { tool } from '@langchain/core/tools'"],
   ])('%s: %s', (path, text) => {
     expect(importFaults([{ path, text }], IMPORT_RULES)).toEqual([])

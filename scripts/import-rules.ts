@@ -36,7 +36,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '*',
     ],
   },
-  { area: 'packages/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
+  { area: 'integrations/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
   { area: 'integrations/*', mayImport: ['@countersign/client', 'node:*', '*'] },
   {
     area: 'examples/*',

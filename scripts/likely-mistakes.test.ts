@@ -14,7 +14,7 @@ import { installIn, serveIn } from './clean-project.js'
 import { packPackages } from './pack.mjs'
 
 const run = promisify(execFile)
-const HERE = fileURLToPath(new URL('../packages/express/test/', import.meta.url))
+const HERE = fileURLToPath(new URL('../integrations/express/test/', import.meta.url))
 const SERVER = fileURLToPath(new URL('../server/dist/cli/main.js', import.meta.url))
 
 interface Mistake {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -136,11 +136,12 @@ describe('the package', () => {
     const modules = join(folder, 'node_modules')
     installed = join(modules, '@countersign', 'express')
     await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-    for (const name of ['express', 'client', 'permit', 'contract']) {
-      const target = join(modules, '@countersign', name)
+    for (const from of ['integrations/express', 'packages/client', 'packages/permit', 'packages/contract']) {
+      const target = join(modules, '@countersign', basename(from))
       await mkdir(target, { recursive: true })
-      const from = join(root, 'packages', name)
-      await run('npm', ['pack', '--ignore-scripts', '--pack-destination', target, '--loglevel', 'error'], { cwd: from })
+      await run('npm', ['pack', '--ignore-scripts', '--pack-destination', target, '--loglevel', 'error'], {
+        cwd: join(root, from),
+      })
       const [tarball = ''] = await readdir(target)
       await run('tar', ['--extract', '--strip-components=1', '--file', tarball], { cwd: target })
       await rm(join(target, tarball))
