@@ -1,12 +1,6 @@
 /** The SDK against the real server: every method once, with what the server makes of it. */
-import {
-  ApiError,
-  Countersign,
-  type CountersignClient,
-  isPermitted,
-  type Policy,
-  verifyGuard,
-} from '@countersign/client'
+import { ApiError, Countersign, type CountersignClient, isPermitted, type Policy } from '@countersign/client'
+import { verifyGuard } from '@countersign/client/verify'
 import { createPermitVerifier } from '@countersign/permit'
 import { afterAll, beforeAll, describe, expect, it, type MockInstance, vi } from 'vitest'
 import { type RunningServer, runServer, TestClock } from './running-server.js'

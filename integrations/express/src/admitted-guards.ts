@@ -1,5 +1,6 @@
 /** What the guards that a request has passed have let through. */
-import { type Admission, DeniedError, type GuardRequest, warnOperator } from '@countersign/client'
+import { type Admission, DeniedError, type GuardRequest } from '@countersign/client'
+import { warnOperator } from '@countersign/client/kernel'
 import type { Request } from 'express'
 
 interface Admitted {

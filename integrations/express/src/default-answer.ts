@@ -1,6 +1,6 @@
 /** Notices that a refusal is answered by Express itself, which shows its caller a page in place of the problem. */
 import type { ServerResponse } from 'node:http'
-import { warnOperator } from '@countersign/client'
+import { warnOperator } from '@countersign/client/kernel'
 import type { RouteDeniedError } from './route-denied-error.js'
 
 let isTold = false

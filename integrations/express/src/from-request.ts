@@ -1,4 +1,4 @@
-import { noteFaultPlace } from '@countersign/client'
+import { noteFaultPlace } from '@countersign/client/kernel'
 import type { Request } from 'express'
 import { readStrictly } from './strict-params.js'
 

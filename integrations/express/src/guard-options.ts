@@ -1,10 +1,5 @@
-import {
-  type ActionOutcome,
-  ENFORCEMENT_OPTIONS,
-  type EnforcementOptions,
-  type EnforcementPoint,
-  type GuardRequest,
-} from '@countersign/client'
+import type { ActionOutcome, EnforcementOptions, EnforcementPoint, GuardRequest } from '@countersign/client'
+import { ENFORCEMENT_OPTIONS } from '@countersign/client/kernel'
 import type { Request, Response } from 'express'
 import { appName } from './app-name.js'
 import type { FromRequest } from './from-request.js'

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type ActionOutcome, type Admission, noteFaultPlace } from '@countersign/client'
+import type { ActionOutcome, Admission } from '@countersign/client'
+import { noteFaultPlace } from '@countersign/client/kernel'
 import type { NextFunction, Request, Response } from 'express'
 import {
   admittedCount,

@@ -1,5 +1,6 @@
 /** Names made of a request by a template, such as `order:{params.id}`: each value has to be there, alone, and in its place. */
-import { assertNoMissingPart, DeniedError } from '@countersign/client'
+import { DeniedError } from '@countersign/client'
+import { assertNoMissingPart } from '@countersign/client/kernel'
 import type { Request } from 'express'
 import { claimsOf, ownMember } from './agent-of-auth.js'
 import { AgentMissing } from './denial-of.js'

@@ -1,5 +1,5 @@
 /** How the options of guards are read. */
-import { assertOptions } from '@countersign/client'
+import { assertOptions } from '@countersign/client/kernel'
 
 const TO_GUARD = 'it is an option of guard'
 const TO_REQUIRE_PERMIT = 'it is an option of requirePermit'

@@ -1,5 +1,6 @@
 /** What `requirePermit` tells its `onEvent`, in the words of the client's events; and who hears it where nobody listens. */
-import { type Asked, type JsonObject, type ShownDecision, warnOfFault, warnOperator } from '@countersign/client'
+import type { Asked, JsonObject, ShownDecision } from '@countersign/client'
+import { warnOfFault, warnOperator } from '@countersign/client/kernel'
 import { type PermitClaims, PermitError, type PermitErrorCode } from '@countersign/permit'
 import { type RouteDeniedCode, RouteDeniedError } from './route-denied-error.js'
 

@@ -1,5 +1,6 @@
 /** What a caller is told of each refusal, in a sentence or two: what happened, and what to do next. */
-import { type DeniedReason, REFUSAL_SENTENCES } from '@countersign/client'
+import type { DeniedReason } from '@countersign/client'
+import { REFUSAL_SENTENCES } from '@countersign/client/kernel'
 import type { PermitErrorCode } from '@countersign/permit'
 import type { RouteDeniedCode } from './route-denied-error.js'
 

@@ -1,4 +1,5 @@
-import { eventTeller, type JsonObject } from '@countersign/client'
+import type { JsonObject } from '@countersign/client'
+import { eventTeller } from '@countersign/client/kernel'
 import {
   type any,
   createPermitVerifier,

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { assertNoMissingPart, DeniedError, type JsonObject } from '@countersign/client'
+import { DeniedError, type JsonObject } from '@countersign/client'
+import { assertNoMissingPart } from '@countersign/client/kernel'
 import { type PermitClaims, PermitError, type PermitExpectations, requestHash } from '@countersign/permit'
 import type { NextFunction, Request, Response } from 'express'
 import { rejectAdmitted } from './admitted-guards.js'

@@ -1,5 +1,5 @@
 /** How a response really ended: what Express' `finish` alone does not tell once the caller has left. */
-import { isOutcomeUnknown } from '@countersign/client'
+import { isOutcomeUnknown } from '@countersign/client/kernel'
 import type { Request, Response } from 'express'
 import { RouteDeniedError } from './route-denied-error.js'
 

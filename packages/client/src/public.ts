@@ -1,27 +1,15 @@
-/** What both entry points export beside the client itself. */
+/** What the main entry exports beside the client itself, over Node and over `fetch`. */
 export type { AuthorizeRequest } from './authorize-request.js'
 export type { CountersignClient } from './countersign-client.js'
 export type { Admission, AdmitOptions, ObservedAdmission, PermittedAdmission } from './enforcement/admission.js'
 export type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
 export type { BoundField } from './enforcement/arguments/held-arguments.js'
-export { assertNoMissingPart } from './enforcement/arguments/missing-part.js'
 export type { EnforcementEvent, ShownDecision, Would } from './enforcement/enforcement-event.js'
-export { ENFORCEMENT_OPTIONS, type EnforcementOptions } from './enforcement/enforcement-options.js'
+export type { EnforcementOptions } from './enforcement/enforcement-options.js'
 export type { EnforcementPoint, FlushOptions } from './enforcement/enforcement-point.js'
-export { eventTeller } from './enforcement/event-teller.js'
-export { noteFaultPlace } from './enforcement/fault-place.js'
 export type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
 export type { GuardRun, PermittedRun } from './enforcement/guard-run.js'
-export { warnOfFault } from './enforcement/operator-faults.js'
 export type { FromArguments, ProtectMapping } from './enforcement/protect.js'
-export {
-  type GuardCanary,
-  type GuardCheck,
-  type GuardCheckName,
-  type GuardVerification,
-  type VerifyGuardOptions,
-  verifyGuard,
-} from './enforcement/self-test/verify-guard.js'
 export type {
   ActionOutcome,
   Settle,
@@ -30,16 +18,12 @@ export type {
   SettlementState,
   SettleOn,
 } from './enforcement/settlement/settlement.js'
-export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
 export { ApiError } from './errors/api-error.js'
 export { CountersignError } from './errors/countersign-error.js'
 export { DeniedError, type DeniedReason } from './errors/denied-error.js'
 export { NotPermittedError, type NotPermittedReason } from './errors/not-permitted-error.js'
-export { REFUSAL_SENTENCES } from './errors/refusal-sentences.js'
 export { UnavailableError, type UnavailableKind } from './errors/unavailable-error.js'
 export { type AskedAction, isPermitted, type PermittedDecision } from './is-permitted.js'
-export { assertOptions } from './known-options.js'
-export { warnOperator } from './operator-warning.js'
 export type { CallOptions, CallSignal, CountersignOptions, IdempotentCallOptions } from './options.js'
 export type { PageQuery, Pages } from './pages.js'
 export type { SuspendOptions } from './resources/agents.js'

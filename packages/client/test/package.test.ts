@@ -14,8 +14,10 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 const CONSUMER = `
-import { Countersign, DeniedError, isPermitted, ApiError, NotPermittedError, UnavailableError, verifyGuard } from '@countersign/client'
-import type { Admission, EnforcementEvent, EnforcementOptions, GuardVerification } from '@countersign/client'
+import { Countersign, DeniedError, isPermitted, ApiError, NotPermittedError, UnavailableError } from '@countersign/client'
+import { type GuardVerification, verifyGuard } from '@countersign/client/verify'
+import type { Admission, EnforcementEvent, EnforcementOptions } from '@countersign/client'
+import { assertOptions, ENFORCEMENT_OPTIONS, noteFaultPlace } from '@countersign/client/kernel'
 import type { BudgetAccount, Decision, Policy, PolicyDocument, Page } from '@countersign/client'
 
 const client = new Countersign({ apiKey: 'k', agentId: 'agent:support-7' })
@@ -77,6 +79,8 @@ const verified: GuardVerification = await verifyGuard({ client, allowed: canary,
 verified.checks.map(({ name, outcome }) => name === 'denied' && outcome === 'pass')
 const denied: unknown = verified
 if (DeniedError.isInstance(denied)) denied.reason satisfies string, denied.decision_id?.length
+assertOptions('a guard', enforcement, [...ENFORCEMENT_OPTIONS, 'tools'], { hide: 'give it to the middleware' })
+noteFaultPlace(denied, ENFORCEMENT_OPTIONS[0] satisfies keyof EnforcementOptions)
 client.close()
 
 // @ts-expect-error there is no way to turn an error into an allow
@@ -97,6 +101,20 @@ decision.effect === 'permit'
 await client.decisions.correct(decision.id, { result: 'undone' })
 // @ts-expect-error a list is not one page
 await client.policies.list().data
+`
+
+/** Errors of the kernel are those of the main entry: the two are one copy. */
+const ENTRIES = `
+import { DeniedError } from '@countersign/client'
+import * as kernel from '@countersign/client/kernel'
+import * as verify from '@countersign/client/verify'
+let refusal
+try {
+  kernel.assertNoMissingPart({ resource: 'order:undefined' })
+} catch (error) {
+  if (error instanceof DeniedError) refusal = error.reason
+}
+console.log(JSON.stringify({ kernel: Object.keys(kernel).sort(), verify: Object.keys(verify), refusal }))
 `
 
 describe('the package', () => {
@@ -134,11 +152,15 @@ describe('the package', () => {
   it('imports only what is part of Node in its Node build, and nothing at all in its fetch build', async () => {
     expect(await outerImports(installed, 'index-node.js')).toEqual(['node:http', 'node:https'])
     expect(await outerImports(installed, 'index.js')).toEqual([])
+    expect(await outerImports(installed, 'kernel.js')).toEqual([])
+    expect(await outerImports(installed, 'verify.js')).toEqual([])
   })
 
   it('has declarations that name nothing outside the package', async () => {
     expect(await outerImports(installed, 'index.d.ts')).toEqual([])
     expect(await outerImports(installed, 'index-node.d.ts')).toEqual([])
+    expect(await outerImports(installed, 'kernel.d.ts')).toEqual([])
+    expect(await outerImports(installed, 'verify.d.ts')).toEqual([])
   })
 
   it.each([
@@ -198,7 +220,7 @@ describe('the package', () => {
     expect(stdout).toBe('')
   }, 60_000)
 
-  it('exports the same from both entry points', async () => {
+  it('exports the same from both builds of its main entry', async () => {
     const [overNode, overFetch] = await Promise.all([
       import(join(installed, 'dist/index-node.js')),
       import(join(installed, 'dist/index.js')),
@@ -208,22 +230,32 @@ describe('the package', () => {
       'Countersign',
       'CountersignError',
       'DeniedError',
-      'ENFORCEMENT_OPTIONS',
       'NotPermittedError',
-      'REFUSAL_SENTENCES',
       'UnavailableError',
-      'assertNoMissingPart',
-      'assertOptions',
-      'eventTeller',
-      'isOutcomeUnknown',
       'isPermitted',
-      'noteFaultPlace',
-      'verifyGuard',
-      'warnOfFault',
-      'warnOperator',
     ])
     expect(Object.keys(overFetch).sort()).toEqual(Object.keys(overNode).sort())
     expect(await readFile(join(installed, 'dist/index-node.d.ts'), 'utf8')).toContain('class Countersign extends')
+  })
+
+  it('has what integrations share, and the trial of a guard, in entries of their own', async () => {
+    await writeFile(join(folder, 'entries.mjs'), ENTRIES)
+    const { stdout } = await run(process.execPath, ['entries.mjs'], { cwd: folder })
+    expect(JSON.parse(stdout)).toEqual({
+      kernel: [
+        'ENFORCEMENT_OPTIONS',
+        'REFUSAL_SENTENCES',
+        'assertNoMissingPart',
+        'assertOptions',
+        'eventTeller',
+        'isOutcomeUnknown',
+        'noteFaultPlace',
+        'warnOfFault',
+        'warnOperator',
+      ],
+      verify: ['verifyGuard'],
+      refusal: 'question_refused',
+    })
   })
 
   it('resolves to node:http on Node, takes its defaults from the environment and lets an idle process end', async () => {

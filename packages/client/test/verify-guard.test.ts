@@ -1,15 +1,7 @@
 /** The self-test of a guard: it passes the real one, and fails by name each that lets through what it should stop. */
 import { describe, expect, it } from 'vitest'
-import {
-  type CountersignClient,
-  type Decision,
-  DeniedError,
-  type GuardCanary,
-  type GuardCheckName,
-  isPermitted,
-  type VerifyGuardOptions,
-  verifyGuard,
-} from '../src/index.js'
+import { type CountersignClient, type Decision, DeniedError, isPermitted } from '../src/index.js'
+import { type GuardCanary, type GuardCheckName, type VerifyGuardOptions, verifyGuard } from '../src/verify.js'
 import { memoryClient, permission, type Sent, settled } from './memory-client.js'
 import { rejectionOf } from './transports.js'
 

@@ -1,5 +1,6 @@
 /** An integration that admits, begins and settles by itself, as frameworks need it whose actions may never end. */
-import { isOutcomeUnknown, type Settle } from '@countersign/client'
+import type { Settle } from '@countersign/client'
+import { isOutcomeUnknown } from '@countersign/client/kernel'
 import type { JsonObject } from '@countersign/contract'
 import type { Done } from '@countersign/testkit/enforcement-suite'
 import { givenOf, type PlainWay, plainAdapter, questionOf } from './plain-functions.js'

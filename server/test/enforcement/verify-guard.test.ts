@@ -1,5 +1,6 @@
 /** What the trial of a guard writes at a real decision point, and what is left of it when its process dies. */
-import { Countersign, type GuardCanary, type VerifyGuardOptions, verifyGuard } from '@countersign/client'
+import { Countersign } from '@countersign/client'
+import { type GuardCanary, type VerifyGuardOptions, verifyGuard } from '@countersign/client/verify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { useDecisionPoint } from './running-point.js'
 

@@ -1,7 +1,8 @@
 /** The guard of the SDK against the server as it is shipped. */
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { Countersign, DeniedError, verifyGuard } from '@countersign/client'
+import { Countersign, DeniedError } from '@countersign/client'
+import { verifyGuard } from '@countersign/client/verify'
 import { stress } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Child, endChildren } from './child.js'

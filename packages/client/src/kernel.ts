@@ -1,0 +1,15 @@
+/**
+ * `@countersign/client/kernel`: what integrations with frameworks share beside the client. Programs that guard their own actions
+ * need none of it.
+ *
+ * Source: docs/enforcement.md "Write an integration".
+ */
+export { assertNoMissingPart } from './enforcement/arguments/missing-part.js'
+export { ENFORCEMENT_OPTIONS } from './enforcement/enforcement-options.js'
+export { eventTeller } from './enforcement/event-teller.js'
+export { noteFaultPlace } from './enforcement/fault-place.js'
+export { warnOfFault } from './enforcement/operator-faults.js'
+export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
+export { REFUSAL_SENTENCES } from './errors/refusal-sentences.js'
+export { assertOptions } from './known-options.js'
+export { warnOperator } from './operator-warning.js'
