@@ -215,6 +215,12 @@ describe('a sound store in an odd state starts', () => {
     expect(start('--stack-size=100')).toMatchObject({ status: 0, stderr: '', stdout: 'open\n' })
   })
 
+  it('written by another process before the library closed the connections of the one that made it', () => {
+    const options = ['--expose-gc', program('late-close.mjs'), newDirectory()]
+    const made = spawnSync(process.execPath, options, { encoding: 'utf8' })
+    expect(made).toMatchObject({ status: 0, stderr: '', stdout: 'open\n' })
+  })
+
   it('whose sums were removed while it worked, before and behind the first that it writes', async () => {
     const dataDir = newDirectory()
     const store = await openSqliteStore({ dataDir })
