@@ -18,6 +18,8 @@ const SIZES = {
   signing_key_changes: { ci: 15, full: 200 },
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
+  /** Times that a server is killed while it accepts the loss of its store. */
+  accepted_losses: { ci: 3, full: 100 },
   /** Sequences on which the server and the reference ledger have to agree. */
   ledger_sequences: { ci: 300, full: 5_000 },
   /** Decisions that parallel callers ask for while they race for one budget. */

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { backUpStore } from '#server/adapters/store-sqlite/backup'
 import { restoreStore } from '#server/adapters/store-sqlite/restore'
+import type { Store } from '#server/ports/store'
 import { ON_MONGODB } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
+import { openStoreWith } from '../store-with.js'
 import { ALLOWED, createPolicy, decide, everyItem, REFUNDS } from './refunds.js'
 
 let server: RunningServer
@@ -22,6 +24,31 @@ async function forgetIn(dataDir: string, entries: number): Promise<void> {
   const file = JSON.parse(readFileSync(keyFile(dataDir), 'utf8'))
   file.newest_entry.index += entries
   writeFileSync(keyFile(dataDir), JSON.stringify(file))
+}
+
+/** What a store is asked for while a server starts, in any order. */
+const ASKED_AT_START = [
+  ...['newestTime', 'openLog', 'hasEntry', 'isRestored', 'leaveLogs', 'commit', 'secret', 'listAuditEntries'],
+  ...['loadPolicies', 'loadAgents', 'loadKeys', 'loadKeyUses', 'listOpenReviews', 'firstApprovalEnd'],
+] as (keyof Store)[]
+
+const DEAD = new Error('The process is gone.')
+
+/** A store that does so many things and then, as if its process had been killed, nothing more. */
+function openDying(dataDir: string, calls: number): Promise<Store> {
+  let left = calls
+  return openStoreWith(dataDir, (store) =>
+    Object.fromEntries(
+      ASKED_AT_START.map((name) => [
+        name,
+        async (...args: unknown[]) => {
+          if (left === 0) throw DEAD
+          left -= 1
+          return (store[name] as (...args: unknown[]) => unknown)(...args)
+        },
+      ]),
+    ),
+  )
 }
 
 describe('a store that is shorter than its signing keys remember', () => {
@@ -51,6 +78,37 @@ describe('a store that is shorter than its signing keys remember', () => {
       { fields: { lost_log: newest.log, lost_index: newest.index + 1 } },
     ])
     expect(remembered(dataDir)).toEqual({ log: added[0].log, index: 0 })
+  })
+
+  it('is refused as before, or accepted, wherever the server that accepts it dies', async () => {
+    server = await runServer()
+    await createPolicy(server, REFUNDS)
+    await decide(server, ALLOWED)
+    const before = await everyItem(server, '/v1/audit')
+    const { dataDir, clock, started } = server
+    await started.stop()
+    await forgetIn(dataDir, 1)
+    const lost = remembered(dataDir)
+    let deaths = 0
+    const accepting = (calls: number) =>
+      runServer({ dataDir, clock, parts: { acceptsLoss: true, openStore: () => openDying(dataDir, calls) } })
+    for (; ; deaths += 1) {
+      const lived = await accepting(deaths).catch((error) => {
+        if (error !== DEAD && error.cause !== DEAD) throw error
+      })
+      await lived?.stop()
+      if (lived !== undefined) break
+      await expect(runServer({ dataDir, clock }), `after ${deaths} calls`).rejects.toThrow('--accept-loss')
+    }
+    expect(deaths).toBeGreaterThan(5)
+    const accepted = await runServer({ dataDir, clock })
+    const { stop } = server
+    server = { ...accepted, stop: () => accepted.stop().then(stop) }
+    const entries = await everyItem(accepted, '/v1/audit')
+    expect(entries).toEqual(expect.arrayContaining(before))
+    const losses = entries.filter(({ type }) => type === 'store.loss_accepted')
+    for (const loss of losses) expect(loss).toMatchObject({ subject: lost.log, data: { index: lost.index } })
+    expect(losses.map(({ log }) => log)).toContain(remembered(dataDir).log)
   })
 
   it('is none when nothing is missing, and the key file remembers the newest entry', async () => {

@@ -173,6 +173,28 @@ describe('countersign doctor', () => {
     expect((await deep()).problems.store).toContain('audit_entries, row 3: document holds a text that is not UTF-8')
   }, 60_000)
 
+  it('reads the whole store beside a server that decides, and names a row that is not as it was', async () => {
+    const dataDir = newDirectory()
+    const server = await ShippedServer.start({ dataDir })
+    const deep = () => doctor(dataDir, { PORT: new URL(server.url).port }, ['--deep'])
+    let isDeciding = true
+    const deciding = (async () => {
+      for (let decided = 0; ; decided += 1) {
+        if (!isDeciding) return decided
+        const body = { agent_id: 'agent:a', action: 'a.b', context: { text: 'x'.repeat(10_000) } }
+        expect((await server.call('POST', '/v1/decisions', { body })).status).toBe(200)
+      }
+    })()
+    const beside = await deep()
+    isDeciding = false
+    expect(await deciding).toBeGreaterThan(0)
+    expect(beside.problems).toEqual({})
+    expect(beside.said.store).toContain('was read to its end')
+    change(dataDir, "UPDATE audit_entries SET document = json_set(document, '$.actor', 'key_else') WHERE seq = 2")
+    expect((await deep()).problems.store).toContain('audit_entries, row 2: the audit entry is not the one')
+    expect((await server.call('GET', '/readyz')).status).toBe(200)
+  }, 60_000)
+
   it('tells a clock that is behind what the store holds', async () => {
     const dataDir = await usedDirectory()
     change(dataDir, `UPDATE audit_entries SET at_ms = ${Date.now() + 3_600_000}`)

@@ -93,6 +93,7 @@ export const AUDIT_CASES: readonly StoreCase[] = [
       ])
       expect(await again.isRestored()).toBe(false)
       await again.leaveLogs()
+      expect(await again.isRestored()).toBe(false)
       const next = await again.openLog()
       expect(next.log).not.toBe(log)
       expect(next.next_index).toBe(0)

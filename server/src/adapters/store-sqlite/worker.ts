@@ -8,7 +8,7 @@ import { nextLogIndex } from './tables/audit-entries.js'
 import { removeDecisions } from './tables/decisions.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
-import { endLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
+import { beginLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
 import type { WriterAnswer, WriterData, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
 
 type Performers = { [Name in WriterTaskName]: (argument: WriterTasks[Name]['argument']) => WriterTasks[Name]['result'] }
@@ -30,7 +30,7 @@ const performers: Performers = {
     return { log, next_index: nextLogIndex(db, log) }
   },
   leaveLog: () => {
-    endLog(db)
+    beginLog(db)
     return null
   },
   saveKeyUses: (uses) => {

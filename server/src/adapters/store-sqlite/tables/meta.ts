@@ -14,10 +14,19 @@ export function makeSecret(db: Connection, name: string): string {
 
 /** The name of the one log of this store. */
 export function findOrMakeLog(db: Connection): string {
-  return findOrInsert(db, LOG, () => randomBytes(6).toString('base64url'))
+  return findOrInsert(db, LOG, newLog)
 }
 
-/** The next process that writes begins a log of its own. */
+/** The store goes on in a log of another name, in which nothing is yet. */
+export function beginLog(db: Connection): void {
+  db.run('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)', LOG, newLog())
+}
+
+function newLog(): string {
+  return randomBytes(6).toString('base64url')
+}
+
+/** For a store that is restored: the next process that writes begins a log of its own. */
 export function endLog(db: Connection): void {
   db.run('DELETE FROM meta WHERE name = ?', LOG)
 }
