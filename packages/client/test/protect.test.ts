@@ -270,7 +270,9 @@ describe('actionOf', () => {
     expect(client.enforcement().actionOf('send', 'payment.send')).toBe('payment.send')
     expect(() => client.enforcement().actionOf('send')).toThrow('unmapped')
     expect(client.enforcement({ unmapped: 'map' }).actionOf('send')).toBe('tool.send')
-    for (const name of ['', 'a b', 'a.b', 'ä', '../x']) {
+    expect(client.enforcement({ unmapped: 'map' }).actionOf('send', undefined, 'mcp')).toBe('mcp.send')
+    expect(client.enforcement({ unmapped: 'map' }).actionOf('files/read')).toMatch(/^tool\.files\.read\.[0-9a-f]{32}$/)
+    for (const name of ['', undefined as never]) {
       expect(() => client.enforcement({ unmapped: 'map' }).actionOf(name)).toThrow('unmapped')
     }
   })

@@ -17,7 +17,7 @@ export interface EnforcementOptions {
   readonly onUnavailable?: 'deny' | undefined
   /** What awaits a review: `throw` (default) a DeniedError `review_required`, or `wait` until a person has answered. */
   readonly review?: 'wait' | 'throw' | undefined
-  /** A tool or function that nobody mapped to an action: `deny` (default), or `map` it to `tool.<name>`. */
+  /** A tool or function that nobody mapped to an action: `deny` (default), or `map` it to an action made of its name, such as `tool.<name>`. */
   readonly unmapped?: 'deny' | 'map' | undefined
   /**
    * How often one decision may run its action when the job crashes and starts again with the same `idempotencyKey` and

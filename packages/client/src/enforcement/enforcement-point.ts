@@ -13,6 +13,7 @@ import { ActionRun, type GuardRun } from './guard-run.js'
 import { type ProtectMapping, protectFunction } from './protect.js'
 import { type Progress, Settler } from './settlement/settler.js'
 import { isOutcomeUnknown } from './settlement/unknown-outcome.js'
+import { actionOfTool } from './tool-action.js'
 
 /** What an enforcement point needs of its client. */
 export interface EnforcementCalls extends AskingCalls {
@@ -127,11 +128,14 @@ export class EnforcementPoint {
    * The action that a tool or function stands for: the mapped one, else what the option `unmapped` says. To be called by
    * the function that maps to the question.
    *
-   * @throws DeniedError (`unmapped`)
+   * @param prefix what actions that are made of names begin with: words with dots between them, up to 64 characters
+   * @throws DeniedError (`unmapped`), also for what has no name; TypeError for a faulty prefix
+   *
+   * Source: docs/enforcement.md "Actions of tools".
    */
-  actionOf(tool: string, mapped?: string | undefined): string {
+  actionOf(tool: string, mapped?: string | undefined, prefix = 'tool'): string {
     if (mapped !== undefined) return mapped
-    if (this.#settings.unmapped === 'map' && /^[A-Za-z0-9_-]+$/.test(tool)) return `tool.${tool}`
+    if (this.#settings.unmapped === 'map' && typeof tool === 'string' && tool !== '') return actionOfTool(tool, prefix)
     throw new DeniedError('unmapped')
   }
 
