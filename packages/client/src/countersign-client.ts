@@ -1,4 +1,5 @@
 import type { AuthorizeRequest } from './authorize-request.js'
+import { holderOf } from './call-names.js'
 import { readDecisionAbout } from './decision-answer.js'
 import { AdmittedDecisions } from './enforcement/admitted-decisions.js'
 import type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
@@ -105,7 +106,7 @@ export abstract class CountersignClient {
   /** @param lateMs how long an answer is still taken after the time limit, in milliseconds */
   async #authorize(request: AuthorizeRequest, lateMs?: number): Promise<Decision> {
     const { idempotencyKey = true, signal, timeoutMs, ...given } = request
-    const body = { ...given, agent_id: this.#agentOf(given), holder: given.holder ?? crypto.randomUUID() }
+    const body = { ...given, agent_id: this.#agentOf(given), holder: holderOf(given.holder ?? crypto.randomUUID()) }
     const call = { method: 'POST', path: '/v1/decisions', body, idempotencyKey, lateMs } as const
     const answer = await this.#requester.send({ ...call, options: { signal, timeoutMs } })
     const decision = readDecisionAbout('POST /v1/decisions', answer, body)

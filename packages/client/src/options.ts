@@ -28,7 +28,10 @@ export interface CallOptions {
 
 /** For calls that create or move something. */
 export interface IdempotentCallOptions extends CallOptions {
-  /** 1 to 255 visible ASCII characters; the same key with the same body gives the same object. Default: random per call. */
+  /**
+   * The same key with the same body gives the same object. What is not 1 to 255 visible ASCII characters is hashed before it is
+   * sent. Default: random per call.
+   */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -100,12 +103,6 @@ export function resolveOptions(options: CountersignOptions, environment: Environ
 export function checkTimeout(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT_MS) return value
   throw new TypeError(`${name} has to be a number of milliseconds above 0 and up to ${MAX_TIMEOUT_MS}`)
-}
-
-/** @throws TypeError when it could not be sent as a header */
-export function checkIdempotencyKey(value: unknown): string {
-  if (typeof value === 'string' && value.length <= 255 && VISIBLE_ASCII.test(value)) return value
-  throw new TypeError('idempotencyKey has to be 1 to 255 visible ASCII characters')
 }
 
 function checkBaseUrl(value: unknown): string {

@@ -1,8 +1,9 @@
 /** Sends a call: time limit, retries, key and headers. What an answer means is `answer.ts`; the network is the transport. */
 import { readAnswer } from './answer.js'
 import { type Call, queryString } from './call.js'
+import { idempotencyKeyOf } from './call-names.js'
 import { UnavailableError } from './errors/unavailable-error.js'
-import { type CallSignal, checkIdempotencyKey, checkTimeout, type Settings } from './options.js'
+import { type CallSignal, checkTimeout, type Settings } from './options.js'
 import { isRetryableStatus, parseRetryAfter, retryDelayMs } from './retry.js'
 import { AnswerTooLarge, type Transport, type TransportAnswer, type TransportRequest } from './transport.js'
 
@@ -138,7 +139,7 @@ export class Requester {
     if (call.body !== undefined) headers['content-type'] = 'application/json'
     if (call.idempotencyKey !== undefined) {
       const given = call.idempotencyKey
-      headers['idempotency-key'] = given === true ? crypto.randomUUID() : checkIdempotencyKey(given)
+      headers['idempotency-key'] = given === true ? crypto.randomUUID() : idempotencyKeyOf(given)
     }
     return {
       method: call.method,

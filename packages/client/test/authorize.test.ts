@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   answerDecision,
   answerJson,
@@ -61,6 +62,24 @@ describeTransports('authorize', (rig) => {
     await open().authorize({ ...asked, holder: 'run-77', idempotencyKey: 'run-77/refund-1', timeoutMs: 4000, signal })
     expect(stub.requests[0]?.headers['idempotency-key']).toBe('run-77/refund-1')
     expect(JSON.parse(stub.requests[0]?.body ?? '')).toEqual({ ...asked, holder: 'run-77' })
+  })
+
+  it('sends the hash of a key and of a holder that the wire does not take, the same each time', async () => {
+    const { stub, open } = rig()
+    const names = { holder: `Auftrag ${'7'.repeat(60)}`, idempotencyKey: 'Rückzahlung 1' }
+    const client = open()
+    await client.authorize({ ...asked, ...names })
+    await client.authorize({ ...asked, ...names })
+    await client.decisions.claim('dec_01kagx3v5ne8sr6w1y6gqk4t2h', { holder: names.holder }).catch(() => undefined)
+    const sent = stub.requests.map(({ headers, body }) => [headers['idempotency-key'], JSON.parse(body).holder])
+    const [key, holder] = [names.idempotencyKey, names.holder].map((text) =>
+      createHash('sha256').update(JSON.stringify(text)).digest('hex'),
+    )
+    expect(sent).toEqual([
+      [key, holder],
+      [key, holder],
+      [expect.any(String), holder],
+    ])
   })
 
   it('asks for the agent that the client was made for', async () => {

@@ -335,14 +335,11 @@ describeTransports('resources', (rig) => {
     expect(stub.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(13).fill('mine-1'))
   })
 
-  it.each(['', 'two words', 'ümlaut', 'x'.repeat(256), 'line\n'])(
-    'refuses the idempotency key %j',
-    async (idempotencyKey) => {
-      const { stub, open } = rig()
-      expect(await rejectionOf(open().policies.create(document, { idempotencyKey }))).toBeInstanceOf(TypeError)
-      expect(stub.connectionCount()).toBe(0)
-    },
-  )
+  it.each(['', 8 as never])('refuses the idempotency key %j', async (idempotencyKey) => {
+    const { stub, open } = rig()
+    expect(await rejectionOf(open().policies.create(document, { idempotencyKey }))).toBeInstanceOf(TypeError)
+    expect(stub.connectionCount()).toBe(0)
+  })
 
   it('keeps the path of the base address', async () => {
     const { stub, open } = rig()

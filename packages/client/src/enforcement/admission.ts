@@ -18,7 +18,10 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
    * Source: docs/enforcement.md "Once over a crash".
    */
   readonly idempotencyKey?: string | undefined
-  /** Names the job that runs the action: stable over its restart, different for another. Default: random. */
+  /**
+   * Names the job that runs the action: stable over its restart, different for another. Default: random. Like the key it may
+   * have any length and any characters: see docs/sdk.md "Keys and holders".
+   */
   readonly holder?: string | undefined
 }
 

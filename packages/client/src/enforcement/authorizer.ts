@@ -1,9 +1,10 @@
 import type { AuthorizeRequest } from '../authorize-request.js'
+import { holderOf, idempotencyKeyOf } from '../call-names.js'
 import { ApiError } from '../errors/api-error.js'
 import { DeniedError } from '../errors/denied-error.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import { isPermitted } from '../is-permitted.js'
-import { type CallSignal, checkIdempotencyKey } from '../options.js'
+import type { CallSignal } from '../options.js'
 import type { ReviewWaitOptions } from '../resources/decisions.js'
 import type { Decision } from '../wire.js'
 import { Aborted, unlessAborted } from './abort.js'
@@ -179,8 +180,8 @@ export function shown({ permit_token: _permit, ...decision }: Decision): ShownDe
 
 /** @throws TypeError */
 function assertAdmitOptions({ signal, idempotencyKey, holder }: AdmitOptions): void {
-  if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
-  if (holder !== undefined && typeof holder !== 'string') throw new TypeError('holder has to be a string')
+  if (idempotencyKey !== undefined) idempotencyKeyOf(idempotencyKey)
+  if (holder !== undefined) holderOf(holder)
   if (signal !== undefined && !(typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function')) {
     throw new TypeError('signal has to be an AbortSignal')
   }

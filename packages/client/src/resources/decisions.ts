@@ -1,4 +1,5 @@
 import { path } from '../call.js'
+import { holderOf } from '../call-names.js'
 import { readDecisionOf } from '../decision-answer.js'
 import type { PermittedDecision } from '../is-permitted.js'
 import { type CallOptions, type CallSignal, checkTimeout, type IdempotentCallOptions } from '../options.js'
@@ -45,7 +46,8 @@ export interface DecisionGetOptions extends CallOptions {
 /** For waiting until a person has answered. */
 export interface ReviewWaitOptions {
   /**
-   * Names the job that runs the action: stable over a restart of that job, different for another. Default: the holder of
+   * Names the job that runs the action: stable over a restart of that job, different for another; one of more than 64
+   * characters is hashed before it is sent. Default: the holder of
    * the `authorize` that returned this very object, else a random one.
    */
   readonly holder?: string | undefined
@@ -142,7 +144,7 @@ export class Decisions {
    * @throws ApiError not_asker, not_found, already_claimed, agent_suspended, invalid_transition, policy_denies
    */
   async claim(id: string, claim: Claim = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    const body = { ...claim, holder: claim.holder ?? crypto.randomUUID() }
+    const body = { ...claim, holder: holderOf(claim.holder ?? crypto.randomUUID()) }
     return this.#move(id, path`/v1/decisions/${id}/claim`, body, options)
   }
 
