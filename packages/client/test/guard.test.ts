@@ -204,7 +204,8 @@ describeTransports('guard', (rig) => {
   it.each<[string, object, object]>([
     ['another agent than the client has', { agent_id: 'agent:root' }, {}],
     ['a member that is misspelt', { contxt: {} }, {}],
-    ['a key that cannot be sent', {}, { idempotencyKey: 'ä' }],
+    ['a key that is empty', {}, { idempotencyKey: '' }],
+    ['a holder that is empty', {}, { holder: '' }],
     ['a holder that is none', {}, { holder: 5 }],
     ['a signal that is none', {}, { signal: 'abort' }],
   ])('sends nothing and runs nothing for %s', async (_what, request, options) => {
