@@ -3,12 +3,15 @@ import { defineConfig } from 'vitest/config'
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
 
+/** `npm test` is the quick tier, `npm run test:slow` the slow one. Without a tier both are there. */
+const tier = process.env.TIER
+
 const project = (name: string, include: string[], timeout = 20_000, exclude: string[] = []) => ({
   extends: true as const,
   test: {
     name,
-    include,
-    exclude: ['**/node_modules/**', ...exclude],
+    include: tier === 'slow' ? include.map((path) => path.replace('*.test.ts', '*.slow.test.ts')) : include,
+    exclude: ['**/node_modules/**', ...(tier === 'quick' ? ['**/*.slow.test.ts'] : []), ...exclude],
     testTimeout: timeout * (torture ? 30 : 1),
     hookTimeout: timeout * (torture ? 30 : 1),
   },

@@ -29,7 +29,12 @@ for (const [index, step] of steps.entries()) {
 writeSteps()
 
 const summary = summarize(
-  { steps: readReport('steps.json'), vitest: readReport('vitest.json'), mongodb: readReport('vitest-mongodb.json') },
+  {
+    steps: readReport('steps.json'),
+    quick: readReport('vitest.json'),
+    slow: readReport('vitest-slow.json'),
+    mongodb: readReport('vitest-mongodb.json'),
+  },
   { root: ROOT, testFiles: listTestFiles(), allowedSkips: readJson(join(ROOT, '.ci', 'allowed-skips.json')) },
 )
 console.log(`\n=== Summary after ${Math.round(process.uptime())} s`)

@@ -7,31 +7,34 @@ import { relative } from 'node:path'
  * @typedef {{ ancestorTitles: string[], title: string, status: string }} TestResult
  * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
  * @typedef {{ testResults: FileResult[] }} VitestReport
- * @typedef {{ steps: StepsReport | undefined, vitest: VitestReport | undefined, mongodb: VitestReport | undefined }} Reports
+ * @typedef {{ [Name in 'quick' | 'slow' | 'mongodb']: VitestReport | undefined }} TestReports
+ * @typedef {TestReports & { steps: StepsReport | undefined }} Reports
  * @typedef {{ test: string, reason: string }} AllowedSkip `test` is `<file> > <describe> > … > <name>`
  * @typedef {{ passed: number, faults: string[], skips: string[] }} Summary
  */
 
 /** What `npm run test:mongodb` has to run, and what it alone runs. */
 const ON_MONGODB =
-  /^server\/test\/(mongodb|api)\/|^server\/test\/specification\.test\.ts$|\/enforcement-suite\.test\.ts$/
+  /^server\/test\/(mongodb|api)\/|^server\/test\/specification\.test\.ts$|\/enforcement-suite\.test\.ts$|^packages\/lost-answers\/test\/five-refunds\.test\.ts$/
 const ON_MONGODB_ALONE = /^server\/test\/mongodb\//
+/** What `npm run test:slow` has to run, and `npm test` must not. */
+const SLOW = /\.slow\.test\.ts$/
 
 /**
  * A report that is missing (undefined) or without any test is a fault, as is each test that did not run and is not
- * in the list of allowed skips, and each test file that the report does not know.
+ * in the list of allowed skips, and each test file that the report of its tier does not know, or that of another does.
  * @param {Reports} reports
  * @param {{ root: string, testFiles: string[], allowedSkips: AllowedSkip[] }} checkout `root` is what the file names of
  *   vitest's report begin with, `testFiles` are below it
  * @returns {Summary}
  */
-export function summarize({ steps, vitest, mongodb }, checkout) {
-  const onEmbedded = checkout.testFiles.filter((file) => !ON_MONGODB_ALONE.test(file))
-  const onMongodb = checkout.testFiles.filter((file) => ON_MONGODB.test(file))
+export function summarize({ steps, quick, slow, mongodb }, checkout) {
+  const isEmbedded = (/** @type {string} */ file) => !ON_MONGODB_ALONE.test(file)
   const parts = [
     steps ? ofSteps(steps) : missing('reports/steps.json'),
-    ofTests('reports/vitest.json', vitest, { ...checkout, testFiles: onEmbedded }),
-    ofTests('reports/vitest-mongodb.json', mongodb, { ...checkout, testFiles: onMongodb }),
+    ofTests('reports/vitest.json', quick, checkout, (file) => isEmbedded(file) && !SLOW.test(file)),
+    ofTests('reports/vitest-slow.json', slow, checkout, (file) => isEmbedded(file) && SLOW.test(file)),
+    ofTests('reports/vitest-mongodb.json', mongodb, checkout, (file) => ON_MONGODB.test(file)),
   ]
   return {
     passed: parts.reduce((sum, part) => sum + part.passed, 0),
@@ -72,17 +75,19 @@ function ofSteps({ steps }) {
  * @param {string} path of the report
  * @param {VitestReport | undefined} report
  * @param {{ root: string, testFiles: string[], allowedSkips: AllowedSkip[] }} checkout
+ * @param {(file: string) => boolean} isOfTier
  * @returns {Summary}
  */
-function ofTests(path, report, { root, testFiles, allowedSkips }) {
+function ofTests(path, report, { root, testFiles, allowedSkips }, isOfTier) {
   if (report === undefined) return missing(path)
   const { testResults } = report
   /** @type {Summary} */
   const summary = { passed: 0, faults: [], skips: [] }
-  const forgotten = new Set(testFiles)
+  const forgotten = new Set(testFiles.filter(isOfTier))
   for (const { name, status, message, assertionResults } of testResults) {
     const file = relative(root, name)
     forgotten.delete(file)
+    if (!isOfTier(file)) summary.faults.push(`test file ${file}: in ${path}, but of another tier`)
     for (const test of assertionResults) {
       count([file, ...test.ancestorTitles, test.title].join(' > '), test.status, allowedSkips, summary)
     }

@@ -3,7 +3,7 @@ import { closingLine, type Reports, summarize } from './summary.mjs'
 
 const CHECKOUT = {
   root: '/checkout/',
-  testFiles: ['server/test/policy.test.ts', 'server/test/mongodb/store.test.ts'],
+  testFiles: ['server/test/policy.test.ts', 'server/test/crash.slow.test.ts', 'server/test/mongodb/store.test.ts'],
   allowedSkips: [],
 }
 const STEPS = {
@@ -23,18 +23,20 @@ function vitestReport(...statuses: string[]) {
   return { testResults: [{ name: '/checkout/server/test/policy.test.ts', status, assertionResults }] }
 }
 
-const MONGODB = {
+const reportOf = (file: string) => ({
   testResults: [
     {
-      name: '/checkout/server/test/mongodb/store.test.ts',
+      name: `/checkout/${file}`,
       status: 'passed',
       assertionResults: [{ ancestorTitles: [], title: 'a store', status: 'passed' }],
     },
   ],
-}
+})
+const SLOW = reportOf('server/test/crash.slow.test.ts')
+const MONGODB = reportOf('server/test/mongodb/store.test.ts')
 
 function summaryOf(reports: Partial<Reports>, checkout: Parameters<typeof summarize>[1]) {
-  return summarize({ steps: undefined, vitest: undefined, mongodb: MONGODB, ...reports }, checkout)
+  return summarize({ steps: undefined, quick: undefined, slow: SLOW, mongodb: MONGODB, ...reports }, checkout)
 }
 
 function lineOf(...args: Parameters<typeof summaryOf>) {
@@ -43,63 +45,72 @@ function lineOf(...args: Parameters<typeof summaryOf>) {
 
 describe('the closing line', () => {
   it('adds up tests and steps', () => {
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'passed', 'passed') }, CHECKOUT)).toBe(
-      '6 passed, 0 failed',
+    expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'passed', 'passed') }, CHECKOUT)).toBe(
+      '7 passed, 0 failed',
     )
   })
 
   it('counts a failed test', () => {
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'failed') }, CHECKOUT)).toBe('4 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'failed') }, CHECKOUT)).toBe('5 passed, 1 failed')
   })
 
   it('counts a test file that could not be loaded', () => {
-    const vitest = {
+    const quick = {
       testResults: [
         ...vitestReport('passed').testResults,
         { name: '/checkout/a.test.ts', status: 'failed', message: 'no such module', assertionResults: [] },
       ],
     }
-    const summary = summaryOf({ steps: STEPS, vitest }, CHECKOUT)
-    expect(closingLine(summary)).toBe('4 passed, 1 failed')
+    const summary = summaryOf({ steps: STEPS, quick }, CHECKOUT)
+    expect(closingLine(summary)).toBe('5 passed, 1 failed')
     expect(summary.faults).toEqual(['test file a.test.ts: no such module'])
   })
 
   it('counts a test file that was not run', () => {
     const summary = summaryOf(
-      { steps: STEPS, vitest: vitestReport('passed') },
+      { steps: STEPS, quick: vitestReport('passed') },
       { ...CHECKOUT, testFiles: [...CHECKOUT.testFiles, 'elsewhere/a.test.ts'] },
     )
-    expect(closingLine(summary)).toBe('4 passed, 1 failed')
+    expect(closingLine(summary)).toBe('5 passed, 1 failed')
     expect(summary.faults).toEqual(['test file elsewhere/a.test.ts: not in reports/vitest.json'])
   })
 
   it('counts a file whose tests pass but that fails itself', () => {
-    const vitest = { testResults: vitestReport('passed').testResults.map((file) => ({ ...file, status: 'failed' })) }
-    expect(lineOf({ steps: STEPS, vitest }, CHECKOUT)).toBe('4 passed, 1 failed')
+    const quick = { testResults: vitestReport('passed').testResults.map((file) => ({ ...file, status: 'failed' })) }
+    expect(lineOf({ steps: STEPS, quick }, CHECKOUT)).toBe('5 passed, 1 failed')
   })
 
   it.each(['failed', 'not run'] as const)('counts a step that is %s', (status) => {
     const steps = { steps: [...STEPS.steps, { name: 'knip', status }] }
-    expect(lineOf({ steps, vitest: vitestReport('passed') }, CHECKOUT)).toBe('4 passed, 1 failed')
+    expect(lineOf({ steps, quick: vitestReport('passed') }, CHECKOUT)).toBe('5 passed, 1 failed')
   })
 })
 
 describe('a report', () => {
   it('that is missing is a fault', () => {
-    expect(lineOf({ steps: STEPS }, CHECKOUT)).toBe('3 passed, 1 failed')
-    expect(lineOf({ vitest: vitestReport('passed') }, CHECKOUT)).toBe('2 passed, 1 failed')
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed'), mongodb: undefined }, CHECKOUT)).toBe(
-      '3 passed, 1 failed',
+    expect(lineOf({ steps: STEPS }, CHECKOUT)).toBe('4 passed, 1 failed')
+    expect(lineOf({ quick: vitestReport('passed') }, CHECKOUT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick: vitestReport('passed'), mongodb: undefined }, CHECKOUT)).toBe(
+      '4 passed, 1 failed',
     )
-    expect(lineOf({ mongodb: undefined }, CHECKOUT)).toBe('0 passed, 3 failed')
+    expect(lineOf({ mongodb: undefined }, CHECKOUT)).toBe('1 passed, 3 failed')
+  })
+
+  it('of each tier has to hold the files of that tier and no others', () => {
+    const quick = { testResults: [...vitestReport('passed').testResults, ...SLOW.testResults] }
+    expect(summaryOf({ steps: STEPS, quick, slow: { testResults: [] } }, CHECKOUT).faults).toEqual([
+      'test file server/test/crash.slow.test.ts: in reports/vitest.json, but of another tier',
+      'test file server/test/crash.slow.test.ts: not in reports/vitest-slow.json',
+      'reports/vitest-slow.json holds no test',
+    ])
   })
 
   it('without a test is a fault', () => {
-    expect(lineOf({ steps: STEPS, vitest: { testResults: [] } }, { ...CHECKOUT, testFiles: [] })).toBe(
-      '3 passed, 1 failed',
+    expect(lineOf({ steps: STEPS, quick: { testResults: [] } }, { ...CHECKOUT, testFiles: [] })).toBe(
+      '4 passed, 1 failed',
     )
-    expect(lineOf({ steps: STEPS, vitest: vitestReport() }, CHECKOUT)).toBe('3 passed, 1 failed')
-    expect(lineOf({ steps: { steps: [] }, vitest: vitestReport('passed') }, CHECKOUT)).toBe('2 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick: vitestReport() }, CHECKOUT)).toBe('4 passed, 1 failed')
+    expect(lineOf({ steps: { steps: [] }, quick: vitestReport('passed') }, CHECKOUT)).toBe('3 passed, 1 failed')
   })
 })
 
@@ -108,8 +119,8 @@ describe('the report on MongoDB', () => {
     const testFiles = [...CHECKOUT.testFiles, 'server/test/api/keys.test.ts']
     const report = vitestReport('passed')
     const file = { ...report.testResults[0], name: '/checkout/server/test/api/keys.test.ts', status: 'passed' }
-    const vitest = { testResults: [...report.testResults, { ...file, assertionResults: [] }] }
-    expect(summaryOf({ steps: STEPS, vitest }, { ...CHECKOUT, testFiles }).faults).toContain(
+    const quick = { testResults: [...report.testResults, { ...file, assertionResults: [] }] }
+    expect(summaryOf({ steps: STEPS, quick }, { ...CHECKOUT, testFiles }).faults).toContain(
       'test file server/test/api/keys.test.ts: not in reports/vitest-mongodb.json',
     )
   })
@@ -120,7 +131,7 @@ describe('the report on MongoDB', () => {
       assertionResults: file.assertionResults.map((test) => ({ ...test, status: 'skipped' })),
     }))
     const mongodb = { testResults: skipped }
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed'), mongodb }, CHECKOUT)).toBe('3 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick: vitestReport('passed'), mongodb }, CHECKOUT)).toBe('4 passed, 1 failed')
   })
 })
 
@@ -128,8 +139,8 @@ describe('a test that did not run', () => {
   const test = 'server/test/policy.test.ts > a policy > skipped 1'
 
   it.each(['skipped', 'pending', 'todo', 'disabled'])('(%s) is a fault', (status) => {
-    const summary = summaryOf({ steps: STEPS, vitest: vitestReport('passed', status) }, CHECKOUT)
-    expect(closingLine(summary)).toBe('4 passed, 1 failed')
+    const summary = summaryOf({ steps: STEPS, quick: vitestReport('passed', status) }, CHECKOUT)
+    expect(closingLine(summary)).toBe('5 passed, 1 failed')
     expect(summary.faults).toEqual([
       `test server/test/policy.test.ts > a policy > ${status} 1: ${status}, and not in .ci/allowed-skips.json`,
     ])
@@ -137,18 +148,15 @@ describe('a test that did not run', () => {
 
   it('is shown with its reason when it is in the list, and counts neither way', () => {
     const allowedSkips = [{ test, reason: 'needs a kernel with io_uring' }]
-    const summary = summaryOf(
-      { steps: STEPS, vitest: vitestReport('passed', 'skipped') },
-      { ...CHECKOUT, allowedSkips },
-    )
-    expect(closingLine(summary)).toBe('4 passed, 0 failed')
+    const summary = summaryOf({ steps: STEPS, quick: vitestReport('passed', 'skipped') }, { ...CHECKOUT, allowedSkips })
+    expect(closingLine(summary)).toBe('5 passed, 0 failed')
     expect(summary.skips).toEqual([`${test}: needs a kernel with io_uring`])
   })
 
   it('is a fault when only another test is in the list', () => {
     const allowedSkips = [{ test: `${test} of another`, reason: 'needs a kernel with io_uring' }]
-    expect(lineOf({ steps: STEPS, vitest: vitestReport('passed', 'skipped') }, { ...CHECKOUT, allowedSkips })).toBe(
-      '4 passed, 1 failed',
+    expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'skipped') }, { ...CHECKOUT, allowedSkips })).toBe(
+      '5 passed, 1 failed',
     )
   })
 })

@@ -1,4 +1,4 @@
-/** Many guards that resume one decision, in one process: one runs. The same in processes: test/process/guard.test.ts. */
+/** Many guards that resume one decision, in one process: one runs. The same in processes: test/process/guard.slow.test.ts. */
 import { Countersign, DeniedError } from '@countersign/client'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { useDecisionPoint } from './running-point.js'

@@ -1,4 +1,4 @@
-/** A guarded job over a crash, with the data in MongoDB. The same on the embedded store: process/guard.test.ts. */
+/** A guarded job over a crash, with the data in MongoDB. The same on the embedded store: process/guard.slow.test.ts. */
 import { randomBytes } from 'node:crypto'
 import { afterEach, expect, it } from 'vitest'
 import { endChildren } from '../process/child.js'
