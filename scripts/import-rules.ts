@@ -44,6 +44,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'examples/decision-point',
       '@countersign/client',
       '@countersign/express',
+      '@countersign/langchain',
       '@countersign/permit',
       '@countersign/contract',
       'node:*',

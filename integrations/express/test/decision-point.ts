@@ -1,17 +1,5 @@
-/** The server as it is shipped, as a process of its own on a free port, with data that go when it ends. */
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { Countersign } from '@countersign/client'
-import type { RealDecisionPoint } from '@countersign/testkit/enforcement-suite'
-import { afterAll, beforeAll } from 'vitest'
-
-const SERVER = fileURLToPath(new URL('../../../server/dist/cli/main.js', import.meta.url))
+import * as testkit from '@countersign/testkit/enforcement-suite'
 
 export interface DecisionPoint {
   readonly url: string
@@ -20,65 +8,7 @@ export interface DecisionPoint {
   stop(): Promise<void>
 }
 
-export async function startDecisionPoint(env: NodeJS.ProcessEnv = {}): Promise<DecisionPoint> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-express-'))
-  const databaseUrl = databaseFor(dataDir)
-  const child = spawn(process.execPath, [SERVER, 'serve'], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, MONGODB_URL: databaseUrl, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM')
-    await exited
-    rmSync(dataDir, { recursive: true, force: true })
-    if (databaseUrl !== '') await dropDatabase(databaseUrl)
-  }
-  try {
-    const url = await announcedUrl(child)
-    const apiKey = readFileSync(join(dataDir, 'bootstrap-key'), 'utf8').trim()
-    return { url, admin: new Countersign({ baseUrl: url, apiKey }), stop }
-  } catch (error) {
-    await stop()
-    throw error
-  }
-}
-
-/** One for all tests of a file, and a key of it that may do everything. */
-export function useDecisionPoint(): () => RealDecisionPoint {
-  let point: DecisionPoint
-  let real: RealDecisionPoint
-  beforeAll(async () => {
-    point = await startDecisionPoint()
-    const { key } = await point.admin.keys.create({ name: 'operator', scopes: ['*'] })
-    real = { url: point.url, apiKey: key }
-  }, 60_000)
-  afterAll(async () => {
-    point.admin.close()
-    await point.stop()
-  })
-  return () => real
-}
-
-/** With `MONGODB_URL` a database of its own on that server; else none. */
-function databaseFor(dataDir: string): string {
-  const url = process.env.MONGODB_URL ?? ''
-  return url.replace(/^([^/]*\/\/[^/?]*)\/?[^?]*/, `$1/${basename(dataDir)}`)
-}
-
-async function dropDatabase(url: string): Promise<void> {
-  const { MongoClient } = await import('mongodb')
-  const client = new MongoClient(url)
-  await client.db().dropDatabase()
-  await client.close()
-}
-
-async function announcedUrl(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
-  for await (const line of createInterface({ input: child.stdout })) {
-    const { url } = JSON.parse(line) as { url?: string }
-    if (url === undefined) continue
-    child.stdout.resume()
-    return url
-  }
-  throw new Error('the decision point ended before it was ready')
+export async function startDecisionPoint(env?: NodeJS.ProcessEnv): Promise<DecisionPoint> {
+  const { url, apiKey, stop } = await testkit.startDecisionPoint(env)
+  return { url, admin: new Countersign({ baseUrl: url, apiKey }), stop }
 }

@@ -1,6 +1,6 @@
 /** Guarded routes, against the server as it is shipped. */
-import { enforcementSuite } from '@countersign/testkit/enforcement-suite'
-import { useDecisionPoint } from './decision-point.js'
+import { enforcementSuite, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+
 import { guardedRoutes, wrappedRoutes } from './guarded-routes.js'
 
 const point = useDecisionPoint()

@@ -5,8 +5,8 @@ import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { useDecisionPoint } from './decision-point.js'
 
 const point = useDecisionPoint()
 const children: ChildProcess[] = []

@@ -1,8 +1,8 @@
 /** Guarded routes that break a promise on purpose: the enforcement suite notices each, in the case that it is named for. */
 import { RouteDeniedError } from '@countersign/express'
-import { caseOf, expectCaught } from '@countersign/testkit/enforcement-suite'
+import { caseOf, expectCaught, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { describe, it } from 'vitest'
-import { useDecisionPoint } from './decision-point.js'
+
 import { guardedRoutes, type RouteParts } from './guarded-routes.js'
 
 /** Runs the handler in spite of a refusal of this kind. */

@@ -12,6 +12,7 @@ export type {
   GuardSetup,
   OpenedGuard,
 } from './adapter.js'
-export type { RealDecisionPoint } from './operator.js'
+export { Operator, type RealDecisionPoint } from './operator.js'
+export { startDecisionPoint, useDecisionPoint } from './real-decision-point.js'
 export { caseOf, expectCaught, type Sabotage, sabotageSuite } from './sabotages.js'
 export { enforcementSuite } from './suite.js'

@@ -20,12 +20,9 @@ export class Operator {
     this.#point = point
   }
 
-  /** A key for enforcement points. */
-  async makeKey(): Promise<string> {
-    const { key } = await this.#call<{ key: string }>('POST', '/v1/keys', {
-      name: 'enforcement suite',
-      scopes: ['decisions:write', 'permits:redeem'],
-    })
+  /** A key, by default for enforcement points. */
+  async makeKey(scopes: readonly string[] = ['decisions:write', 'permits:redeem']): Promise<string> {
+    const { key } = await this.#call<{ key: string }>('POST', '/v1/keys', { name: 'enforcement suite', scopes })
     return key
   }
 
