@@ -30,6 +30,9 @@ export const LIMITS = {
   evaluationSteps: 200_000,
   charactersPerStep: 16,
 
+  /** Actions that are asked about in one call. */
+  capabilityActions: 1000,
+
   /** Of a budget's limit and of any amount, in its unit. */
   amount: 1e12,
   amountDecimals: 6,

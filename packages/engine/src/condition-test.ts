@@ -68,7 +68,7 @@ export function holds(test: ConditionTest, request: EngineRequest, facts: Facts,
  * How many characters and items the operator reads of its two sides, at most: none of two that it cannot compare. What a
  * set or an early answer saves does not count as saved.
  */
-function sizeRead(test: ConditionTest, value: Json | undefined, operand: Json | undefined): number {
+export function sizeRead(test: ConditionTest, value: Json | undefined, operand: Json | undefined): number {
   switch (test.operator) {
     case '$exists':
       return 0

@@ -8,6 +8,7 @@ export { type Balance, type BudgetRefusal, judgeBudgets } from './budget/judge.j
 export { type PeriodBounds, periodAt } from './budget/period.js'
 export { refuseByBudget } from './budget/refuse.js'
 export { budgetRows } from './budget/rows.js'
+export { type CapableAgent, capabilitiesInParts } from './capabilities/capabilities.js'
 export type { EnginePolicy } from './compiled-policy.js'
 export { evaluate, evaluationError } from './evaluate.js'
 export { DEFAULT_POLICY_ID, type Evaluation } from './evaluation.js'

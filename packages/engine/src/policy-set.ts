@@ -50,6 +50,11 @@ export class PolicySet {
     return found
   }
 
+  /** @internal The enforced rules that can match, in the order of evaluation; nothing is remembered of who asked for what. */
+  enforcedRules(agentId: string, action: string): readonly CompiledRule[] {
+    return this.memo.get(agentId, action)?.enforced ?? this.enforced.find(agentId, action)
+  }
+
   /** @internal */
   replace(id: string, policy: CompiledPolicy | undefined): PolicySet {
     const before = this.policies.get(id)

@@ -39,7 +39,12 @@ export class Steps {
 
   /** Takes the steps of an operator that reads so many characters and items. */
   read(size: number): void {
-    // A shift is what the loop over conditions has time for.
-    this.left -= size >> READ_BITS
+    this.left -= stepsToRead(size)
   }
+}
+
+/** The steps of an operator that reads so many characters and items. */
+export function stepsToRead(size: number): number {
+  // A shift is what the loop over conditions has time for.
+  return size >> READ_BITS
 }

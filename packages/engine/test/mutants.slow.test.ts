@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PolicySet } from '@countersign/engine'
 import { afterAll, describe, expect, it } from 'vitest'
 import { decideWithBudgets } from './budget-answer.js'
+import { capabilitiesOfCase, readCapabilityCases } from './capability-cases.js'
 import { pairOf, readAgreedCases } from './golden-cases.js'
 import { importMutant } from './mutant-build.js'
 import { MUTANTS } from './mutants.js'
@@ -38,6 +39,7 @@ const limitedPairs = [...randomPairs(seededRandom(2), LIMITED_PAIRS)].map((pair,
     expected: evaluateNaively(pair.policies, pair.request, pair.facts, newCoverage(), maxSteps) as object,
   }
 })
+const capabilityCases = readCapabilityCases()
 const golden = readAgreedCases().map((given) => ({
   pair: pairOf(given),
   expected: given.expect as object,
@@ -50,10 +52,17 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** What was gone through until something differed; null when nothing did. */
 function firstDifference(engine: Engine): string | null {
   // The fewer first: what only budgets show would else go through all the others before.
+  const capable = firstWrongCapability(engine)
+  if (capable !== null) return `capability ${capable}`
   const decided = firstWrongBudgets(engine)
   if (decided !== null) return `budgets ${decided}`
   const evaluated = firstWrongEvaluation(engine)
   return evaluated === null ? null : `evaluation ${evaluated}`
+}
+
+function firstWrongCapability(engine: Engine): string | null {
+  const wrong = capabilityCases.find((given) => !isDeepStrictEqual(capabilitiesOfCase(engine, given), given.expect))
+  return wrong?.id ?? null
 }
 
 function firstWrongBudgets(engine: Engine): number | null {
@@ -93,7 +102,7 @@ describe('mutants of the built engine', () => {
     const caughtAfter = firstDifference(await importMutant(folder, mutant))
     expect(
       caughtAfter,
-      `"${mutant.name}" survives ${golden.length} golden cases, ${PAIRS} pairs and ${BUDGET_PAIRS} with budgets`,
+      `"${mutant.name}" survives ${golden.length} golden cases, ${PAIRS} pairs, ${BUDGET_PAIRS} with budgets and ${capabilityCases.length} cases of capabilities`,
     ).not.toBeNull()
   })
 })

@@ -47,15 +47,25 @@ export function randomBudget(random: Random): Budget {
 /** Pairs in which most requests come as far as the budgets. */
 export function* randomBudgetPairs(random: Random, count: number): Generator<BudgetPair> {
   for (let made = 0; made < count; made += 1) {
-    const ids = new Set(listOf(random, 1, 4, () => `pol_${pick(random, ['a', 'b', 'c', 'B', '1', 'aa'])}`))
+    const policies = randomOpenPolicies(random)
     yield {
-      policies: [...ids].map((id) => randomOpenPolicy(random, id)),
+      policies,
       request: randomPayment(random),
       facts: randomWorld(random),
       phase: chance(random, 70) ? 'decision' : 'approval',
-      balances: [...ids].map(() => ({ spent: BigInt(pick(random, USED)), reserved: BigInt(pick(random, USED)) })),
+      balances: policies.map(() => randomBalance(random)),
     }
   }
+}
+
+/** Policies by which most requests come as far as the budgets. */
+export function randomOpenPolicies(random: Random): EnginePolicy[] {
+  const ids = new Set(listOf(random, 1, 4, () => `pol_${pick(random, ['a', 'b', 'c', 'B', '1', 'aa'])}`))
+  return [...ids].map((id) => randomOpenPolicy(random, id))
+}
+
+export function randomBalance(random: Random): Balance {
+  return { spent: BigInt(pick(random, USED)), reserved: BigInt(pick(random, USED)) }
 }
 
 function randomOpenPolicy(random: Random, id: string): EnginePolicy {
@@ -77,7 +87,7 @@ function randomOpenPolicy(random: Random, id: string): EnginePolicy {
   }
 }
 
-function randomPayment(random: Random): EngineRequest {
+export function randomPayment(random: Random): EngineRequest {
   const amount = chance(random, 85) ? pick(random, AMOUNTS) : pick(random, ODD_AMOUNTS)
   const currency = chance(random, 85) ? pick(random, CURRENCIES) : pick(random, ODD_CURRENCIES)
   const context: JsonObject = {

@@ -8,6 +8,8 @@ interface Size {
 const SIZES = {
   /** Pairs of policies and request on which the engine and a naive evaluator have to agree. */
   engine_pairs: { ci: 20_000, full: 500_000 },
+  /** Questions what an agent can get, each with many requests that must not get anything else. */
+  capability_questions: { ci: 120, full: 5_000 },
   /** Times that a process is killed while it commits. */
   store_kills: { ci: 5, full: 50 },
   /** Bytes changed and files cut in copies of a store, half of them of one that was killed. */

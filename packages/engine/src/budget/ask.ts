@@ -31,7 +31,8 @@ export function askBudgets(
     .map((rule) => askBudget(rule, request, facts))
 }
 
-function countsAction({ actions }: CompiledBudget, action: string): boolean {
+/** Whether a request for this action takes of the budget. */
+export function countsAction({ actions }: CompiledBudget, action: string): boolean {
   return actions === null || actions.some((pattern) => matchesPattern(pattern, action))
 }
 

@@ -1,0 +1,92 @@
+import { isScalar, LIMITS } from '@countersign/contract'
+import type { CompiledRule } from '../compiled-policy.js'
+import { type ConditionTest, compareSides, sizeRead } from '../condition-test.js'
+import type { Instruction, Program } from '../program.js'
+import { stepsToRead } from '../steps.js'
+import { FALSE, TRUE, UNKNOWN } from '../truth.js'
+import { type CommonFacts, longestValue, type PossibleValues, possibleValues } from './possible-values.js'
+import { ANY_TRUTH, andOf, notOf, orOf, setOf, type TruthSet } from './truth-set.js'
+
+/** How a rule can come out in the requests of one agent for one action, whatever resource, context and clock they have. */
+export interface PossibleTruths {
+  /** None that it can have is missing. Each test is taken for itself, as if the others said nothing of the same values. */
+  readonly truths: TruthSet
+  /** The steps that an evaluation of the rule takes at most. */
+  readonly mostSteps: number
+  /** The steps that it took to find out. More than there were when that was given up: then all else means nothing. */
+  readonly steps: number
+  /** Whether it may come out otherwise for another action. */
+  readonly readsAction: boolean
+}
+
+type Tally = { -readonly [Member in keyof PossibleTruths]: PossibleTruths[Member] }
+
+/** What is possible for a rule whose action matches. */
+export function possibleTruths(
+  { resource, program }: CompiledRule,
+  facts: CommonFacts,
+  maxSteps: number,
+): PossibleTruths {
+  const tally: Tally = { truths: setOf(TRUE), mostSteps: 1, steps: 1, readsAction: false }
+  if (resource !== null) {
+    tally.truths = ANY_TRUTH
+    tally.mostSteps += stepsToRead(LIMITS.resourceLength + resource.source.length)
+  }
+  tally.truths = andOf(tally.truths, conditionTruths(program, facts, tally, maxSteps))
+  return tally
+}
+
+/** Runs conditions as an evaluation does, on all values at once: only what settles every request is left early. */
+function conditionTruths(program: Program, facts: CommonFacts, tally: Tally, maxSteps: number): TruthSet {
+  const registers: TruthSet[] = [setOf(TRUE)]
+  let at = 0
+  while (at < program.length && tally.steps <= maxSteps) {
+    const { kind, level, settling, exit, initial, negated, test, cost } = program[at] as Instruction
+    at += 1
+    tally.steps += 1
+    tally.mostSteps += cost
+    if (kind === 'open') {
+      registers[level + 1] = setOf(initial)
+      continue
+    }
+    const inner = kind === 'test' ? testTruths(test as ConditionTest, facts, tally) : (registers[level + 1] as TruthSet)
+    const fold = settling === FALSE ? andOf : orOf
+    registers[level] = fold(registers[level] as TruthSet, negated ? notOf(inner) : inner)
+    if (registers[level] === setOf(settling)) at = exit
+  }
+  return registers[0] as TruthSet
+}
+
+function testTruths(test: ConditionTest, facts: CommonFacts, tally: Tally): TruthSet {
+  const { path, ref, written, operator } = test
+  const values = possibleValues(path, facts)
+  const operands = ref === null ? [written] : possibleValues(ref, facts)
+  let longest = 0
+  let found: TruthSet = 0
+  for (const value of values ?? [longestValue(path, operator === '$contains')]) {
+    for (const operand of operands ?? [longestValue(ref ?? path, false)]) {
+      const size = sizeRead(test, value, operand)
+      longest = Math.max(longest, size)
+      if (values === null || operands === null) continue
+      tally.steps += 1 + stepsToRead(size)
+      found |= setOf(compareSides(test, value, operand))
+    }
+  }
+  tally.mostSteps += stepsToRead(longest)
+  tally.readsAction ||= path.root === 'action' || ref?.root === 'action'
+  return found === 0 ? openTruths(test, values ?? operands) : found
+}
+
+/** Of a test with one side or both of them left to the caller; `known` is what the other can be. */
+function openTruths({ operator }: ConditionTest, known: PossibleValues): TruthSet {
+  switch (operator) {
+    case '$like':
+    case '$cidr':
+      return ANY_TRUTH
+    case '$in':
+    case '$nin':
+      return known?.some(Array.isArray) === false ? setOf(UNKNOWN) : ANY_TRUTH
+    default:
+      return known?.some(isScalar) === false ? setOf(UNKNOWN) : ANY_TRUTH
+  }
+}
