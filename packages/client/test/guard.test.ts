@@ -180,6 +180,15 @@ describeTransports('guard', (rig) => {
     expect((await denialOf(open().guard(asked, () => 1))).advice).toEqual(advice)
   })
 
+  it('has no advice to wait for a person who has answered', async () => {
+    const { stub, open } = rig()
+    const advice = { retry: 'after_approval', message: 'A person has to approve this.' }
+    stub.answer(answerDecision({ effect: 'review', status: 'declined', advice, permit_token: undefined }))
+    const declined = await denialOf(open().guard(asked, () => 1))
+    expect(declined).toMatchObject({ reason: 'declined', advice: null })
+    expect(declined.message).toContain('A person has declined this action.')
+  })
+
   it.each<[string, unknown]>([
     ['a big integer', { amount: 10n }],
     [

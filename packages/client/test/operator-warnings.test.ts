@@ -110,6 +110,24 @@ describe('without onEvent', () => {
     expect(warnings).toEqual([[code, expect.stringMatching(text)]])
   })
 
+  it('each scope that is missing is told, once', async () => {
+    const lacking = (scope: string) =>
+      answerJson(403, {
+        status: 403,
+        code: 'insufficient_scope',
+        title: '',
+        detail: `This needs the scope ${scope}; the key has audit:read.`,
+      })
+    for (const scope of ['decisions:write', 'permits:redeem', 'decisions:write', 'permits:redeem']) {
+      stub.answer(lacking(scope))
+      await rejectionOf(point.guard(asked, () => undefined))
+    }
+    expect(warnings.map(([code, text]) => `${code} ${/needs the scope (\S+);/.exec(text)?.[1]}`)).toEqual([
+      'COUNTERSIGN_MISSING_SCOPE decisions:write',
+      'COUNTERSIGN_MISSING_SCOPE permits:redeem',
+    ])
+  })
+
   it('the clock that the options give is the one that is looked at', async () => {
     stub.answer(answerDecision({ evaluated_at: minutes(10) }))
     const right = client.enforcement({ now: () => Date.now() + 10 * 60_000 })

@@ -233,6 +233,7 @@ describe('the package', () => {
       'NotPermittedError',
       'UnavailableError',
       'isPermitted',
+      'refusalForModel',
     ])
     expect(Object.keys(overFetch).sort()).toEqual(Object.keys(overNode).sort())
     expect(await readFile(join(installed, 'dist/index-node.d.ts'), 'utf8')).toContain('class Countersign extends')

@@ -32,8 +32,12 @@ export function denialBy(decision: Decision, now: number): DeniedError {
   return denial(isWithdrawn ? 'withdrawn' : (BY_STATUS[status] ?? 'denied'), decision)
 }
 
+/** What the advice of a decision is about: how it was decided, and not what became of it since. */
+const ADVISED: readonly DeniedReason[] = ['denied', 'review_required']
+
 export function denial(reason: DeniedReason, decision: Decision | null, fields: DeniedFields = {}): DeniedError {
-  return new DeniedError(reason, { decision_id: decision?.id, advice: decision?.advice, ...fields })
+  const advice = ADVISED.includes(reason) ? decision?.advice : null
+  return new DeniedError(reason, { decision_id: decision?.id, advice, ...fields })
 }
 
 /** Whatever came instead of a decision that permits; what is not known is no permission. */

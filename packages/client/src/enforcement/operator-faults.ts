@@ -35,10 +35,11 @@ export function warnOfFault(error: unknown): void {
 const NOT_ASKED: ReadonlySet<string> = new Set(['mapping_failed', 'question_refused', 'arguments_refused'])
 /** What the language itself throws, and this package. Other errors are the app's own words for a refusal. */
 const MISTAKES: ReadonlySet<unknown> = new Set(['TypeError', 'ReferenceError', 'RangeError'])
+const SCOPE = /\b[a-z]{1,32}:[a-z]{1,32}\b/
 /** The clock of the decision point may be ahead by so much. */
 const SKEW_MS = 30_000
 
-function warnOfProblem({ status, code, message, errors }: ApiError): void {
+function warnOfProblem({ status, code, message, detail, errors }: ApiError): void {
   if (status === 401) {
     warnOperator(
       'COUNTERSIGN_WRONG_KEY',
@@ -48,6 +49,8 @@ function warnOfProblem({ status, code, message, errors }: ApiError): void {
     warnOperator(
       'COUNTERSIGN_MISSING_SCOPE',
       `The API key lacks a scope (${message}). Create a key that has it, and set COUNTERSIGN_API_KEY, or apiKey of the client, to that.`,
+      // The one that is needed is named first: a key that lacks another one, too, is told of that as well.
+      SCOPE.exec(detail)?.[0],
     )
   } else if (code === 'agent_not_allowed') {
     warnOperator(

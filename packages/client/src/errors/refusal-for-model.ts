@@ -1,0 +1,66 @@
+/** What a model is told of an action that did not run. */
+import type { Advice } from '../wire.js'
+import type { DeniedError } from './denied-error.js'
+import { printable } from './printable.js'
+import { sentencesForModel } from './refusal-sentences.js'
+
+/** Of the words that come from outside, in characters; all else is of a few sentences. */
+const MAX_WORDS = 400
+const MAX_ID = 64
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]{1,20}Z$/
+
+/** Whether the same call may be made again, as the advice says. */
+const AGAIN: Readonly<Record<Advice['retry'], string>> = {
+  never: 'Do not make this call again.',
+  changed: 'Do not repeat it unchanged.',
+  after: 'Do not repeat it unchanged before then.',
+  after_approval: 'Do not make this call again before a person has approved it.',
+}
+
+/**
+ * A refusal as text for a model, such as the answer of a tool that was called: that nothing ran, why, what it may do now, whether
+ * the same call may be made again, the reason and the id of the decision. For refusals of the decision point and of this machine.
+ *
+ * One line of at most 1,000 characters. Neither permit, policy, cause nor stack is in it, and words from outside hold nothing that
+ * is not printable.
+ *
+ * Source: docs/enforcement.md "Refusals".
+ */
+export function refusalForModel(error: DeniedError): string {
+  const { reason, decision_id, retryAfterSeconds } = error
+  const about = decision_id === null ? '' : `, decision ${bounded(decision_id, MAX_ID)}`
+  const sentences = [
+    'This call ran nothing.',
+    ...(error.advice === null ? wordsOf(error) : wordsOfAdvice(error.advice)),
+    ...(isAmount(retryAfterSeconds) ? [`Wait at least ${Math.ceil(retryAfterSeconds)} s.`] : []),
+  ]
+  return `${sentences.join(' ')} (${bounded(reason, MAX_ID)}${about})`
+}
+
+function wordsOf({ reason, detail }: DeniedError): string[] {
+  const { happened, next } = sentencesForModel(reason)
+  // The detail says for the caller what is at fault, in a sentence of its own.
+  return [detail === null ? happened : bounded(detail, MAX_WORDS), next]
+}
+
+function wordsOfAdvice({ retry, message, max_amount, after }: Advice): string[] {
+  const words = bounded(message, MAX_WORDS)
+  const isTime = typeof after === 'string' && TIMESTAMP.test(after)
+  return [
+    words,
+    // The decision point's own messages say both.
+    ...(isAmount(max_amount) && !words.includes(String(max_amount)) ? [`At most ${max_amount} is possible now.`] : []),
+    ...(isTime && !words.includes(after.slice(0, 10)) ? [`Ask again after ${after}.`] : []),
+    Object.hasOwn(AGAIN, retry) ? AGAIN[retry] : AGAIN.changed,
+  ]
+}
+
+/** Cut once more: what is not printable becomes longer. */
+function bounded(text: string, maxLength: number): string {
+  const shown = printable(String(text), maxLength)
+  return shown.length > maxLength ? `${shown.slice(0, maxLength)}…` : shown
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
