@@ -2,13 +2,51 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/**
+ * A new project of modules that has the packages in these folders, packed as npm does it, and links to what a registry would
+ * bring. Resolves with its folder.
+ */
+export async function projectWith(packed: readonly string[], linked: readonly string[]): Promise<string> {
+  const project = await mkdtemp(join(tmpdir(), 'countersign-project-'))
+  const modules = join(project, 'node_modules')
+  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+  for (const from of packed) {
+    const target = join(modules, '@countersign', basename(from))
+    await mkdir(target, { recursive: true })
+    const args = ['pack', '--ignore-scripts', '--pack-destination', target, '--loglevel', 'error']
+    await run('npm', args, { cwd: join(ROOT, from) })
+    const [tarball = ''] = await readdir(target)
+    await run('tar', ['--extract', '--strip-components=1', '--file', tarball], { cwd: target })
+    await rm(join(target, tarball))
+  }
+  for (const name of linked) {
+    await mkdir(dirname(join(modules, name)), { recursive: true })
+    await symlink(join(ROOT, 'node_modules', name), join(modules, name))
+  }
+  return project
+}
+
+/** What the compiler says of a program in that project, in its strict mode with the defaults of Node; empty when it is fine. */
+export async function compileIn(project: string, program: string, options: object): Promise<string> {
+  const node = { module: 'nodenext', target: 'es2022', lib: ['es2023'], types: ['node'], strict: true, noEmit: true }
+  const config = { compilerOptions: { ...node, ...options }, files: ['program.ts'] }
+  await writeFile(join(project, 'program.ts'), program)
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  const { stdout } = await run(process.execPath, [tsc, '-p', '.'], { cwd: project }).catch((error) => error)
+  return stdout
+}
 
 /** Runs an `npm install` offline: a package that a registry would bring is linked from this checkout. */
 export async function installIn(project: string, command: string): Promise<void> {

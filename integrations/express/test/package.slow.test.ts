@@ -1,18 +1,14 @@
 /** What is published: packed as npm does it, then used as somebody would who has a strict project of his own. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compileIn, projectWith } from '../../../scripts/clean-project.js'
 import { startDecisionPoint } from './decision-point.js'
 
 const run = promisify(execFile)
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 const CONSUMER = `
 import { Countersign, type JsonObject } from '@countersign/client'
@@ -132,25 +128,11 @@ describe('the package', () => {
   let folder: string
   let installed: string
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'countersign-express-'))
-    const modules = join(folder, 'node_modules')
-    installed = join(modules, '@countersign', 'express')
-    await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-    for (const from of ['integrations/express', 'packages/client', 'packages/permit', 'packages/contract']) {
-      const target = join(modules, '@countersign', basename(from))
-      await mkdir(target, { recursive: true })
-      await run('npm', ['pack', '--ignore-scripts', '--pack-destination', target, '--loglevel', 'error'], {
-        cwd: join(root, from),
-      })
-      const [tarball = ''] = await readdir(target)
-      await run('tar', ['--extract', '--strip-components=1', '--file', tarball], { cwd: target })
-      await rm(join(target, tarball))
-    }
-    // What a registry would bring.
-    for (const name of ['express', 'jose', 'canonicalize', 'zod', '@types/express', '@types/node']) {
-      await mkdir(dirname(join(modules, name)), { recursive: true })
-      await symlink(join(root, 'node_modules', name), join(modules, name))
-    }
+    folder = await projectWith(
+      ['integrations/express', 'packages/client', 'packages/permit', 'packages/contract'],
+      ['express', 'jose', 'canonicalize', 'zod', '@types/express', '@types/node'],
+    )
+    installed = join(folder, 'node_modules', '@countersign', 'express')
   }, 120_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -204,6 +186,7 @@ describe('the package', () => {
     const outer = texts.flatMap((text) => [...text.matchAll(/from ["']([^."'][^"']*)["']/g)].map(([, name]) => name))
     expect([...new Set(outer)].sort()).toEqual([
       '@countersign/client',
+      '@countersign/client/kernel',
       '@countersign/permit',
       'node:crypto',
       'node:fs',
@@ -226,20 +209,8 @@ describe('the package', () => {
     ['with exact optional members', { skipLibCheck: true, exactOptionalPropertyTypes: true }, CONSUMER + EXACT],
   ])(
     'is typed in a strict project, %s',
-    async (_how, more, consumer) => {
-      const options = {
-        module: 'nodenext',
-        target: 'es2022',
-        lib: ['es2023'],
-        types: ['node'],
-        strict: true,
-        noEmit: true,
-      }
-      const config = { compilerOptions: { ...options, ...more }, files: ['consumer.ts'] }
-      await writeFile(join(folder, 'consumer.ts'), consumer)
-      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
-      const { stdout } = await run(process.execPath, [tsc, '-p', '.'], { cwd: folder }).catch((error) => error)
-      expect(stdout).toBe('')
+    async (_how, options, consumer) => {
+      expect(await compileIn(folder, consumer, options)).toBe('')
     },
     120_000,
   )
