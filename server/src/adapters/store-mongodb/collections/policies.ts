@@ -92,7 +92,6 @@ export async function listPolicies(database: Database, page: PageRequest): Promi
     .filter((id) => page.after === null || id < page.after)
     .sort()
     .reverse()
-    .slice(0, page.limit + 1)
   const count = rowsAtOnce(page)
   async function* revisions() {
     for (let done = 0; done < ids.length; done += count) {
