@@ -4,11 +4,13 @@ import type { Log } from '../ports/log.js'
 
 /** So long a connection may take nothing of what is written for it. */
 const STALLED_AFTER_MS = 30_000
+/** So many looks in a row have to see that. Looks are counted, and no time: a process that stood still has not looked. */
 const LOOKS = 30
 
 interface Taken {
   readonly bytes: number
-  readonly atMs: number
+  /** How many looks in a row have seen no more. */
+  readonly looks: number
 }
 
 /**
@@ -17,7 +19,7 @@ interface Taken {
  */
 export class StalledConnections {
   private readonly open = new Set<Socket>()
-  /** What those have taken for whom something waits, and since when it is no more. */
+  /** What those have taken for whom something waits. */
   private readonly waiting = new Map<Socket, Taken>()
   private timer: NodeJS.Timeout | undefined
 
@@ -35,17 +37,18 @@ export class StalledConnections {
         this.waiting.delete(socket)
       })
     })
-    this.timer = setInterval(() => this.look(performance.now()), this.stalledAfterMs / LOOKS).unref()
+    this.timer = setInterval(() => this.look(), this.stalledAfterMs / LOOKS).unref()
     server.once('close', () => clearInterval(this.timer))
   }
 
-  private look(nowMs: number): void {
+  private look(): void {
     for (const socket of this.open) {
       const bytes = socket.bytesWritten - socket.writableLength
       const last = this.waiting.get(socket)
+      const looks = last?.bytes === bytes ? last.looks + 1 : 0
       if (socket.writableLength === 0) this.waiting.delete(socket)
-      else if (last === undefined || last.bytes !== bytes) this.waiting.set(socket, { bytes, atMs: nowMs })
-      else if (nowMs - last.atMs >= this.stalledAfterMs) this.end(socket)
+      else if (looks === LOOKS) this.end(socket)
+      else this.waiting.set(socket, { bytes, looks })
     }
   }
 
