@@ -27,7 +27,7 @@ export class Candidates {
     const byAgent = new Map<string, CompiledRule[]>()
     const crowds = new Map<string, Map<CompiledPolicy, RuleBucket>>()
     for (const policy of [...policies].sort(comparePolicies)) {
-      const ownBucket = hasManyAgents(policy) ? RuleBucket.of(policy.rules) : null
+      const ownBucket = hasManyAgents(policy) ? yield* RuleBucket.inParts(policy.rules) : null
       for (const { source } of policy.agents) {
         if (ownBucket === null)
           appendAll(
@@ -40,7 +40,7 @@ export class Candidates {
     }
     const buckets = new Map<string, RuleBucket>()
     for (const [source, rules] of byAgent) {
-      buckets.set(source, RuleBucket.of(rules))
+      buckets.set(source, yield* RuleBucket.inParts(rules))
       yield
     }
     return new Candidates(yield* PatternIndex.inParts(buckets), yield* PatternIndex.inParts<Crowd>(crowds))

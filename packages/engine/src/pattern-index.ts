@@ -1,5 +1,4 @@
 import { compilePattern, matchesPattern, type Pattern } from '@countersign/contract'
-import { runToEnd } from './parts.js'
 import { PersistentMap } from './persistent-map.js'
 
 interface Entry<V> {
@@ -20,11 +19,7 @@ export class PatternIndex<V> {
     private readonly lengths: readonly number[],
   ) {}
 
-  static of<V>(values: ReadonlyMap<string, V>): PatternIndex<V> {
-    return runToEnd(PatternIndex.inParts(values))
-  }
-
-  /** {@link PatternIndex.of}, for callers who have other things to do between its parts. */
+  /** Yields between its parts. */
   static *inParts<V>(values: ReadonlyMap<string, V>): Generator<void, PatternIndex<V>> {
     const exact = new Map<string, V>()
     const open = new Map<string, Entry<V>[]>()
@@ -39,7 +34,11 @@ export class PatternIndex<V> {
       while (lengths.length <= length) lengths.push(0)
       lengths[length] = (lengths[length] as number) + 1
     }
-    return new PatternIndex(PersistentMap.of(exact), PersistentMap.of<readonly Entry<V>[]>(open), lengths)
+    return new PatternIndex(
+      yield* PersistentMap.inParts(exact),
+      yield* PersistentMap.inParts<readonly Entry<V>[]>(open),
+      lengths,
+    )
   }
 
   get isEmpty(): boolean {

@@ -1,3 +1,5 @@
+import { runToEnd } from './parts.js'
+
 /** Below this size one shard is copied whole on a change; above, one of many. */
 const SMALL = 64
 const SHARDS = 256
@@ -13,9 +15,17 @@ export class PersistentMap<V> {
   ) {}
 
   static of<V>(entries: ReadonlyMap<string, V>): PersistentMap<V> {
+    return runToEnd(PersistentMap.inParts(entries))
+  }
+
+  /** {@link PersistentMap.of}, for callers who have other things to do between its parts. */
+  static *inParts<V>(entries: ReadonlyMap<string, V>): Generator<void, PersistentMap<V>> {
     if (entries.size <= SMALL) return new PersistentMap(entries.size, [entries])
     const shards = Array.from({ length: SHARDS }, () => new Map<string, V>())
-    for (const [key, value] of entries) (shards[shardOf(key)] as Map<string, V>).set(key, value)
+    for (const [key, value] of entries) {
+      ;(shards[shardOf(key)] as Map<string, V>).set(key, value)
+      yield
+    }
     return new PersistentMap(entries.size, shards)
   }
 

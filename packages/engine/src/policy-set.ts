@@ -83,7 +83,7 @@ export function* compileInParts(policies: Iterable<EnginePolicy>): Generator<voi
   }
   const all = [...compiled.values()]
   return new PolicySet(
-    PersistentMap.of(compiled),
+    yield* PersistentMap.inParts(compiled),
     yield* Candidates.inParts(all.filter((policy) => takesPart(policy, 'enforce') !== undefined)),
     yield* Candidates.inParts(all.filter((policy) => takesPart(policy, 'shadow') !== undefined)),
   )

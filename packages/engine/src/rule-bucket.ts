@@ -1,5 +1,6 @@
 import { matchesPattern } from '@countersign/contract'
 import { type CompiledPolicy, type CompiledRule, comparePolicies } from './compiled-policy.js'
+import { runToEnd } from './parts.js'
 import { PatternIndex } from './pattern-index.js'
 
 /** Up to this many rules a walk through them is as fast as an index, which would take ten times their memory. */
@@ -22,8 +23,13 @@ export class RuleBucket {
 
   /** `rules` have to be in the order of evaluation. */
   static of(rules: readonly CompiledRule[]): RuleBucket {
+    return runToEnd(RuleBucket.inParts(rules))
+  }
+
+  /** {@link RuleBucket.of}, for callers who have other things to do between its parts. */
+  static *inParts(rules: readonly CompiledRule[]): Generator<void, RuleBucket> {
     if (rules.length <= WALKED_RULES) return new RuleBucket(rules, null)
-    return new RuleBucket(NO_RULES, PatternIndex.of<readonly CompiledRule[]>(groupByAction(rules)))
+    return new RuleBucket(NO_RULES, yield* PatternIndex.inParts<readonly CompiledRule[]>(groupByAction(rules)))
   }
 
   get isEmpty(): boolean {

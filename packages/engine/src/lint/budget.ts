@@ -64,15 +64,15 @@ function* passedBetween(
   const code = 'allow_passes_budget'
   if (priorityOf(mine.policy) > priorityOf(other)) {
     const open = mine.rules.filter(({ rule, pointer }) => rule.effect === 'allow' && !known.has(pointer))
-    const passing =
-      other.budget && (yield* passingRule({ ...mine, rules: open }, scoped(other, steps), other.budget, steps))
+    if (other.budget === undefined) return null
+    const passing = yield* passingRule({ ...mine, rules: open }, yield* scoped(other, steps), other.budget, steps)
     if (passing === undefined) return null
     const message = `Rule ${passing.index} allows what then passes by the budget of ${quote(other)}, which has a lower priority.`
     return { code, pointer: passing.pointer, message }
   }
   const { budget } = mine.policy
   if (priorityOf(mine.policy) === priorityOf(other) || budget === undefined || known.has('/budget')) return null
-  const passing = yield* passingRule(scoped(other, steps), mine, budget, steps)
+  const passing = yield* passingRule(yield* scoped(other, steps), mine, budget, steps)
   if (passing === undefined) return null
   const message = `Rule ${passing.index} of ${quote(other)}, which has a higher priority, allows what then passes by this budget.`
   return { code, pointer: '/budget', message }
@@ -124,9 +124,9 @@ function* someOf<T>(items: readonly T[], steps: Steps, isAsked: (item: T) => boo
   return false
 }
 
-function scoped(policy: PolicyDocument, steps: Steps): ScopedPolicy {
+function* scoped(policy: PolicyDocument, steps: Steps): Generator<void, ScopedPolicy> {
   steps.take(policy.rules.length + (policy.agents?.length ?? 0))
-  return { policy, agents: agentsOf(policy), rules: scopesOf(policy) }
+  return { policy, agents: agentsOf(policy), rules: yield* scopesOf(policy) }
 }
 
 function agentsOf({ agents = ['*'] }: PolicyDocument): Pattern[] {

@@ -21,19 +21,25 @@ export interface LintedRule extends RuleScope {
   readonly decidesUnknown: boolean
 }
 
-export function scopesOf(policy: PolicyDocument): RuleScope[] {
-  return policy.rules.map((rule, index) => ({
-    rule,
-    index,
-    pointer: `/rules/${index}`,
-    action: compilePattern(rule.action),
-    resource: rule.resource === undefined || matchesEverything(rule.resource) ? null : compilePattern(rule.resource),
-  }))
+/** Yields after each rule. */
+export function* scopesOf(policy: PolicyDocument): Generator<void, RuleScope[]> {
+  const scopes: RuleScope[] = []
+  for (const [index, rule] of policy.rules.entries()) {
+    scopes.push({
+      rule,
+      index,
+      pointer: `/rules/${index}`,
+      action: compilePattern(rule.action),
+      resource: rule.resource === undefined || matchesEverything(rule.resource) ? null : compilePattern(rule.resource),
+    })
+    yield
+  }
+  return scopes
 }
 
 export function* prepareRules(policy: PolicyDocument): Generator<void, LintedRule[]> {
   const rules: LintedRule[] = []
-  for (const scope of scopesOf(policy)) {
+  for (const scope of yield* scopesOf(policy)) {
     const conjunctions = yield* conjunctionsOf(scope.rule, scope.index)
     rules.push({ ...scope, conjunctions, decidesUnknown: isUnknownDenied(scope.rule) })
     yield

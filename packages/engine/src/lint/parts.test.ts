@@ -25,10 +25,11 @@ const many = (count: number, beginning: string) => Array.from({ length: count },
 const BUDGET = { limit: 5, unit: 'EUR', period: 'monthly' as const }
 const RULES = [{ action: 'a.b', effect: 'allow' as const }]
 
+// The bounds are so near to what there are that each loop has to yield.
 it.each<[string, number, () => Generator<void, unknown>]>([
   [
     'agents of two policies that are compared with each other',
-    900,
+    1000,
     () => {
       const agents = many(1000, 'agent:one-')
       const below = stored({ name: 'below', rules: RULES, agents: many(1000, 'agent:other-'), budget: BUDGET })
@@ -37,7 +38,7 @@ it.each<[string, number, () => Generator<void, unknown>]>([
   ],
   [
     'rules of two policies that are compared with each other',
-    500,
+    4800,
     () => {
       const rules = many(700, 'one.').map((action) => ({ action, effect: 'allow' as const }))
       const other = many(700, 'other.').map((action) => ({ action, effect: 'allow' as const }))
@@ -47,18 +48,18 @@ it.each<[string, number, () => Generator<void, unknown>]>([
   ],
   [
     'alternatives of one rule',
-    3 * 5000,
+    5 * 5000,
     () =>
       lintInParts({ name: 'p', rules: [{ action: 'a.b', effect: 'allow', conditions: alternatives(5000) }] }, [], null),
   ],
   [
     'agents of a policy that is compiled',
-    2 * 20_000,
+    4 * 20_000,
     () => compileInParts([stored({ name: 'p', rules: RULES, agents: many(20_000, 'agent:') })]),
   ],
   [
     'rules of a policy that is compiled',
-    4000,
+    3 * 4000,
     () =>
       compileInParts([stored({ name: 'p', rules: many(4000, 'a.').map((action) => ({ action, effect: 'allow' })) })]),
   ],
