@@ -5,7 +5,7 @@ import type { Log } from '../ports/log.js'
 /** So long a connection may take nothing of what is written for it. */
 const STALLED_AFTER_MS = 30_000
 /** So many looks in a row have to see that. Looks are counted, and no time: a process that stood still has not looked. */
-const LOOKS = 30
+export const LOOKS = 30
 
 interface Taken {
   readonly bytes: number
@@ -41,7 +41,8 @@ export class StalledConnections {
     server.once('close', () => clearInterval(this.timer))
   }
 
-  private look(): void {
+  /** Looks at every connection once. */
+  look(): void {
     for (const socket of this.open) {
       const bytes = socket.bytesWritten - socket.writableLength
       const last = this.waiting.get(socket)
