@@ -1,10 +1,13 @@
 /** What the guards that a request has passed have let through. */
-import { type Admission, DeniedError, type GuardRequest } from '@countersign/client'
+import { DeniedError, type GuardRequest, type ObservedAdmission, type PermittedAdmission } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
 import type { Request } from 'express'
 
+/** Why a route may run. */
+export type AdmittedRequest = PermittedAdmission | ObservedAdmission
+
 interface Admitted {
-  readonly admission: Admission
+  readonly admission: AdmittedRequest
   /** A handler that a guard wraps has begun on it. */
   isBegun: boolean
 }
@@ -32,7 +35,7 @@ function textOf({ agent_id, action, resource, context }: GuardRequest): string {
   return JSON.stringify([agent_id, action, resource ?? null, context ?? null])
 }
 
-export function noteAdmitted(req: Request, admission: Admission): void {
+export function noteAdmitted(req: Request, admission: AdmittedRequest): void {
   admitted.set(req, [...(admitted.get(req) ?? []), { admission, isBegun: false }])
 }
 
@@ -53,6 +56,6 @@ export function rejectAdmitted(req: Request): void {
   for (const { admission, isBegun } of admitted.get(req) ?? []) if (!isBegun) rejectUnbegun(admission)
 }
 
-export function rejectUnbegun({ settle }: Admission): void {
+export function rejectUnbegun({ settle }: AdmittedRequest): void {
   void settle.reject('the route did not run')
 }

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import type { ActionOutcome, Admission } from '@countersign/client'
+import type { ActionOutcome } from '@countersign/client'
 import { noteFaultPlace } from '@countersign/client/kernel'
 import type { NextFunction, Request, Response } from 'express'
 import {
+  type AdmittedRequest,
   admittedCount,
   assertStillAdmitted,
   noteAdmitted,
@@ -12,8 +13,7 @@ import {
 } from './admitted-guards.js'
 import { noteTemplates } from './check-routes.js'
 import { denialOf } from './denial-of.js'
-import { routeOf } from './from-request.js'
-import { givenOutcome } from './given-outcome.js'
+import { givenAtOnce, routeOf } from './from-request.js'
 import {
   type EnforcingGuardOptions,
   type GuardSettings,
@@ -92,7 +92,7 @@ async function passGuard(
   const isOtherwiseAnswered = watchOtherAnswers(res)
   const isAnswered = (): boolean => !isWatched && isOtherwiseAnswered()
   const place = placeOf(req)
-  let admission: Admission | undefined
+  let admission: AdmittedRequest | undefined
   try {
     if (!isWatched) guarded.takeTurn(req)
     admission = await admit(settings, req, isWatched ? undefined : gone)
@@ -112,7 +112,7 @@ async function passGuard(
   return guarded.run(req, res, next)
 }
 
-function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<Admission> {
+async function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<AdmittedRequest> {
   const { point, freeze } = settings
   let question: RouteQuestion | undefined
   let fault: unknown
@@ -128,20 +128,28 @@ function admit(settings: GuardSettings, req: Request, signal: AbortSignal | unde
     if (question === undefined) throw fault
     return question.request
   }
-  return point.admit(request, { idempotencyKey: question?.idempotencyKey, signal })
+  const admission = await point.admit(request, { idempotencyKey: question?.idempotencyKey, signal })
+  // A route cannot be paused: it is refused, and its caller calls again.
+  return admission.kind === 'paused' ? admission.begin() : admission
 }
 
-function enter(settings: GuardSettings, req: Request, res: Response, admission: Admission, gone: AbortSignal): void {
+function enter(
+  settings: GuardSettings,
+  req: Request,
+  res: Response,
+  admission: AdmittedRequest,
+  gone: AbortSignal,
+): void {
   noteAdmitted(req, admission)
   showPermit(req, res, 'permit', routePermit(admission))
   if (settings.settle === 'manual') return
-  const onEnd = (end: ResponseEnd) => void admission.settle.by(outcomeOf(settings, req, res, end))
+  const onEnd = (end: ResponseEnd) => void admission.settle.by(() => outcomeOf(settings, req, res, end))
   watchResponse(res, { gone, graceMs: settings.graceMs, onEnd })
 }
 
 function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end: ResponseEnd): ActionOutcome {
   if (end.kind !== 'answered') return end
-  const given = outcome && givenOutcome(outcome, req, res)
+  const given = outcome && givenAtOnce('outcome', outcome(req, res))
   if (given !== undefined) return given
   const { status, error } = end
   if (LOST_ANSWERS.has(status) || (error !== undefined && mayHaveRun(error)))

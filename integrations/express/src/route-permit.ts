@@ -1,5 +1,6 @@
-import type { Admission, Asked, Settle, ShownDecision } from '@countersign/client'
+import type { Asked, Settle, ShownDecision } from '@countersign/client'
 import type { PermitClaims } from '@countersign/permit'
+import type { AdmittedRequest } from './admitted-guards.js'
 
 /** Says what became of the action. */
 interface SettlePermit {
@@ -64,11 +65,11 @@ declare global {
 }
 
 /** The admission as the handler sees it. */
-export function routePermit(admission: Admission): RoutePermit {
+export function routePermit(admission: AdmittedRequest): RoutePermit {
   return admission.kind === 'permitted' ? new AdmittedRoute(admission) : new AdmittedRoute(admission)
 }
 
-class AdmittedRoute<Admitted extends Admission> implements SettlePermit {
+class AdmittedRoute<Admitted extends AdmittedRequest> implements SettlePermit {
   readonly kind: Admitted['kind']
   readonly asked: Admitted['asked']
   readonly decision: Admitted['decision']

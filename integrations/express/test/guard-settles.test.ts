@@ -377,8 +377,12 @@ describe('the option outcome', () => {
       },
       'broken',
     ],
-    ['says something that nobody knows', () => ({ kind: 'fine' }), 'outcome gave no outcome'],
-    ['says nothing that is one', () => 'failed', 'outcome gave no outcome'],
+    [
+      'says something that nobody knows',
+      () => ({ kind: 'fine' }),
+      "an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'",
+    ],
+    ['says nothing that is one', () => 'failed', "an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'"],
     ['gives a promise', async () => ({ kind: 'failed' }), 'outcome gave a promise, which is not waited for'],
     [
       'gives a promise that rejects',

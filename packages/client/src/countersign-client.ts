@@ -147,10 +147,10 @@ export abstract class CountersignClient {
   ): Promise<Awaited<Result>> {
     assertAction(action)
     assertOptions('guard', options, GUARD_OPTIONS)
-    const { signal, idempotencyKey, holder, ...enforcement } = ownMembers(options)
+    const { signal, idempotencyKey, holder, tag, ...enforcement } = ownMembers(options)
     // Whole wherever the overloads say so.
     const run = action as (asked: Asked<Context>, run: GuardRun<Signal>) => Result
-    return this.enforcement(enforcement).guard(request, run, { signal, idempotencyKey, holder })
+    return this.enforcement(enforcement).guard(request, run, { signal, idempotencyKey, holder, tag })
   }
 
   /**
@@ -173,9 +173,9 @@ export abstract class CountersignClient {
     options: ProtectOptions<Args>,
   ): (...args: Args) => Promise<Awaited<Result>> {
     assertOptions('protect', options, PROTECT_OPTIONS)
-    const { action, resource, context, agent_id, idempotencyKey, holder, signal, bind, ...enforcement } =
+    const { action, resource, context, agent_id, idempotencyKey, holder, tag, signal, bind, ...enforcement } =
       ownMembers(options)
-    const mapping = { action, resource, context, agent_id, idempotencyKey, holder, signal, bind }
+    const mapping = { action, resource, context, agent_id, idempotencyKey, holder, tag, signal, bind }
     return this.enforcement(enforcement).protect(fn, mapping)
   }
 

@@ -1,7 +1,13 @@
 /** What the main entry exports beside the client itself, over Node and over `fetch`. */
 export type { AuthorizeRequest } from './authorize-request.js'
 export type { CountersignClient } from './countersign-client.js'
-export type { Admission, AdmitOptions, ObservedAdmission, PermittedAdmission } from './enforcement/admission.js'
+export type {
+  Admission,
+  AdmitOptions,
+  ObservedAdmission,
+  PausedAdmission,
+  PermittedAdmission,
+} from './enforcement/admission.js'
 export type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
 export type { BoundField } from './enforcement/arguments/held-arguments.js'
 export type { EnforcementEvent, ShownDecision, Would } from './enforcement/enforcement-event.js'
@@ -10,6 +16,7 @@ export type { EnforcementPoint, FlushOptions } from './enforcement/enforcement-p
 export type { GuardOptions, ProtectOptions } from './enforcement/guard-options.js'
 export type { GuardRun, PermittedRun } from './enforcement/guard-run.js'
 export type { FromArguments, ProtectMapping } from './enforcement/protect.js'
+export type { RunOptions } from './enforcement/run-options.js'
 export type {
   ActionOutcome,
   Settle,

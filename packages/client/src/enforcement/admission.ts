@@ -23,6 +23,8 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
    * have any length and any characters: see docs/sdk.md "Keys and holders".
    */
   readonly holder?: string | undefined
+  /** Names the admission in every event about it, and is sent nowhere. */
+  readonly tag?: string | undefined
 }
 
 /** The action may run: once, now, as it was asked. */
@@ -46,6 +48,14 @@ export interface PermittedAdmission {
    * unless it was begun before, or may have been by an earlier run of the same job.
    */
   begin(): void
+  /**
+   * Gives the decision back, before the action begins or when it has interrupted itself: nothing is settled, then or later. Who
+   * asks again with the same `idempotencyKey` and `holder` is admitted again, as long as the decision lasts. What was asked
+   * without both cannot be asked for again: it is rejected if it has not begun, else left. Does nothing once it is settled.
+   *
+   * With `runs: 'at-most-once'` this process alone can go on with it, for its permit is used up.
+   */
+  pause(): void
 }
 
 /** The mode is `observe`: the action runs, whatever would have been. */
@@ -63,10 +73,38 @@ export interface ObservedAdmission {
   readonly signal: CallSignal | undefined
   /** @throws the signal's reason when it was aborted meanwhile */
   begin(): void
+  /** As of a permitted one. */
+  pause(): void
 }
 
-/** An action may run. Everything else is a DeniedError. */
-export type Admission = PermittedAdmission | ObservedAdmission
+/**
+ * With the option `review: 'pause'` alone: the action may not run before a person has approved it. Ask again, with the same
+ * `idempotencyKey` and `holder`, to hear what became of the review: no event tells of a refusal meanwhile.
+ */
+export interface PausedAdmission {
+  readonly kind: 'paused'
+  readonly asked: Asked
+  /** Frozen at every depth. */
+  readonly decision: ShownDecision
+  /** One sentence for who is asked: which agent wants to do which action on which resource. No policy is in it. */
+  readonly question: string
+  readonly reason: 'review_required'
+  /** When the review is over, in RFC 3339. */
+  readonly expires_at: string
+  /** Null without one. */
+  readonly tag: string | null
+  readonly permit_token: null
+  /** Does nothing: the review goes on. */
+  readonly settle: Settle
+  readonly signal: CallSignal | undefined
+  /** @throws DeniedError (`review_required`), and tells of it, always: for who cannot pause */
+  begin(): never
+  /** Does nothing: it is paused. */
+  pause(): void
+}
+
+/** An action may run, or awaits a review. Everything else is a DeniedError. */
+export type Admission = PermittedAdmission | ObservedAdmission | PausedAdmission
 
 /** What a permitted admission is made of. */
 interface Permitted {
@@ -77,6 +115,7 @@ interface Permitted {
   readonly signal: CallSignal | undefined
   /** Settles it as what has not begun here. */
   readonly takeBack: () => void
+  readonly pause: (hasBegun: boolean) => void
   readonly now: () => number
   readonly onDenied: (denied: DeniedError) => void
 }
@@ -90,6 +129,7 @@ export class OpenAdmission implements PermittedAdmission {
   readonly signal: CallSignal | undefined
   readonly #permitted: Permitted
   #isBegun = false
+  #isPaused = false
 
   constructor(permitted: Permitted) {
     this.asked = permitted.asked
@@ -108,7 +148,7 @@ export class OpenAdmission implements PermittedAdmission {
   }
 
   begin(): void {
-    if (this.#isBegun) throw this.#denial('already_claimed')
+    if (this.#isBegun || this.#isPaused) throw this.#denial('already_claimed')
     this.#isBegun = true
     if (this.settle.isCalled) throw this.#denial('settled')
     const { signal } = this
@@ -119,6 +159,11 @@ export class OpenAdmission implements PermittedAdmission {
       this.#permitted.takeBack()
       throw error
     }
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#permitted.pause(this.#isBegun)
   }
 
   #denial(reason: 'already_claimed' | 'settled' | 'expired'): DeniedError {
@@ -136,6 +181,7 @@ interface Observed {
   readonly permit_token: string | null
   readonly settle: Settle
   readonly signal: CallSignal | undefined
+  readonly pause: (hasBegun: boolean) => void
 }
 
 export class WatchedAdmission implements ObservedAdmission {
@@ -146,6 +192,7 @@ export class WatchedAdmission implements ObservedAdmission {
   readonly settle: Settle
   readonly signal: CallSignal | undefined
   readonly #observed: Observed
+  #isBegun = false
 
   constructor(observed: Observed) {
     this.would = observed.would
@@ -162,8 +209,64 @@ export class WatchedAdmission implements ObservedAdmission {
 
   begin(): void {
     const { signal } = this
+    this.#isBegun = true
     if (!signal?.aborted) return
     void this.settle.reject('it did not begin')
     throw abortReason(signal)
   }
+  pause(): void {
+    this.#observed.pause(this.#isBegun)
+  }
+}
+
+/** What a paused admission is made of. */
+interface Waiting {
+  readonly asked: Asked
+  readonly decision: ShownDecision
+  readonly tag: string | null
+  readonly settle: Settle
+  readonly signal: CallSignal | undefined
+  readonly denied: DeniedError
+  readonly onDenied: (denied: DeniedError) => void
+}
+
+export class WaitingAdmission implements PausedAdmission {
+  readonly kind = 'paused'
+  readonly reason = 'review_required'
+  readonly asked: Asked
+  readonly decision: ShownDecision
+  readonly question: string
+  readonly expires_at: string
+  readonly tag: string | null
+  readonly permit_token = null
+  readonly settle: Settle
+  readonly signal: CallSignal | undefined
+  readonly #waiting: Waiting
+
+  constructor(waiting: Waiting) {
+    this.asked = waiting.asked
+    this.decision = waiting.decision
+    this.question = questionAbout(waiting.asked)
+    this.expires_at = waiting.decision.expires_at
+    this.tag = waiting.tag
+    this.settle = waiting.settle
+    this.signal = waiting.signal
+    this.#waiting = waiting
+  }
+
+  begin(): never {
+    const { denied, onDenied } = this.#waiting
+    onDenied(denied)
+    throw denied
+  }
+
+  pause(): void {
+    // It is.
+  }
+}
+
+/** The resource in quotes: whoever names it shall not be able to go on with the sentence. */
+function questionAbout({ agent_id, action, resource }: Asked): string {
+  const on = resource === null ? '' : ` on ${JSON.stringify(resource)}`
+  return `The agent ${agent_id} asks to do ${action}${on}.`
 }

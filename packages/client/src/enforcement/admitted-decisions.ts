@@ -1,5 +1,17 @@
 const SWEEP_AT_LEAST = 1_024
 
+/** What this process knows of one decision that it was admitted to run. */
+export interface Turn {
+  /** When the decision is over, in milliseconds since 1970. */
+  endsAtMs: number
+  /** Somebody was admitted, and has not given it back. */
+  isTaken: boolean
+  /** The action began in a turn that was given back. */
+  hasBegun: boolean
+  /** This process has used up the permit. */
+  isRedeemed: boolean
+}
+
 /**
  * The decisions that this process was admitted to run, so that none is run twice in it: asked again with the same key and
  * holder, the decision point says that it may, and an answer that is late says so when it has run already.
@@ -8,26 +20,24 @@ export class AdmittedDecisions {
   /** One for all clients: a decision point may be known by several URLs, and no two give the same id. */
   static readonly ofProcess = new AdmittedDecisions()
 
-  /** By id, when each is over, in milliseconds since 1970. */
-  readonly #ends = new Map<string, number>()
+  readonly #turns = new Map<string, Turn>()
   #sweepAt = SWEEP_AT_LEAST
 
-  /** False when it was admitted before. */
-  add(id: string, endsAtMs: number, nowMs: number): boolean {
-    if (this.#ends.has(id)) return false
-    if (this.#ends.size >= this.#sweepAt) this.#sweep(nowMs)
-    this.#ends.set(id, endsAtMs)
-    return true
-  }
-
-  /** It did not begin here, and may be asked for again. */
-  delete(id: string): void {
-    this.#ends.delete(id)
+  /** Undefined when somebody has it, or had it and did not give it back. */
+  take(id: string, endsAtMs: number, nowMs: number): Turn | undefined {
+    const known = this.#turns.get(id)
+    if (known?.isTaken) return undefined
+    if (this.#turns.size >= this.#sweepAt) this.#sweep(nowMs)
+    const turn = known ?? { endsAtMs, isTaken: true, hasBegun: false, isRedeemed: false }
+    turn.isTaken = true
+    turn.endsAtMs = endsAtMs
+    this.#turns.set(id, turn)
+    return turn
   }
 
   /** What is over runs no more, and only that is forgotten: whoever has settled may still be told that it may run. */
   #sweep(nowMs: number): void {
-    for (const [id, endsAtMs] of this.#ends) if (endsAtMs <= nowMs) this.#ends.delete(id)
-    this.#sweepAt = Math.max(SWEEP_AT_LEAST, this.#ends.size * 2)
+    for (const [id, { endsAtMs }] of this.#turns) if (endsAtMs <= nowMs) this.#turns.delete(id)
+    this.#sweepAt = Math.max(SWEEP_AT_LEAST, this.#turns.size * 2)
   }
 }

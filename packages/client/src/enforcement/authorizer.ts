@@ -9,6 +9,7 @@ import type { ReviewWaitOptions } from '../resources/decisions.js'
 import type { Decision } from '../wire.js'
 import { Aborted, unlessAborted } from './abort.js'
 import type { AdmitOptions } from './admission.js'
+import type { Turn } from './admitted-decisions.js'
 import type { Asked, GuardRequest } from './arguments/asked.js'
 import { deepFreeze } from './arguments/held-data.js'
 import { readQuestion } from './arguments/question.js'
@@ -33,8 +34,8 @@ export interface AskingCalls extends Settling {
 
 /** A question and what steers the asking. */
 export interface Asking {
-  readonly request: GuardRequest
   readonly options: AdmitOptions
+  request(): GuardRequest
 }
 
 /** So much longer is listened for an answer that nobody waits for, in milliseconds. */
@@ -61,17 +62,15 @@ export class Authorizer {
     const { asked, options } = this.#question(ask, progress)
     const { signal, holder = crypto.randomUUID() } = options
     if (signal?.aborted) throw new Aborted(signal)
-    progress.decision = await this.#authorize(asked, options, holder)
-    this.#settings.tell({ type: 'decision', asked, decision: shown(progress.decision) })
+    progress.decision = await this.#authorize(asked, options, holder, progress)
+    this.#settler.tell(progress, { type: 'decision', asked, decision: shown(progress.decision) })
     if (isForReview(progress.decision)) {
       progress.isOnlyOurs = options.idempotencyKey === undefined
       progress.decision = await this.#review(progress.decision, holder, signal)
-      this.#settings.tell({ type: 'decision', asked, decision: shown(progress.decision) })
+      this.#settler.tell(progress, { type: 'decision', asked, decision: shown(progress.decision) })
     }
     const { decision } = progress
-    const isAuthorized = decision.status === 'authorized'
-    progress.isOurs = isAuthorized && this.#isFirst(decision)
-    if (isAuthorized && !progress.isOurs) throw denial('already_claimed', decision)
+    if (decision.status === 'authorized') this.#take(decision, progress)
     if (signal?.aborted) throw new Aborted(signal)
     const now = this.#settings.now()
     if (!isPermitted(decision, asked, new Date(now))) throw denialBy(decision, now)
@@ -90,7 +89,9 @@ export class Authorizer {
    * an earlier run of the job can have redeemed it, and begun.
    */
   async #redeem(permit_token: string, decision: Decision, asked: Asked, progress: Progress): Promise<void> {
-    const { signal } = progress
+    const { signal, turn } = progress
+    // It was paused here, and nobody else can go on with it.
+    if (turn === null || turn.isRedeemed) return
     try {
       const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
       const redeemed = await unlessAborted(this.#calls.redeem(permit_token, { timeoutMs }), signal)
@@ -98,21 +99,26 @@ export class Authorizer {
         throw new UnavailableError('bad_answer', 'POST /v1/permits/redeem: the answer permits something else')
     } catch (error) {
       const denied = error instanceof Aborted ? error : unredeemed(error, decision)
-      if (DeniedError.isInstance(denied) && denied.reason === 'permit_already_used') progress.isOurs = false
+      if (DeniedError.isInstance(denied) && denied.reason === 'permit_already_used') progress.turn = null
       throw denied
     }
-    progress.mayHaveBegun = false
+    turn.isRedeemed = true
+    progress.mayHaveBegun = turn.hasBegun
     if (signal?.aborted) throw new Aborted(signal)
   }
 
   #question(ask: () => Asking, progress: Progress): { readonly asked: Asked; readonly options: AdmitOptions } {
     let place: string | undefined
     try {
-      const { request, options } = ask()
-      place = faultPlaceOf(request)
+      const asking = ask()
+      const { options } = asking
       assertAdmitOptions(options)
+      progress.tag = options.tag ?? null
       progress.signal = options.signal
-      progress.mayHaveBegun = options.idempotencyKey !== undefined && options.holder !== undefined
+      progress.isAskedAgain = options.idempotencyKey !== undefined && options.holder !== undefined
+      progress.mayHaveBegun = progress.isAskedAgain
+      const request = asking.request()
+      place = faultPlaceOf(request)
       progress.asked = readQuestion(request, (agent_id) => this.#calls.agentOf(agent_id))
       return { asked: progress.asked, options }
     } catch (error) {
@@ -127,11 +133,12 @@ export class Authorizer {
    * when it comes, or it would hold its budget until it expires. Not when somebody knows its key and holder, and so gets the
    * same permit by asking again.
    */
-  async #authorize(asked: Asked, { signal, ...given }: AdmitOptions, holder: string): Promise<Decision> {
+  async #authorize(asked: Asked, options: AdmitOptions, holder: string, progress: Progress): Promise<Decision> {
+    const { signal, tag: _tag, ...given } = options
     const { resource, context, ...names } = asked
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
     const isOnlyOurs = given.idempotencyKey === undefined
-    const isAskedAgain = !isOnlyOurs && given.holder !== undefined
+    const { isAskedAgain } = progress
     const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
     const asking = this.#calls.authorize(
       { ...question, ...given, holder, timeoutMs },
@@ -141,15 +148,15 @@ export class Authorizer {
       return await unlessAborted(isAskedAgain ? asking : unlessLate(asking, timeoutMs), signal)
     } catch (error) {
       const isGivenUp = error instanceof Aborted || error instanceof Late
-      if (isGivenUp && !isAskedAgain) this.#takeBackLater(asking, { asked, signal, isOnlyOurs })
+      if (isGivenUp && !isAskedAgain) this.#takeBackLater(asking, { ...progress, isOnlyOurs })
       throw error instanceof Late ? error.unavailable : error
     }
   }
 
-  #takeBackLater(asking: Promise<Decision>, question: Pick<Progress, 'asked' | 'signal' | 'isOnlyOurs'>): void {
+  #takeBackLater(asking: Promise<Decision>, progress: Progress): void {
     const takeBack = (decision: Decision): void => {
-      const isOurs = decision.status === 'authorized' && this.#isFirst(decision)
-      this.#settler.takeBack({ ...question, decision, isOurs, mayHaveBegun: false })
+      const turn = decision.status === 'authorized' ? this.#turnOf(decision) : null
+      this.#settler.takeBack({ ...progress, decision, turn, mayHaveBegun: false })
     }
     void this.#calls.settlements.track(asking.then(takeBack, () => undefined))
   }
@@ -158,7 +165,7 @@ export class Authorizer {
   async #review(decision: Decision, holder: string, signal: CallSignal | undefined): Promise<Decision> {
     const { mode, review, timeoutMs = this.#calls.timeoutMs, reviewTimeoutMs } = this.#settings
     const isWaiting = decision.status === 'awaiting_review'
-    if (isWaiting && (review === 'throw' || mode === 'observe')) throw denialBy(decision, this.#settings.now())
+    if (isWaiting && (review !== 'wait' || mode === 'observe')) throw denialBy(decision, this.#settings.now())
     const limitMs = isWaiting ? reviewTimeoutMs : timeoutMs
     try {
       return await this.#calls.waitForReview(decision, { holder, signal, timeoutMs: limitMs })
@@ -167,8 +174,15 @@ export class Authorizer {
     }
   }
 
-  #isFirst({ id, expires_at }: Decision): boolean {
-    return this.#calls.admitted.add(id, Date.parse(expires_at), this.#settings.now())
+  /** @throws DeniedError (`already_claimed`) when this process runs it, or has run it */
+  #take(decision: Decision, progress: Progress): void {
+    progress.turn = this.#turnOf(decision)
+    if (progress.turn === null) throw denial('already_claimed', decision)
+    progress.mayHaveBegun ||= progress.turn.hasBegun
+  }
+
+  #turnOf({ id, expires_at }: Decision): Turn | null {
+    return this.#calls.admitted.take(id, Date.parse(expires_at), this.#settings.now()) ?? null
   }
 }
 
@@ -179,9 +193,10 @@ export function shown({ permit_token: _permit, ...decision }: Decision): ShownDe
 }
 
 /** @throws TypeError */
-function assertAdmitOptions({ signal, idempotencyKey, holder }: AdmitOptions): void {
+function assertAdmitOptions({ signal, idempotencyKey, holder, tag }: AdmitOptions): void {
   if (idempotencyKey !== undefined) idempotencyKeyOf(idempotencyKey)
   if (holder !== undefined) holderOf(holder)
+  if (tag !== undefined && typeof tag !== 'string') throw new TypeError('tag has to be a string')
   if (signal !== undefined && !(typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function')) {
     throw new TypeError('signal has to be an AbortSignal')
   }

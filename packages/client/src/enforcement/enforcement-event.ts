@@ -10,16 +10,21 @@ export type ShownDecision = Omit<Decision, 'permit_token'>
 export type Would = 'allow' | 'deny' | 'review' | 'unavailable'
 
 /**
- * What an enforcement point tells its `onEvent`. No event holds a permit.
+ * What an enforcement point tells its `onEvent`. No event holds a permit. `tag` is the one that the admission was asked
+ * with, null without one.
  *
  * - `decision`: the decision point answered;
  * - `denied`: the action does not run;
  * - `observed`: the mode is `observe`: the action runs, and this is what would have been;
- * - `settled`: the decision point knows what became of the action, or it was left to expire on purpose;
+ * - `settled`: the decision point knows what became of the action, or it was left to expire on purpose; `ran` says whether the
+ *   action ran: true when it was confirmed, false when it was rejected, null when nobody knows;
  * - `settlement_failed`: it does not; `willRetry` says whether it is told again;
  * - `settlement_dropped`: given up: the decision expires and counts as spent.
  */
-export type EnforcementEvent =
+export type EnforcementEvent = AdmissionEvent & { readonly tag: string | null }
+
+/** The same, before it is known which admission it is about. */
+export type AdmissionEvent =
   | { readonly type: 'decision'; readonly asked: Asked; readonly decision: ShownDecision }
   | {
       readonly type: 'denied'
@@ -40,7 +45,12 @@ export type EnforcementEvent =
       /** Null when it would have run. */
       readonly error: DeniedError | null
     }
-  | { readonly type: 'settled'; readonly decision_id: string; readonly settlement: Settlement }
+  | {
+      readonly type: 'settled'
+      readonly decision_id: string
+      readonly settlement: Settlement
+      readonly ran: boolean | null
+    }
   | {
       readonly type: 'settlement_failed'
       readonly decision_id: string
@@ -54,3 +64,10 @@ export type EnforcementEvent =
       readonly settlement: Settlement
       readonly why: 'queue_full' | 'gave_up' | 'exit' | 'closed'
     }
+
+/** Whether the action ran, by what each settlement says. */
+const RAN: Readonly<Record<Settlement['settle'], boolean | null>> = { confirm: true, reject: false, leave: null }
+
+export function settledEvent(decision_id: string, settlement: Settlement): AdmissionEvent {
+  return { type: 'settled', decision_id, settlement, ran: RAN[settlement.settle] }
+}

@@ -49,7 +49,13 @@ describe('the options of enforcement', () => {
   })
 
   it('keep a listener from holding anything up', async () => {
-    const event = { type: 'settled', decision_id: 'dec_1', settlement: { settle: 'leave' } } as const
+    const event = {
+      type: 'settled',
+      decision_id: 'dec_1',
+      settlement: { settle: 'leave' },
+      ran: null,
+      tag: null,
+    } as const
     for (const onEvent of [
       () => {
         throw new Error('no')

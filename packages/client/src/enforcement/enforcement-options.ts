@@ -15,8 +15,11 @@ export interface EnforcementOptions {
   readonly mode?: 'enforce' | 'observe' | undefined
   /** There is one answer to a decision point that is away: `deny`. To watch before enforcing, use the mode `observe`. */
   readonly onUnavailable?: 'deny' | undefined
-  /** What awaits a review: `throw` (default) a DeniedError `review_required`, or `wait` until a person has answered. */
-  readonly review?: 'wait' | 'throw' | undefined
+  /**
+   * What awaits a review: `throw` (default) a DeniedError `review_required`, `wait` until a person has answered, or `pause`:
+   * `admit` resolves with a paused admission, for who can interrupt itself and ask again. What cannot, such as `guard`, throws.
+   */
+  readonly review?: 'throw' | 'wait' | 'pause' | undefined
   /** A tool or function that nobody mapped to an action: `deny` (default), or `map` it to an action made of its name, such as `tool.<name>`. */
   readonly unmapped?: 'deny' | 'map' | undefined
   /**
@@ -50,7 +53,7 @@ export interface EnforcementOptions {
 /** The options, whole. */
 export interface EnforcementSettings {
   readonly mode: 'enforce' | 'observe'
-  readonly review: 'wait' | 'throw'
+  readonly review: 'throw' | 'wait' | 'pause'
   readonly unmapped: 'deny' | 'map'
   readonly runs: 'at-least-once' | 'at-most-once'
   readonly settleOn: SettleOn | undefined
@@ -94,7 +97,7 @@ export function resolveEnforcement(
   const clock = clockOf(functionOrNone('now', now) ?? Date.now)
   return {
     mode: oneOf('mode', options.mode, ['enforce', 'observe']),
-    review: oneOf('review', options.review, ['throw', 'wait']),
+    review: oneOf('review', options.review, ['throw', 'wait', 'pause']),
     unmapped: oneOf('unmapped', options.unmapped, ['deny', 'map']),
     runs: oneOf('runs', options.runs, ['at-least-once', 'at-most-once']),
     settleOn: functionOrNone('settleOn', settleOn),

@@ -2,7 +2,7 @@ import { DeniedError } from '../errors/denied-error.js'
 import type { CallSignal } from '../options.js'
 import type { JsonObject } from '../wire.js'
 import { Aborted } from './abort.js'
-import { type Admission, type AdmitOptions, OpenAdmission, WatchedAdmission } from './admission.js'
+import { type Admission, type AdmitOptions, OpenAdmission, WaitingAdmission, WatchedAdmission } from './admission.js'
 import type { Asked, GuardRequest } from './arguments/asked.js'
 import { atOnce } from './at-once.js'
 import { type Asking, type AskingCalls, Authorizer, shown } from './authorizer.js'
@@ -11,8 +11,8 @@ import type { EnforcementEvent } from './enforcement-event.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
 import { ActionRun, type GuardRun } from './guard-run.js'
 import { type ProtectMapping, protectFunction } from './protect.js'
+import { outcomeOfError, outcomeOfValue, type RunOptions } from './run-options.js'
 import { type Progress, Settler } from './settlement/settler.js'
-import { isOutcomeUnknown } from './settlement/unknown-outcome.js'
 import { actionOfTool } from './tool-action.js'
 
 /** What an enforcement point needs of its client. */
@@ -64,7 +64,7 @@ export class EnforcementPoint {
    */
   admit(request: GuardRequest | (() => GuardRequest), options: AdmitOptions = {}): Promise<Admission> {
     const read = typeof request === 'function' ? () => atOnce('a question', request()) : () => request
-    return this.admitBy(() => ({ request: read(), options }))
+    return this.admitBy(() => ({ request: read, options }))
   }
 
   /**
@@ -92,7 +92,11 @@ export class EnforcementPoint {
    *
    * @throws what `begin` throws; then the action has not run
    */
-  async run<Result>(admission: Admission, action: (run: GuardRun) => Result): Promise<Awaited<Result>> {
+  async run<Result>(
+    admission: Admission,
+    action: (run: GuardRun) => Result,
+    { outcome, isPause }: RunOptions<Awaited<Result>> = {},
+  ): Promise<Awaited<Result>> {
     const run = new ActionRun(admission)
     // Nothing happens between beginning and running.
     admission.begin()
@@ -100,11 +104,10 @@ export class EnforcementPoint {
     try {
       value = await action(run)
     } catch (error) {
-      const kind = admission.signal?.aborted || isOutcomeUnknown(error) ? 'unknown' : 'failed'
-      await admission.settle.by({ kind, error })
+      await settleError(admission, error, isPause)
       throw error
     }
-    await admission.settle.by({ kind: 'succeeded', value, amount: run.amount })
+    await admission.settle.by(() => outcomeOfValue(value, run.amount, admission.signal, outcome))
     return value
   }
 
@@ -147,11 +150,13 @@ export class EnforcementPoint {
   /** @internal */
   async admitBy(ask: () => Asking): Promise<Admission> {
     const progress: Progress = {
+      tag: null,
       asked: null,
       decision: null,
       signal: undefined,
-      isOurs: false,
+      turn: null,
       isOnlyOurs: false,
+      isAskedAgain: false,
       mayHaveBegun: false,
     }
     try {
@@ -163,6 +168,7 @@ export class EnforcementPoint {
       }
       const denied = denialFor(error, progress.decision)
       if (this.mode === 'observe') return this.#observe(progress, denied)
+      if (this.#settings.review === 'pause' && denied.reason === 'review_required') return this.#pause(progress, denied)
       // What awaits a review may be asked for again by its id.
       this.#settler.takeBack({ ...progress, isOnlyOurs: false })
       this.#tellDenied(progress, denied)
@@ -174,31 +180,64 @@ export class EnforcementPoint {
     const { asked, decision, signal } = progress
     if (asked === null || decision === null) throw new TypeError('there is nothing to admit')
     const settle = this.#settler.settleOf(progress)
+    const pause = (hasBegun: boolean): void => this.#settler.pause(progress, settle, hasBegun)
     const admitted = { asked, decision: shown(decision), permit_token, settle, signal }
     if (this.mode === 'enforce') {
       const onDenied = (denied: DeniedError): void => this.#tellDenied(progress, denied)
       const takeBack = (): void => this.#settler.takeBack(progress, settle)
-      return new OpenAdmission({ ...admitted, takeBack, now: this.#settings.now, onDenied })
+      return new OpenAdmission({ ...admitted, takeBack, pause, now: this.#settings.now, onDenied })
     }
     const observed = { asked, would: 'allow', reason: null, decision: admitted.decision, error: null } as const
-    this.#settings.tell({ type: 'observed', ...observed })
-    return new WatchedAdmission({ ...admitted, would: 'allow' })
+    this.#settler.tell(progress, { type: 'observed', ...observed })
+    return new WatchedAdmission({ ...admitted, pause, would: 'allow' })
   }
 
   #observe(progress: Progress, error: DeniedError): Admission {
     const { asked, signal } = progress
     const would = wouldBe(error)
     const decision = progress.decision && shown(progress.decision)
-    this.#settings.tell({ type: 'observed', asked, would, reason: error.reason, decision, error })
+    this.#settler.tell(progress, { type: 'observed', asked, would, reason: error.reason, decision, error })
     // It runs without its review: nobody is to be asked for what has happened already.
     if (would === 'review') this.#settler.takeBack(progress, undefined, 'it was only observed')
     const settle = this.#settler.settleOf({ ...progress, isOnlyOurs: false })
-    return new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, would })
+    const pause = (hasBegun: boolean): void => this.#settler.pause(progress, settle, hasBegun)
+    return new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, pause, would })
   }
 
-  #tellDenied({ asked, decision }: Progress, error: DeniedError): void {
-    this.#settings.tell({ type: 'denied', asked, reason: error.reason, decision: decision && shown(decision), error })
+  /** It may be asked for again: neither taken back nor told to be denied, unless somebody wants to begin it. */
+  #pause(progress: Progress, denied: DeniedError): Admission {
+    const { asked, decision, tag, signal } = progress
+    if (asked === null || decision === null) throw denied
+    const settle = this.#settler.settleOf(progress)
+    settle.pause()
+    const onDenied = (): void => this.#tellDenied(progress, denied)
+    return new WaitingAdmission({ asked, decision: shown(decision), tag, settle, signal, denied, onDenied })
   }
+
+  #tellDenied(progress: Progress, error: DeniedError): void {
+    const { asked, decision } = progress
+    const denied = { asked, reason: error.reason, decision: decision && shown(decision), error }
+    this.#settler.tell(progress, { type: 'denied', ...denied })
+  }
+}
+
+async function settleError(
+  admission: Admission,
+  error: unknown,
+  isPause: RunOptions<unknown>['isPause'],
+): Promise<void> {
+  const { settle, signal } = admission
+  let isPaused: unknown
+  try {
+    isPaused = atOnce('whether an error is a pause', isPause?.(error))
+  } catch (fault) {
+    // Whether it goes on later nobody knows.
+    await settle.by(() => {
+      throw fault
+    })
+  }
+  if (isPaused) admission.pause()
+  else await settle.by(outcomeOfError(error, signal))
 }
 
 /** @throws TypeError */

@@ -16,6 +16,7 @@ export const GUARD_OPTIONS = [
   'signal',
   'idempotencyKey',
   'holder',
+  'tag',
 ] as const satisfies readonly (keyof GuardOptions)[]
 
 export const PROTECT_OPTIONS = [

@@ -27,6 +27,8 @@ export interface ProtectMapping<Args extends readonly unknown[]> {
   /** With the same key and `holder` the function runs at least once over a crash; see AdmitOptions. */
   readonly idempotencyKey?: FromArguments<Args, string | undefined> | undefined
   readonly holder?: FromArguments<Args, string | undefined> | undefined
+  /** Names the call in every event about it. */
+  readonly tag?: FromArguments<Args, string | undefined> | undefined
   /** Given the arguments as they came: a signal can only keep an action from running. */
   readonly signal?: ((...args: Args) => CallSignal | undefined) | undefined
   /**
@@ -43,6 +45,7 @@ export const PROTECT_MAPPING = [
   'agent_id',
   'idempotencyKey',
   'holder',
+  'tag',
   'signal',
   'bind',
 ] as const satisfies readonly (keyof ProtectMapping<[]>)[]
@@ -118,5 +121,6 @@ function askingOf<Args extends readonly unknown[]>(
   }
   noteFaultPlace(request, place)
   const idempotencyKey = read('idempotencyKey', mapping.idempotencyKey)
-  return { request, options: { signal, idempotencyKey, holder: read('holder', mapping.holder) } }
+  const [holder, tag] = [read('holder', mapping.holder), read('tag', mapping.tag)]
+  return { request: () => request, options: { signal, idempotencyKey, holder, tag } }
 }

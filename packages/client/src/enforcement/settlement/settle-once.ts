@@ -6,6 +6,7 @@ import type { ActionOutcome, Settle, Settlement, SettlementResult, SettlementSta
 /** Longer text than this is refused by the decision point. */
 const MAX_TEXT = 512
 const MEMBERS = ['settle', 'amount', 'note', 'reason']
+const KINDS: ReadonlySet<unknown> = new Set<ActionOutcome['kind']>(['succeeded', 'failed', 'unknown'])
 const LEAVE: Settlement = Object.freeze({ settle: 'leave' })
 
 /** What one admission settles through. */
@@ -44,9 +45,19 @@ export class SettleOnce implements Settle {
 
   readonly leave: Settle['leave'] = () => this.#once(() => LEAVE)
 
-  readonly by: Settle['by'] = (outcome) => {
+  readonly by: Settle['by'] = (given) => {
     const { settleOn, onError } = this.#options
-    return this.#once(() => atOnce('a settlement', settleOn?.(outcome)) ?? settlementByDefault(outcome, onError))
+    return this.#once(() => {
+      const outcome = readOutcome(typeof given === 'function' ? given() : given)
+      return atOnce('a settlement', settleOn?.(outcome)) ?? settlementByDefault(outcome, onError)
+    })
+  }
+
+  /** From now on nothing is settled here, and nothing told. False when it was settled before. */
+  pause(): boolean {
+    if (this.isCalled) return false
+    this.#first = Promise.resolve({ settle: 'leave', state: 'left' })
+    return true
   }
 
   #once(settlement: () => Settlement): Promise<SettlementResult> {
@@ -82,6 +93,13 @@ function settlementByDefault(outcome: ActionOutcome, onError: SettleOnceOptions[
   const asked = 'error' in outcome ? onError : undefined
   const settle = asked ?? (outcome.kind === 'failed' ? 'reject' : 'leave')
   return settle === 'reject' ? { settle, reason: 'the action failed' } : LEAVE
+}
+
+/** @throws TypeError for what is none, such as a promise */
+function readOutcome(given: ActionOutcome): ActionOutcome {
+  const outcome = atOnce('an outcome', given)
+  if (KINDS.has(Object(outcome).kind)) return outcome
+  throw new TypeError("an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'")
 }
 
 /** @throws TypeError for what could not be told, such as an amount that is no number or whose name is misspelt */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from '../../errors/api-error.js'
 import { UnavailableError } from '../../errors/unavailable-error.js'
 import type { Decision } from '../../wire.js'
-import type { EnforcementEvent } from '../enforcement-event.js'
+import type { AdmissionEvent } from '../enforcement-event.js'
 import { type SettlementOrder, SettlementQueue } from './settlement-queue.js'
 
 const AWAY = new UnavailableError('connection', 'away')
@@ -41,7 +41,7 @@ class Point {
 describe('the queue of settlements', () => {
   let point: Point
   let queue: SettlementQueue
-  let events: EnforcementEvent[]
+  let events: AdmissionEvent[]
   beforeEach(() => {
     vi.useFakeTimers()
     point = new Point()

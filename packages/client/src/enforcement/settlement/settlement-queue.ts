@@ -3,7 +3,7 @@ import { ApiError } from '../../errors/api-error.js'
 import { UnavailableError } from '../../errors/unavailable-error.js'
 import type { IdempotentCallOptions } from '../../options.js'
 import type { Confirm, Decision, Reject } from '../../wire.js'
-import type { EnforcementEvent } from '../enforcement-event.js'
+import { type AdmissionEvent, settledEvent } from '../enforcement-event.js'
 import { endsWithin } from './ends-within.js'
 import { whenProcessIsIdle } from './process-exit.js'
 import type { Settlement, SettlementState } from './settlement.js'
@@ -28,7 +28,7 @@ export interface SettlementOrder {
   readonly settlement: Exclude<Settlement, { settle: 'leave' }>
   /** Time limit of the first attempt, in milliseconds. */
   readonly timeoutMs: number
-  tell(event: EnforcementEvent): void
+  tell(event: AdmissionEvent): void
 }
 
 /** Why an attempt came to nothing, and whether a later one may fare better. */
@@ -152,7 +152,7 @@ export class SettlementQueue {
       if (!fault.mayPass) this.#tellFailed(order, error, false)
       return fault
     }
-    order.tell({ type: 'settled', decision_id, settlement })
+    order.tell(settledEvent(decision_id, settlement))
     return undefined
   }
 

@@ -62,8 +62,12 @@ export interface Settle {
   reject(reason?: string): Promise<SettlementResult>
   /** Nobody knows. */
   leave(): Promise<SettlementResult>
-  /** By `settleOn` of the options, else by `onError`, else by the default for the outcome. */
-  by(outcome: ActionOutcome): Promise<SettlementResult>
-  /** True once any of them was called. */
+  /**
+   * By `settleOn` of the options, else by `onError`, else by the default for the outcome. A function is called at once, unless
+   * it is settled already; what it throws, a promise, and what is no outcome leave the decision, and `onEvent` is told
+   * `settlement_failed`.
+   */
+  by(outcome: ActionOutcome | (() => ActionOutcome)): Promise<SettlementResult>
+  /** True once any of them was called, and once the admission was paused: then none of them does anything. */
   readonly isCalled: boolean
 }

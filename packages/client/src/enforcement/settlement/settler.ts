@@ -1,7 +1,8 @@
 import type { CallSignal } from '../../options.js'
 import type { Decision } from '../../wire.js'
-import type { AdmittedDecisions } from '../admitted-decisions.js'
+import type { AdmittedDecisions, Turn } from '../admitted-decisions.js'
 import type { Asked } from '../arguments/asked.js'
+import { type AdmissionEvent, settledEvent } from '../enforcement-event.js'
 import type { EnforcementSettings } from '../enforcement-options.js'
 import { SettleOnce } from './settle-once.js'
 import type { Settle, Settlement, SettlementState } from './settlement.js'
@@ -9,13 +10,17 @@ import type { SettlementQueue } from './settlement-queue.js'
 
 /** How far an admission has come. */
 export interface Progress {
+  /** Names the admission in events. */
+  tag: string | null
   asked: Asked | null
   decision: Decision | null
   signal: CallSignal | undefined
-  /** The decision is authorized, and nobody else in this process was admitted to run it. */
-  isOurs: boolean
+  /** The decision is authorized, and this is who was admitted to run it in this process; else null. */
+  turn: Turn | null
   /** Nobody can ask for the decision again. */
   isOnlyOurs: boolean
+  /** Whoever asks again with the same key and holder is given this very decision, and may run it. */
+  isAskedAgain: boolean
   /** An earlier run of this job, with the same key and holder, may have begun the action before it crashed. */
   mayHaveBegun: boolean
 }
@@ -36,8 +41,13 @@ export class Settler {
     this.#settings = settings
   }
 
+  /** Tells of one admission. */
+  tell({ tag }: Pick<Progress, 'tag'>, event: AdmissionEvent): void {
+    this.#settings.tell({ ...event, tag })
+  }
+
   settleOf(progress: Progress): SettleOnce {
-    const { tell, settleOn, onError } = this.#settings
+    const { settleOn, onError } = this.#settings
     const decision_id = progress.decision?.id
     return new SettleOnce({
       settleOn,
@@ -45,7 +55,8 @@ export class Settler {
       send: (settlement) => this.#send(settlement, progress),
       fail: (error) => {
         const settlement = { settle: 'leave' } as const
-        if (decision_id) tell({ type: 'settlement_failed', decision_id, settlement, error, willRetry: false })
+        const failed = { type: 'settlement_failed', settlement, error, willRetry: false } as const
+        if (decision_id) this.tell(progress, { ...failed, decision_id })
       },
     })
   }
@@ -55,23 +66,38 @@ export class Settler {
    * may have begun is left, and may be asked for again.
    */
   takeBack(progress: Progress, settle: Settle = this.settleOf(progress), reason = 'it did not begin'): void {
-    const { decision, isOurs, mayHaveBegun } = progress
-    if (isOurs && mayHaveBegun && decision !== null) {
-      this.#settling.admitted.delete(decision.id)
+    const { turn, mayHaveBegun } = progress
+    if (turn !== null && mayHaveBegun) {
+      turn.isTaken = false
       void settle.leave()
-    } else if (isOurs || isReviewToTakeBack(progress)) void settle.reject(reason)
+    } else if (turn !== null || isReviewToTakeBack(progress)) void settle.reject(reason)
+  }
+
+  /**
+   * Gives the decision back as it is, so that it can be asked for again. What nobody can ask for again is rejected, unless it
+   * has begun.
+   */
+  pause(progress: Progress, settle: SettleOnce, hasBegun: boolean): void {
+    const { turn, isAskedAgain } = progress
+    if (turn === null || isAskedAgain) {
+      if (!settle.pause() || turn === null) return
+      turn.hasBegun ||= hasBegun
+      turn.isTaken = false
+    } else if (hasBegun) void settle.leave()
+    else this.takeBack(progress, settle)
   }
 
   async #send(settlement: Settlement, progress: Progress): Promise<SettlementState> {
-    const { tell, settleTimeoutMs: timeoutMs } = this.#settings
-    const { decision, isOurs } = progress
+    const { settleTimeoutMs: timeoutMs } = this.#settings
+    const { decision, turn } = progress
     if (decision === null) return 'left'
     const { id: decision_id } = decision
     if (settlement.settle === 'leave') {
-      tell({ type: 'settled', decision_id, settlement })
+      this.tell(progress, settledEvent(decision_id, settlement))
       return 'left'
     }
-    if (!isOurs && !(isReviewToTakeBack(progress) && settlement.settle === 'reject')) return 'left'
+    if (turn === null && !(isReviewToTakeBack(progress) && settlement.settle === 'reject')) return 'left'
+    const tell = (event: AdmissionEvent): void => this.tell(progress, event)
     return this.#settling.settlements.settle({ decision_id, settlement, timeoutMs, tell })
   }
 }
