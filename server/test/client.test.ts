@@ -190,6 +190,14 @@ describe('the SDK', () => {
     }
   })
 
+  it('tells what an agent can ever get', async () => {
+    const actions = [asked.action, 'nothing.known']
+    const { data } = await client.capabilities({ agent_id: asked.agent_id, actions })
+    expect(data.map(({ action }) => action)).toEqual(actions)
+    expect(data[0]?.effects).toContain((await client.authorize(permitted)).effect)
+    expect(data[1]?.effects).toEqual(['deny'])
+  })
+
   it('simulates with the stored policies and with others', async () => {
     expect(await client.simulate({ request: permitted })).toMatchObject({ effect: 'allow', policy_id: policy.id })
     const policies = [{ id: 'pol_mine', name: 'mine', rules: [{ action: '*', effect: 'deny' }] }] as const

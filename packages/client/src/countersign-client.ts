@@ -1,5 +1,6 @@
 import type { AuthorizeRequest } from './authorize-request.js'
 import { holderOf } from './call-names.js'
+import { type CapabilitiesQuestion, readCapabilities } from './capabilities.js'
 import { readDecisionAbout } from './decision-answer.js'
 import { AdmittedDecisions } from './enforcement/admitted-decisions.js'
 import type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
@@ -28,7 +29,7 @@ import { Keys } from './resources/keys.js'
 import { Permits } from './resources/permits.js'
 import { Policies } from './resources/policies.js'
 import type { OpenTransport } from './transport.js'
-import type { Decision, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
+import type { Capabilities, Decision, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
 
 /** The largest answer that is read: 200 decisions with the largest contexts, or 50 of the largest policies, are below it. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -197,6 +198,27 @@ export abstract class CountersignClient {
    */
   async flush({ timeoutMs = FLUSH_MS }: FlushOptions = {}): Promise<number> {
     return this.#enforcing.settlements.flush(checkTimeout('timeoutMs', timeoutMs))
+  }
+
+  /**
+   * Which effects an agent can ever get for each of up to 1,000 actions, in the order asked: for hiding tools whose effects are
+   * `deny` alone. None that can occur by the policies of now is left out. It permits nothing and is recorded nowhere: ask
+   * with `authorize` or `guard` all the same.
+   *
+   * @throws TypeError, before anything is sent, for an `agent_id` other than the client's own, or none at all
+   * @throws ApiError validation_failed, agent_not_allowed, rate_limited
+   * @throws UnavailableError when no answer came, or one that does not tell just these actions of this agent
+   *
+   * @example
+   * const { data } = await client.capabilities({ agent_id: 'agent:support-7', actions: ['payment.refund', 'email.send'] })
+   * const hidden = data.filter(({ effects }) => effects.every((effect) => effect === 'deny'))
+   *
+   * Source: docs/decisions.md "What an agent can ever get".
+   */
+  async capabilities(question: CapabilitiesQuestion, options?: CallOptions): Promise<Capabilities> {
+    const body = { agent_id: this.#agentOf(question), actions: question.actions }
+    const answer = await this.#requester.send({ method: 'POST', path: '/v1/capabilities', body, options })
+    return readCapabilities('POST /v1/capabilities', answer, body)
   }
 
   /**

@@ -1,5 +1,6 @@
 /** What the main entry exports beside the client itself, over Node and over `fetch`. */
 export type { AuthorizeRequest } from './authorize-request.js'
+export type { CapabilitiesQuestion } from './capabilities.js'
 export type { CountersignClient } from './countersign-client.js'
 export type {
   Admission,

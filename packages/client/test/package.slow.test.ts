@@ -198,6 +198,7 @@ describe('the package', () => {
         'Policy',
         'Conditions',
         'JsonObject',
+        'Capabilities',
         'SimulateResponse',
         'BudgetAccount',
         'Correct',

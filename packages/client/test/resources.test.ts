@@ -9,6 +9,13 @@ const encodedAgent = 'team%2Fagent%2B7%40eu%3Asupport'
 const asked = { agent_id: 'agent:support-7', action: 'payment.refund', resource: 'order:8812' }
 const decision = decisionAbout(asked)
 const { id } = decision
+const capabilities = {
+  agent_id: asked.agent_id,
+  data: [
+    { action: 'payment.refund', effects: ['allow', 'deny'] },
+    { action: 'email.send', effects: ['deny'] },
+  ],
+}
 const page = { data: [{ id: 'one' }], next_cursor: null }
 
 /** What a method must send, and what it makes of the answer. */
@@ -85,6 +92,13 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     method: 'POST',
     url: '/v1/simulate',
     body: { request: asked, policies: [document] },
+  },
+  capabilities: {
+    call: (client) => client.capabilities({ agent_id: asked.agent_id, actions: ['payment.refund', 'email.send'] }),
+    method: 'POST',
+    url: '/v1/capabilities',
+    body: { agent_id: asked.agent_id, actions: ['payment.refund', 'email.send'] },
+    answer: capabilities,
   },
   'keys.create': {
     call: (client) => client.keys.create({ name: 'bots', scopes: ['decisions:write'], agents: ['agent:*'] }),
@@ -377,6 +391,34 @@ describeTransports('resources', (rig) => {
     for (const call of [decisions.get(other), decisions.confirm(other), decisions.claim(other, { holder: 'run-77' })]) {
       expect(await rejectionOf(call)).toMatchObject({ name: 'UnavailableError', kind: 'bad_answer' })
     }
+  })
+
+  it('asks what the agent of the client can get, and no other one', async () => {
+    const { stub, open } = rig()
+    stub.answer(answerJson(200, capabilities))
+    const client = open({ agentId: asked.agent_id })
+    const actions = ['payment.refund', 'email.send']
+    expect(await client.capabilities({ actions })).toEqual(capabilities)
+    expect(await rejectionOf(client.capabilities({ agent_id: 'agent:other', actions }))).toBeInstanceOf(TypeError)
+    expect(await rejectionOf(open({ agentId: undefined }).capabilities({ actions }))).toBeInstanceOf(TypeError)
+    expect(stub.requests.map(({ body }) => JSON.parse(body))).toEqual([{ agent_id: asked.agent_id, actions }])
+  })
+
+  it.each([
+    ['of another agent', { ...capabilities, agent_id: 'agent:other' }],
+    ['of fewer actions', { ...capabilities, data: capabilities.data.slice(1) }],
+    ['of another action', { ...capabilities, data: [...capabilities.data].reverse() }],
+    ['without effects', { ...capabilities, data: capabilities.data.map((one) => ({ ...one, effects: [] })) }],
+    [
+      'of effects that are no texts',
+      { ...capabilities, data: capabilities.data.map((one) => ({ ...one, effects: [1] })) },
+    ],
+    ['of nothing', {}],
+  ])('takes no answer %s for what an agent can get', async (_what, answer) => {
+    const { stub, open } = rig()
+    stub.answer(answerJson(200, answer))
+    const call = open().capabilities({ agent_id: asked.agent_id, actions: ['payment.refund', 'email.send'] })
+    expect(await rejectionOf(call)).toMatchObject({ name: 'UnavailableError', kind: 'bad_answer' })
   })
 
   it.each([{}, { data: {} }, { data: null }])('does not take %j for the accounts of a budget', async (answer) => {

@@ -5,7 +5,7 @@ import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { ActionSchema, AgentIdSchema } from './names.js'
 
-/** Which of these actions the agent can ever be allowed. */
+/** Which effects an agent can ever get for these actions. */
 export const CapabilitiesRequestSchema = z
   .strictObject({
     agent_id: AgentIdSchema,
@@ -13,23 +13,23 @@ export const CapabilitiesRequestSchema = z
       .array(countedItem(ActionSchema))
       .min(1)
       .max(LIMITS.capabilityActions)
-      .meta({ examples: [['payment.refund', 'email.send']] }),
+      .meta({ description: 'The actions to tell of.' }),
   })
-  .meta({ id: 'CapabilitiesRequest', title: 'Capabilities request' })
+  .meta({
+    id: 'CapabilitiesRequest',
+    title: 'Capabilities request',
+    examples: [{ agent_id: 'agent:support-7', actions: ['payment.refund', 'payment.delete'] }],
+  })
 export type CapabilitiesRequest = Immutable<z.infer<typeof CapabilitiesRequestSchema>>
 
 /** What a request for one action can get. */
 export const CapabilitySchema = z
   .strictObject({
     action: ActionSchema,
-    effects: z
-      .array(z.enum(EFFECTS))
-      .min(1)
-      .meta({
-        description:
-          'Every effect that a request for this action can get, sorted by name. It may name one that none can get, and never leaves one out.',
-        examples: [['allow', 'deny']],
-      }),
+    effects: z.array(z.enum(EFFECTS)).min(1).meta({
+      description:
+        'The effects that a request for this action can get, sorted by name. None is left out; one that no request gets may be named.',
+    }),
   })
   .meta({ id: 'Capability' })
 export type Capability = Immutable<z.infer<typeof CapabilitySchema>>
@@ -40,5 +40,16 @@ export const CapabilitiesSchema = z
     agent_id: AgentIdSchema,
     data: z.array(CapabilitySchema).meta({ description: 'One for each action, in the order asked.' }),
   })
-  .meta({ id: 'Capabilities' })
+  .meta({
+    id: 'Capabilities',
+    examples: [
+      {
+        agent_id: 'agent:support-7',
+        data: [
+          { action: 'payment.refund', effects: ['allow', 'deny', 'review'] },
+          { action: 'payment.delete', effects: ['deny'] },
+        ],
+      },
+    ],
+  })
 export type Capabilities = Immutable<z.infer<typeof CapabilitiesSchema>>

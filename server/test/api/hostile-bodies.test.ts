@@ -82,6 +82,7 @@ const GOOD: readonly {
   { path: () => `${decisionPath}/decline`, members: { comment: '"x"' } },
   { path: () => `${decisionPath}/claim`, members: { holder: '"run-1"' } },
   { path: () => '/v1/permits/redeem', members: { permit_token: '"a.b.c"' } },
+  { path: () => '/v1/capabilities', members: { agent_id: '"agent:a"', actions: '["mail.send"]' } },
   { path: () => '/v1/simulate', members: { request: '{"agent_id":"agent:a","action":"mail.send"}', policies: '[]' } },
 ]
 

@@ -88,7 +88,7 @@ describe('the same call again', () => {
   it('covers every POST but those that change nothing', () => {
     const posts = server.started.composed.routes.filter(({ method }) => method === 'POST')
     const without = posts.filter(({ replay }) => replay === undefined).map(({ name }) => name)
-    expect(without.sort()).toEqual(['policies.simulate', 'policies.validate'])
+    expect(without.sort()).toEqual(['decisions.capabilities', 'policies.simulate', 'policies.validate'])
   })
 
   it('happens once when a hundred come at once', async () => {

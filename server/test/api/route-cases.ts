@@ -138,6 +138,10 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       },
       bound: 'not_found',
     },
+    'decisions.capabilities': {
+      request: () => ({ path: '/v1/capabilities', body: { agent_id: AGENT, actions: ['mail.send'] } }),
+      bound: 'agent_not_allowed',
+    },
     'policies.create': {
       request: () => ({ path: '/v1/policies', body: allowing('mail.read') }),
       bound: 'cannot hold the scope',

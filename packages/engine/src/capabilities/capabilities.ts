@@ -22,7 +22,7 @@ export interface CapableAgent extends Omit<Facts, 'now'> {
  * To find out takes up to `maxSteps` for each action, as an evaluation does; once they are over, every effect is named.
  * Yields between its parts.
  *
- * Source: docs/decisions.md "What an agent can ever be allowed".
+ * Source: docs/decisions.md "What an agent can ever get".
  */
 export function* capabilitiesInParts(
   set: PolicySet,

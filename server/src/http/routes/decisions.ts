@@ -1,6 +1,8 @@
 import {
   ActionSchema,
   AgentIdSchema,
+  CapabilitiesRequestSchema,
+  CapabilitiesSchema,
   DECISION_STATUSES,
   DecisionDetailSchema,
   DecisionExplanationSchema,
@@ -18,6 +20,7 @@ import { requestHash } from '@countersign/permit'
 import { z } from 'zod'
 import { assertMaySpeakFor } from '../../caller.js'
 import type { Store } from '../../ports/store.js'
+import { type CapabilitiesDeps, listCapabilities } from '../../use-cases/decisions/capabilities.js'
 import { type DecideDeps, decide } from '../../use-cases/decisions/decide.js'
 import { explainDecision } from '../../use-cases/decisions/explain.js'
 import { awaitReview, type GetDecisionDeps, getDecision } from '../../use-cases/decisions/get.js'
@@ -35,7 +38,9 @@ const WaitSchema = queryNumber(0, 30, {
   default: 0,
 })
 
-export type DecisionRouteDeps = DecideDeps & GetDecisionDeps & { readonly store: Store; readonly cursors: Cursors }
+export type DecisionRouteDeps = DecideDeps &
+  GetDecisionDeps &
+  CapabilitiesDeps & { readonly store: Store; readonly cursors: Cursors }
 
 export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
   return [
@@ -139,6 +144,26 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       handle: async ({ caller, params, pause }) => ({
         status: 200,
         body: await explainDecision(deps, caller, params.id as string, pause),
+      }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/capabilities',
+      name: 'decisions.capabilities',
+      isLong: true,
+      summary: 'Tell which effects an agent can ever get for each of some actions.',
+      scopes: { all: ['decisions:write'] },
+      body: { schema: CapabilitiesRequestSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth },
+      answer: {
+        status: 200,
+        description:
+          'The effects that requests of the agent can get by the policies of now, whatever their resource, context and clock, and whatever budgets hold. Nothing is decided or recorded.',
+        schema: CapabilitiesSchema,
+      },
+      problems: ['agent_not_allowed'],
+      handle: async ({ caller, body, pause }) => ({
+        status: 200,
+        body: await listCapabilities(deps, caller, body, pause),
       }),
     }),
   ]

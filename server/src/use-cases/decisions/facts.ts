@@ -12,10 +12,14 @@ export function toEngineRequest(request: DecisionRequest): EngineRequest {
   }
 }
 
-/** What we know of the agent ourselves. */
+/** What we know of the agent ourselves, and the time. */
 export function factsOf(agent: StoredAgent | undefined, now: Date): Facts {
+  return { now, ...knownOf(agent) }
+}
+
+/** What we know of the agent ourselves. */
+export function knownOf(agent: StoredAgent | undefined): Omit<Facts, 'now'> {
   return {
-    now,
     suspended: agent !== undefined && agent.suspended !== null,
     metadata: agent?.registration?.metadata ?? null,
   }

@@ -1,0 +1,34 @@
+import type { Capabilities, CapabilitiesRequest } from '@countersign/contract'
+import { capabilitiesInParts } from '@countersign/engine'
+import { assertMaySpeakFor, type Caller } from '../../caller.js'
+import type { Agents } from '../../state/agents.js'
+import type { Policies } from '../../state/policies.js'
+import { inParts } from '../in-parts.js'
+import { knownOf } from './facts.js'
+
+export interface CapabilitiesDeps {
+  readonly agents: Agents
+  readonly policies: Policies
+  readonly maxEvaluationSteps: number
+}
+
+/**
+ * What an agent can ever get for each action, by the policies, the metadata and the suspensions of now. Nothing is decided
+ * or recorded, and the agent is not seen by it.
+ *
+ * @param pause awaited between the parts of the work
+ * @throws DomainError agent_not_allowed
+ *
+ * Source: docs/decisions.md "What an agent can ever get"
+ */
+export async function listCapabilities(
+  deps: CapabilitiesDeps,
+  caller: Caller,
+  { agent_id, actions }: CapabilitiesRequest,
+  pause: () => Promise<void>,
+): Promise<Capabilities> {
+  assertMaySpeakFor(caller, agent_id)
+  const agent = { agent_id, ...knownOf(deps.agents.find(agent_id)) }
+  const parts = capabilitiesInParts(deps.policies.set, agent, actions, deps.maxEvaluationSteps)
+  return { agent_id, data: await inParts(parts, pause) }
+}
