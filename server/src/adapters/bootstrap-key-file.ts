@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { assertNoFolder } from './files/assert-no-folder.js'
 import { replaceFile } from './files/replace-file.js'
 
 export function bootstrapKeyPath(dataDir: string): string {
@@ -7,8 +8,9 @@ export function bootstrapKeyPath(dataDir: string): string {
 }
 
 /** Leaves the first key where only the operator can read it, durably. */
-export function writeBootstrapKey(dataDir: string, text: string): Promise<void> {
-  return replaceFile(bootstrapKeyPath(dataDir), `${text}\n`)
+export async function writeBootstrapKey(dataDir: string, text: string): Promise<void> {
+  assertNoFolder(bootstrapKeyPath(dataDir))
+  await replaceFile(bootstrapKeyPath(dataDir), `${text}\n`)
 }
 
 /** Takes a text away that opens nothing; any other stays. */

@@ -1,6 +1,14 @@
 import pino from 'pino'
 import type { Log } from '../ports/log.js'
 
+/** For commands whose standard output is an answer: a sentence for a person, a JSON line for a machine. */
+export const noticeLog: Pick<Log, 'warn'> = {
+  warn(fields, msg) {
+    const line = { level: 'warn', time: new Date().toISOString(), msg, ...fields }
+    process.stderr.write(`${process.stderr.isTTY ? msg : JSON.stringify(line)}\n`)
+  },
+}
+
 /** What waits to be written while the reader is slow; lines beyond it are dropped. */
 const BACKLOG_BYTES = 4 * 1024 * 1024
 

@@ -36,10 +36,20 @@ async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<num
   const config = serverData()
   const signer = await keyringIn(config.dataDir)
   await step(signer)
-  await withStore(config, async ({ store, writer, clock }) => {
-    if (store.replicas !== null) await new SharedSigningKeys(signer, store.replicas, clock).publish()
-    await recordSigningKeys({ signer, store, writer })
-  })
+  try {
+    await withStore(config, async ({ store, writer, clock }) => {
+      if (store.replicas !== null) await new SharedSigningKeys(signer, store.replicas, clock).publish()
+      await recordSigningKeys({ signer, store, writer })
+    })
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new Error(
+      `The signing keys are changed, but the store did not record it, which the next start does. ${message}`,
+      {
+        cause,
+      },
+    )
+  }
   return print(signer)
 }
 

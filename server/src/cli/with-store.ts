@@ -1,3 +1,4 @@
+import { findKeyring } from '../adapters/keyring/keyring.js'
 import { mongoFailure } from '../adapters/store-mongodb/connection/failure.js'
 import { openMongoStore } from '../adapters/store-mongodb/open.js'
 import { DataDirectoryInUseError } from '../adapters/store-sqlite/data-directory.js'
@@ -10,6 +11,8 @@ import type { Ids } from '../ports/ids.js'
 import { type Store, StoreUnavailableError } from '../ports/store.js'
 import { RecordWriter } from '../record-writer.js'
 import { startClock } from '../use-cases/clock/start.js'
+import { findLostEntry } from '../use-cases/signing-keys/lost-entries.js'
+import { noticeLog } from './log.js'
 
 export interface OpenedStore {
   readonly store: Store
@@ -23,14 +26,20 @@ const DEADLINE_MS = 30_000
 /**
  * Works on the store of a server: an embedded one only while the server does not run. Resolves with null, having done
  * nothing, beside one that does.
+ *
+ * @throws LostEntriesError, MissingStoreError: what is written would take places in the audit log that were given before
  */
 export async function withStore<T>(
   { dataDir, mongodbUrl }: Pick<Config, 'dataDir' | 'mongodbUrl'>,
   work: (opened: OpenedStore) => Promise<T>,
 ): Promise<T | null> {
+  const clock = systemClock()
+  const keyring = await findKeyring({ dataDir, clock })
+  const mayBeNew = (keyring?.newestEntry ?? null) === null
   let store: Store
   try {
-    store = mongodbUrl === null ? await openSqliteStore({ dataDir }) : await openMongoStore({ url: mongodbUrl })
+    store =
+      mongodbUrl === null ? await openSqliteStore({ dataDir, mayBeNew }) : await openMongoStore({ url: mongodbUrl })
   } catch (error) {
     if (error instanceof DataDirectoryInUseError) return null
     if (mongodbUrl !== null && error instanceof StoreUnavailableError)
@@ -38,8 +47,8 @@ export async function withStore<T>(
     throw error
   }
   try {
-    const clock = systemClock()
     await startClock(clock, store)
+    if (keyring !== null) await findLostEntry({ memory: keyring, store, log: noticeLog }, false)
     const ids = typeidIds(clock)
     return await work({ store, clock, ids, writer: new RecordWriter(store, ids, DEADLINE_MS) })
   } finally {

@@ -69,6 +69,26 @@ describe('keys create', () => {
     expect(entries.filter(({ subject }) => subject === id)).toMatchObject([{ actor: null }])
   })
 
+  it('makes none in a store that lacks what the signing keys remember, and writes nothing in its place', async () => {
+    const dataDir = newDirectory()
+    await (await ShippedServer.start({ dataDir })).stop()
+    const keyFile = join(dataDir, 'signing-keys.json')
+    const file = JSON.parse(readFileSync(keyFile, 'utf8'))
+    file.newest_entry.index += 1
+    writeFileSync(keyFile, JSON.stringify(file))
+    const command = keysCreate(dataDir)
+    expect(await command.end()).toEqual({ code: 1, signal: null })
+    expect(command.stdout).toBe('')
+    const lacks = `lacks entry ${file.newest_entry.index} of its audit log`
+    expect(JSON.parse(command.stderr).msg).toContain(lacks)
+    const rotate = countersign(['signing-keys', 'rotate'], { env: { DATA_DIR: dataDir } })
+    expect(await rotate.end()).toEqual({ code: 1, signal: null })
+    expect(JSON.parse(rotate.stderr).msg).toMatch(new RegExp(`^The signing keys are changed, but .*${lacks}`))
+    const serve = countersign(['serve'], { env: { DATA_DIR: dataDir, PORT: '0' } })
+    expect(await serve.end()).toEqual({ code: 1, signal: null })
+    expect(JSON.parse(serve.stderr).msg).toContain(lacks)
+  })
+
   it('makes a key of a running server, which it can use at once, and leaves nothing behind', async () => {
     const dataDir = newDirectory()
     const server = await ShippedServer.start({ dataDir })

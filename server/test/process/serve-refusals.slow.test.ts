@@ -123,7 +123,7 @@ describe('serve refuses to start', () => {
       [
         'a folder in place of the database',
         (to) => replaceByFolder(database(to)),
-        /countersign\.db is a folder, not a database\. Move it away/,
+        /countersign\.db is a folder, and has to be a file\. Move it away/,
       ],
     ]
     const outcomes = cases.map(async ([name, damage, expected]) => {

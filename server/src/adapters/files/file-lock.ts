@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import Database from 'libsql'
+import { assertNoFolder } from './assert-no-folder.js'
 import { makeFile } from './make-file.js'
 
 /** Others held the lock for too long. */
@@ -19,6 +20,7 @@ const DEADLINE_MS = 10_000
  * @returns lets go of the lock; null when another holder has it, be it in this process
  */
 export function takeFileLock(path: string): (() => void) | null {
+  assertNoFolder(path)
   makeFile(path)
   // Node has no locks of its own; those of SQLite work on every platform.
   const lock = new Database(path)
@@ -38,6 +40,7 @@ export function takeFileLock(path: string): (() => void) | null {
 /** Whether another holder has the lock. Makes no file, and takes the lock from nobody. */
 export function isFileLocked(path: string): boolean {
   if (!existsSync(path)) return false
+  assertNoFolder(path)
   const lock = new Database(`${pathToFileURL(path).href}?mode=ro`)
   try {
     lock.exec('SELECT 1 FROM sqlite_schema')

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { importSigningKey } from '@countersign/permit'
 import { z } from 'zod'
 import type { LogPlace } from '../../ports/store.js'
+import { assertNoFolder } from '../files/assert-no-folder.js'
 import { replaceFile } from '../files/replace-file.js'
 import type { StoredSigningKey } from './key-states.js'
 
@@ -104,6 +105,7 @@ export function writeKeyFile(path: string, { keys, newest_entry }: KeyFile): Pro
 }
 
 async function readPrivately(path: string): Promise<string> {
+  assertNoFolder(path)
   const file = await open(path, 'r')
   try {
     const { mode } = await file.stat()

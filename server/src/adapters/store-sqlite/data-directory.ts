@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { assertNoFolder } from '../files/assert-no-folder.js'
 import { takeFileLock } from '../files/file-lock.js'
 import { makeFile } from '../files/make-file.js'
-import { statIfThere } from '../files/stat-if-there.js'
 
 /** Another process works in the data directory. */
 export class DataDirectoryInUseError extends Error {
@@ -43,16 +43,6 @@ class MissingStoreError extends Error {
   }
 }
 
-/** What lies in the place of the database is none. */
-class NoDatabaseError extends Error {
-  override readonly name = 'NoDatabaseError'
-  constructor(path: string) {
-    super(
-      `${path} is a folder, not a database. Move it away, or set DATA_DIR to another directory. Nothing was changed.`,
-    )
-  }
-}
-
 /** The directory of one store, held for this process alone until it is released or the process ends. */
 export interface DataDirectory {
   readonly databasePath: string
@@ -63,7 +53,7 @@ export interface DataDirectory {
  * Makes the directory (mode 0700) and its files (0600) where they are missing, and takes hold of it.
  *
  * @param mayBeNew whether there may be no database yet
- * @throws DataDirectoryInUseError, MissingStoreError, DamagedStoreError
+ * @throws DataDirectoryInUseError, MissingStoreError, DamagedStoreError, FolderInPlaceError
  */
 export function holdDataDirectory(dataDir: string, mayBeNew: boolean): DataDirectory {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -85,10 +75,10 @@ export function holdDataDirectory(dataDir: string, mayBeNew: boolean): DataDirec
 /**
  * SQLite would throw a log away that has no database, and with it what was acknowledged.
  *
- * @throws DamagedStoreError, NoDatabaseError
+ * @throws DamagedStoreError, FolderInPlaceError
  */
 export function assertDatabaseIsThere(path: string): void {
-  if (statIfThere(path)?.isDirectory()) throw new NoDatabaseError(path)
+  for (const suffix of ['', '-wal', '-shm', '-sums']) assertNoFolder(path + suffix)
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
     throw new DamagedStoreError(path, 'empty or missing beside its -wal file')
 }

@@ -59,6 +59,7 @@ export function checkFiles(dataDir: string): Finding {
     const path = join(dataDir, name)
     const file = statSync(path, { throwIfNoEntry: false })
     if (file === undefined) continue
+    if (file.isDirectory()) return problem(FILES, `${path} is a folder, and has to be a file.`, 'move it away.')
     if (uid !== undefined && file.uid !== uid)
       return problem(FILES, `${path} belongs to the user with number ${file.uid}.`, `run as root: chown ${uid} ${path}`)
     if (IS_POSIX && (file.mode & 0o077) !== 0)

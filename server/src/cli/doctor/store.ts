@@ -47,7 +47,7 @@ function versionText(schema: number, knownSchema: number): string {
 
 const FIXES: Readonly<Record<string, string>> = {
   NewerSchemaError: 'start the release that wrote it, or a newer one.',
-  NoDatabaseError: 'move it away, and restore a backup: countersign restore <file>.',
+  FolderInPlaceError: 'move it away, and restore a backup: countersign restore <file>.',
   ForeignDatabaseError: 'set DATA_DIR to another directory.',
   DamagedStoreError: 'move the data directory away and restore a backup: countersign restore <file>.',
   UncheckedStoreError: 'mend what kept it from being read, then run doctor --deep again.',

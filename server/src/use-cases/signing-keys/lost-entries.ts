@@ -22,7 +22,7 @@ interface Memory {
 interface LostEntriesDeps {
   readonly memory: Memory
   readonly store: Pick<Store, 'hasEntry' | 'isRestored' | 'leaveLogs'>
-  readonly log: Log
+  readonly log: Pick<Log, 'warn'>
 }
 
 /**
