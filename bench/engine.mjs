@@ -1,10 +1,10 @@
 /**
  * Evaluation in this process: N policies of 5 rules, 2 agents a policy, every 50th for all agents on actions of its own,
- * `$lte` on an amount and `$in` on a currency, `admin.*` and `email.*`; 2,048 different requests over all agents. Sizes
- * take turns in each round, and ratios are taken inside a round, so that a busy machine slows all of them alike.
+ * `$lte` on an amount and `$in` on a currency, `admin.*` and `email.*`; 2,048 different requests over all agents. Then what an
+ * agent can get for 1,000 actions, by the same 1,000 policies and by 1,000 that all count for each action. Sizes take turns in each round, and ratios are taken inside a round, so that a busy machine slows all of them alike.
  * Run: node bench/engine.mjs
  */
-import { compilePolicies, evaluate, withPolicy } from '@countersign/engine'
+import { capabilitiesInParts, compilePolicies, evaluate, withPolicy } from '@countersign/engine'
 
 const REQUESTS = 2048
 const ROUNDS = 15
@@ -128,6 +128,35 @@ const worst = Array.from({ length: 5 }, () =>
   timePass(global, [{ ...thousand.requests[1], action: 'payment.refund' }], 500),
 )
 
+/** Milliseconds to tell what an agent can get for 1,000 actions, and the longest part without a pause. */
+function timeCapabilities(set) {
+  const actions = Array.from({ length: 1_000 }, (_, at) => (at % 2 === 0 ? `tool${at}.read` : `payment.n${at}`))
+  const started = performance.now()
+  let [before, longest] = [started, 0]
+  for (const _ of capabilitiesInParts(set, { agent_id: 'agent:3', ...FACTS }, actions, 200_000)) {
+    const now = performance.now()
+    longest = Math.max(longest, now - before)
+    before = now
+  }
+  return { all: performance.now() - started, longest }
+}
+function medianCapabilities(set) {
+  const times = Array.from({ length: 7 }, () => timeCapabilities(set))
+  return {
+    all: round(median(times.map(({ all }) => all))),
+    longest: round(median(times.map(({ longest }) => longest))),
+  }
+}
+const everywhere = compilePolicies(
+  Array.from({ length: 1_000 }, (_, at) => ({
+    id: `pol_${at}`,
+    revision: 1,
+    name: `policy ${at}`,
+    priority: at % 10,
+    rules: [allow('*', at)],
+  })),
+)
+
 const changes = Array.from({ length: 200 }, (_, at) => {
   const started = performance.now()
   withPolicy(sizes[2].set, policy(20_000 + at * 7 + 1))
@@ -152,6 +181,10 @@ const result = {
   },
   growth_100_to_10000: { known: round(growthOf('known')), never_seen: round(growthOf('fresh')) },
   thousand_global_rules_tested_us: round(median(worst) / 1000),
+  capabilities_of_1000_actions_ms: {
+    by_1000_policies: medianCapabilities(thousand.set),
+    by_1000_that_all_count: medianCapabilities(everywhere),
+  },
   with_policy_10000_us: {
     p50: round(median(changes)),
     p99: round(

@@ -19,7 +19,7 @@ interface CapabilityCase {
   readonly expect: readonly Effect[]
 }
 
-export const ACTION = 'payment.refund'
+const ACTION = 'payment.refund'
 const MANY_STEPS = 200_000
 
 export function readCapabilityCases(): CapabilityCase[] {

@@ -1,7 +1,7 @@
 /**
- * While one caller simulates, validates and lists the worst that the limits allow, and leaves answers unread, others get their
- * decisions. How long they wait is printed, for a busy machine would fail it; asserted is what it rests on: the work of each
- * call is bounded, and so is what is held for who does not read.
+ * While one caller simulates, validates, lists and asks for capabilities, all the worst that the limits allow, and leaves answers
+ * unread, others get their decisions. How long they wait is printed, for a busy machine would fail it; asserted is what it
+ * rests on: the work of each call is bounded, and so is what is held for who does not read.
  */
 import { connect } from 'node:net'
 import { LIMITS } from '@countersign/contract'
@@ -30,7 +30,8 @@ it('20 callers get every decision while one sends the worst', async () => {
   await post('/v1/policies', { name: 'refunds', rules: [{ action: 'payment.refund', effect: 'allow' }] })
   const context = { text: 'x'.repeat(65_000) }
   for (let i = 0; i < 40; i++) await post('/v1/decisions', { agent_id: 'agent:large', action: 'a.b', context })
-  const scopes = ['policies:read', 'decisions:read']
+  await post('/v1/policies', { ...worstCapabilities(), agents: ['agent:hostile'] })
+  const scopes = ['policies:read', 'decisions:read', 'decisions:write']
   // Who leaves answers unread gets no more to read.
   const { key: silent } = (await post('/v1/keys', { name: 'silent', scopes })).body
   const { key: hostile } = (await post('/v1/keys', { name: 'hostile', scopes })).body
@@ -62,6 +63,11 @@ it('20 callers get every decision while one sends the worst', async () => {
     again('validations', async () => {
       expect((await post('/v1/policies/validate', worstPolicy(), hostile)).status).toBe(200)
     }),
+    again('capabilities', async () => {
+      const actions = Array.from({ length: 1000 }, (_, i) => `a.n${i}`)
+      const { status, body } = await post('/v1/capabilities', { agent_id: 'agent:hostile', actions }, hostile)
+      expect({ status, effects: body.data.at(-1).effects }).toEqual({ status: 200, effects: ['deny'] })
+    }),
     again('lists', async () => {
       const { status, body } = await server.call('GET', LIST, { key: hostile })
       expect(status).toBe(200)
@@ -91,7 +97,7 @@ it('20 callers get every decision while one sends the worst', async () => {
   // One answer may go beyond it: which one does is known when it is there.
   expect(most).toBeGreaterThan(0)
   expect(most).toBeLessThanOrEqual(UNREAD_BYTES_PER_KEY + 2 * LIMITS.pageBytes)
-  expect(Object.keys(done).sort()).toEqual(['lists', 'looks', 'simulations', 'validations'])
+  expect(Object.keys(done).sort()).toEqual(['capabilities', 'lists', 'looks', 'simulations', 'validations'])
 }, 120_000)
 
 /** The milliseconds that each decision took, in rising order; all of them are allowed. */
@@ -122,6 +128,11 @@ async function gauge(name: string): Promise<number> {
 
 const conditions = () => ({ $or: Array.from({ length: 4200 }, () => ({ 'context.t': { $like: '*b*a*' } })) })
 const worstPolicy = () => ({ name: 'worst', rules: [{ action: '*', effect: 'allow', conditions: conditions() }] })
+/** To be told anew for each action. */
+const worstCapabilities = () => ({
+  name: 'worst capabilities',
+  rules: [{ action: '*', effect: 'allow', conditions: { $or: Array(4200).fill({ action: { $like: '*b*a*' } }) } }],
+})
 const worstSimulation = () => ({
   request: { agent_id: 'agent:hostile', action: 'a.b', context: { t: 'a'.repeat(64_000) } },
   policies: [worstPolicy()],
