@@ -43,8 +43,8 @@ it('says nothing of a template that is sound, whatever is sent', async () => {
 it('says each option of each route by itself, and once', async () => {
   const misspelt = (req: Request) => `order:${req.params.orderId}`
   const app = newApp()
-    .use(route('/:id', () => 'order:1'))
-    .use('/mount', route('/:id', misspelt))
+    .use(route('/twice/:id', () => 'order:1'))
+    .use('/mount', route('/twice/:id', misspelt))
     .use(route('/given/:id', (req) => `order:${req.params.id}`))
     .use(route('/first/:id', misspelt))
     .use(
@@ -54,7 +54,7 @@ it('says each option of each route by itself, and once', async () => {
     )
     .use(route('/third/:id', () => 'order:1', { context: () => ({ at: new Date() }) }))
     .use(permitErrors())
-  await request(app).post('/1').send({}).expect(200)
+  await request(app).post('/twice/1').send({}).expect(200)
   for (const path of [
     '/given/undefined',
     '/given/NaN',
@@ -62,7 +62,7 @@ it('says each option of each route by itself, and once', async () => {
     '/first/2',
     '/second/undefined',
     '/third/1',
-    '/mount/1',
+    '/mount/twice/1',
   ]) {
     await request(app).post(path).send({ a: {} }).expect(403)
   }
@@ -74,7 +74,9 @@ it('says each option of each route by itself, and once', async () => {
     expect.stringContaining('(the route /first/:id resource: TypeError: req.params has no orderId'),
     expect.stringContaining('(the route /second/:id: TypeError: resource `order:undefined`'),
     expect.stringContaining('(the route /third/:id: TypeError: context.at is no plain object'),
-    expect.stringContaining('(the route /:id (number 2 of this path) resource: TypeError: req.params has no orderId'),
+    expect.stringContaining(
+      '(the route /twice/:id (number 2 of this path) resource: TypeError: req.params has no orderId',
+    ),
     expect.stringContaining('(the route /second/:id context: TypeError: Cannot read properties of undefined'),
   ])
 })

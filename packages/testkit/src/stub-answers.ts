@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Decision, ErrorCode } from '@countersign/contract'
 import type { StubAnswer } from './stub-decision-point.js'
 
@@ -73,12 +74,9 @@ export function answerHuge(bytes: number): StubAnswer {
   }
 }
 
-let ids = 0
-
-/** Of no other decision of this process: who enforces remembers what has run, and a stub may get the port of one before. */
+/** Of no other decision: who enforces remembers what has run, and a stub may get the port of one before. */
 export function newDecisionId(): string {
-  ids += 1
-  return `dec_${String(ids).padStart(26, '0')}`
+  return `dec_${randomBytes(13).toString('hex')}`
 }
 
 /** An authorized decision that holds for ten minutes. */

@@ -1,11 +1,20 @@
+import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LongPolls, type Poll } from './long-polls.js'
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
-afterEach(() => void vi.useRealTimers())
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number, value: unknown) => new Promise((resolve) => setTimeout(() => resolve(value), ms)),
-}))
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  vi.spyOn(timers, 'setTimeout').mockImplementation(
+    (ms, value) => new Promise((resolve) => setTimeout(() => resolve(value as never), ms)),
+  )
+  syncBuiltinESMExports()
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
+})
 
 /** Waits for one decision, in the name of one key. */
 function watch(polls: LongPolls, changes: Partial<Poll> = {}) {
