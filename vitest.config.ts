@@ -39,8 +39,8 @@ const onMongodb = [
 export default defineConfig({
   test: {
     maxWorkers: 2,
-    // A process for each file costs more than most files: those of a project share what was loaded.
-    isolate: false,
+    // A process for each file costs more than most quick files: those of a project share what was loaded.
+    isolate: tier !== 'quick',
     // What is built is loaded as it is shipped, and not transformed once more for each file of tests.
     server: { deps: { external: [/\/dist\//] } },
     reporters: ['default'],

@@ -12,7 +12,7 @@ export function plannedSteps(root) {
   const { test } = readmeCommands(readFileSync(join(root, 'README.md'), 'utf8'))
   return [
     { name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 8 },
-    { name: 'README test command', command: ['bash', '-c', test], minutes: 8 },
+    { name: 'README test command', command: ['bash', '-c', test], minutes: 12 },
     { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 14 },
     { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 14 },
     { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 },
