@@ -426,8 +426,8 @@ export const MUTANTS: readonly Mutant[] = [
   engine(
     'capabilities/possible-truths.js',
     'what a caller sends is taken to read nothing',
-    'tally.mostSteps += stepsToRead(longest);',
-    'void 0;',
+    'mostSteps: stepsToRead(longest),',
+    'mostSteps: 0,',
   ),
   engine(
     'capabilities/possible-truths.js',
@@ -445,8 +445,14 @@ export const MUTANTS: readonly Mutant[] = [
   engine(
     'capabilities/possible-truths.js',
     'what is found out for one action counts for all',
-    "tally.readsAction ||= path.root === 'action'",
-    'tally.readsAction ||= false',
+    "readsAction: path.root === 'action'",
+    'readsAction: false',
+  ),
+  engine(
+    'capabilities/possible-truths.js',
+    'what takes long to find out for one action counts for all',
+    ' && !found.readsAction',
+    '',
   ),
   engine(
     'capabilities/possible-truths.js',

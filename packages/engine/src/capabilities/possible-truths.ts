@@ -7,17 +7,23 @@ import { FALSE, TRUE, UNKNOWN } from '../truth.js'
 import { type CommonFacts, longestValue, type PossibleValues, possibleValues } from './possible-values.js'
 import { ANY_TRUTH, andOf, notOf, orOf, setOf, type TruthSet } from './truth-set.js'
 
-/** How a rule can come out in the requests of one agent for one action, whatever resource, context and clock they have. */
+/** How a rule, or a test of it, can come out in requests of one agent for one action: by any resource, context and clock. */
 export interface PossibleTruths {
   /** None that it can have is missing. Each test is taken for itself, as if the others said nothing of the same values. */
   readonly truths: TruthSet
-  /** The steps that an evaluation of the rule takes at most. */
+  /** The steps of an evaluation that it takes at most. */
   readonly mostSteps: number
-  /** The steps that it took to find out. More than there were when that was given up: then all else means nothing. */
+  /** The steps that it takes to find out. More than there were when that was given up: then all else means nothing. */
   readonly steps: number
   /** Whether it may come out otherwise for another action. */
   readonly readsAction: boolean
 }
+
+/** What was found out of tests that take long, and holds for every action. */
+export type KnownTests = Map<ConditionTest, PossibleTruths>
+
+/** To look up what took fewer steps would take as long. */
+const KNOWN_FROM_STEPS = 16
 
 type Tally = { -readonly [Member in keyof PossibleTruths]: PossibleTruths[Member] }
 
@@ -25,6 +31,7 @@ type Tally = { -readonly [Member in keyof PossibleTruths]: PossibleTruths[Member
 export function possibleTruths(
   { resource, program }: CompiledRule,
   facts: CommonFacts,
+  known: KnownTests,
   maxSteps: number,
 ): PossibleTruths {
   const tally: Tally = { truths: setOf(TRUE), mostSteps: 1, steps: 1, readsAction: false }
@@ -32,12 +39,25 @@ export function possibleTruths(
     tally.truths = ANY_TRUTH
     tally.mostSteps += stepsToRead(LIMITS.resourceLength + resource.source.length)
   }
-  tally.truths = andOf(tally.truths, conditionTruths(program, facts, tally, maxSteps))
+  const find = (test: ConditionTest): TruthSet => {
+    const found = known.get(test) ?? truthsOfTest(test, facts)
+    if (found.steps >= KNOWN_FROM_STEPS && !found.readsAction) known.set(test, found)
+    tally.mostSteps += found.mostSteps
+    tally.steps += found.steps
+    tally.readsAction ||= found.readsAction
+    return found.truths
+  }
+  tally.truths = andOf(tally.truths, conditionTruths(program, find, tally, maxSteps))
   return tally
 }
 
 /** Runs conditions as an evaluation does, on all values at once: only what settles every request is left early. */
-function conditionTruths(program: Program, facts: CommonFacts, tally: Tally, maxSteps: number): TruthSet {
+function conditionTruths(
+  program: Program,
+  find: (test: ConditionTest) => TruthSet,
+  tally: Tally,
+  maxSteps: number,
+): TruthSet {
   const registers: TruthSet[] = [setOf(TRUE)]
   let at = 0
   while (at < program.length && tally.steps <= maxSteps) {
@@ -49,7 +69,7 @@ function conditionTruths(program: Program, facts: CommonFacts, tally: Tally, max
       registers[level + 1] = setOf(initial)
       continue
     }
-    const inner = kind === 'test' ? testTruths(test as ConditionTest, facts, tally) : (registers[level + 1] as TruthSet)
+    const inner = kind === 'test' ? find(test as ConditionTest) : (registers[level + 1] as TruthSet)
     const fold = settling === FALSE ? andOf : orOf
     registers[level] = fold(registers[level] as TruthSet, negated ? notOf(inner) : inner)
     if (registers[level] === setOf(settling)) at = exit
@@ -57,24 +77,27 @@ function conditionTruths(program: Program, facts: CommonFacts, tally: Tally, max
   return registers[0] as TruthSet
 }
 
-function testTruths(test: ConditionTest, facts: CommonFacts, tally: Tally): TruthSet {
+function truthsOfTest(test: ConditionTest, facts: CommonFacts): PossibleTruths {
   const { path, ref, written, operator } = test
   const values = possibleValues(path, facts)
   const operands = ref === null ? [written] : possibleValues(ref, facts)
-  let longest = 0
+  let [longest, steps] = [0, 0]
   let found: TruthSet = 0
   for (const value of values ?? [longestValue(path, operator === '$contains')]) {
     for (const operand of operands ?? [longestValue(ref ?? path, false)]) {
       const size = sizeRead(test, value, operand)
       longest = Math.max(longest, size)
       if (values === null || operands === null) continue
-      tally.steps += 1 + stepsToRead(size)
+      steps += 1 + stepsToRead(size)
       found |= setOf(compareSides(test, value, operand))
     }
   }
-  tally.mostSteps += stepsToRead(longest)
-  tally.readsAction ||= path.root === 'action' || ref?.root === 'action'
-  return found === 0 ? openTruths(test, values ?? operands) : found
+  return {
+    truths: found === 0 ? openTruths(test, values ?? operands) : found,
+    mostSteps: stepsToRead(longest),
+    steps,
+    readsAction: path.root === 'action' || ref?.root === 'action',
+  }
 }
 
 /** Of a test with one side or both of them left to the caller; `known` is what the other can be. */

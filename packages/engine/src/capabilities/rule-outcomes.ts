@@ -1,7 +1,7 @@
 import { type CompiledRule, effectOf } from '../compiled-policy.js'
 import { FALSE, TRUE, UNKNOWN } from '../truth.js'
 import { NOTHING, type Outcomes, outcomeOf } from './outcomes.js'
-import { possibleTruths } from './possible-truths.js'
+import { type KnownTests, possibleTruths } from './possible-truths.js'
 import type { CommonFacts } from './possible-values.js'
 import { includes, type TruthSet } from './truth-set.js'
 
@@ -16,6 +16,7 @@ interface RuleOutcome {
 /** What rules can say to one agent. What holds for every action is found out once. */
 export class RuleOutcomes {
   private readonly known = new Map<CompiledRule, RuleOutcome>()
+  private readonly knownTests: KnownTests = new Map()
 
   constructor(
     private readonly agent: Omit<CommonFacts, 'action'>,
@@ -26,12 +27,8 @@ export class RuleOutcomes {
   find(rule: CompiledRule, action: string): RuleOutcome {
     const known = this.known.get(rule)
     if (known !== undefined) return known
-    const { agent_id, metadata } = this.agent
-    const { truths, mostSteps, steps, readsAction } = possibleTruths(
-      rule,
-      { agent_id, metadata, action },
-      this.maxSteps,
-    )
+    const facts = { agent_id: this.agent.agent_id, metadata: this.agent.metadata, action }
+    const { truths, mostSteps, steps, readsAction } = possibleTruths(rule, facts, this.knownTests, this.maxSteps)
     const found = { outcomes: outcomesOf(rule, truths), mostSteps, steps }
     if (!readsAction) this.known.set(rule, found)
     return found
