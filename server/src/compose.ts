@@ -13,6 +13,7 @@ import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
 import { every } from './every.js'
 import { Api } from './http/api.js'
+import { ConnectionBound } from './http/connection-bound.js'
 import { Cursors } from './http/cursor.js'
 import { expressApp } from './http/express-app.js'
 import { Idempotency } from './http/idempotency.js'
@@ -125,6 +126,11 @@ export function composeStarting({ clock, log, ids = typeidIds(clock) }: Omit<Par
 /** What answers those who send no request. */
 export function composeRefusals({ clock, log, ids = typeidIds(clock) }: Omit<Parts, 'address'>): Refusals {
   return new Refusals({ clock, ids, log })
+}
+
+/** What bounds how many connections are open. */
+export function composeConnectionBound({ maxConnections }: Config, { log }: Omit<Parts, 'address'>): ConnectionBound {
+  return new ConnectionBound(log, maxConnections)
 }
 
 /** What ends the connections of those who do not read. */

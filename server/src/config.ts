@@ -25,6 +25,7 @@ export interface Config {
   readonly maxOpenReviews: number
   readonly maxOpenReviewsPerKey: number
   readonly maxEvaluationSteps: number
+  readonly maxConnections: number
   /** Null: decisions are kept for good. */
   readonly retentionDays: number | null
 }
@@ -97,6 +98,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxOpenReviews: whole('MAX_OPEN_REVIEWS', 100, 0, 1_000_000),
     maxOpenReviewsPerKey: whole('MAX_OPEN_REVIEWS_PER_KEY', 1000, 0, 1_000_000),
     maxEvaluationSteps: whole('MAX_EVALUATION_STEPS', LIMITS.evaluationSteps, 1000, 10_000_000),
+    maxConnections: whole('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
     // A decision can be settled for 30 days after its end.
     retentionDays: text('RETENTION_DAYS') === null ? null : whole('RETENTION_DAYS', 0, 31, 36_500),
   }

@@ -1,6 +1,14 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
-import { type Composed, compose, composeRefusals, composeStalled, composeStarting, type Parts } from './compose.js'
+import {
+  type Composed,
+  compose,
+  composeConnectionBound,
+  composeRefusals,
+  composeStalled,
+  composeStarting,
+  type Parts,
+} from './compose.js'
 import type { Config } from './config.js'
 
 /** The store did not close in time. What was acknowledged is in it. */
@@ -42,6 +50,7 @@ export async function start(config: Config, parts: Omit<Parts, 'address'>): Prom
   })
   refusals.watch(server)
   composeStalled(parts).watch(server)
+  composeConnectionBound(config, parts).watch(server)
   await listen(server, config)
   const { port } = server.address() as AddressInfo
   const url = `http://${isIPv6(config.host) ? `[${config.host}]` : config.host}:${port}`

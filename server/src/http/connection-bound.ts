@@ -1,0 +1,43 @@
+import type { Server } from 'node:http'
+import type { DropArgument } from 'node:net'
+import type { Log } from '../ports/log.js'
+
+/** Refused connections are told of at most so often. */
+const TELL_EVERY_MS = 10_000
+
+/**
+ * Bounds how many connections are open. One more is closed before anything of it is read: nothing was done for it, and the
+ * caller may try again.
+ */
+export class ConnectionBound {
+  private refused = 0
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly log: Log,
+    private readonly maxConnections: number,
+  ) {}
+
+  /** Until the server is closed. */
+  watch(server: Server): void {
+    server.maxConnections = this.maxConnections
+    server.on('drop', (connection) => this.note(connection))
+    server.once('close', () => clearTimeout(this.timer))
+  }
+
+  private note(connection: DropArgument | undefined): void {
+    this.refused += 1
+    if (this.timer !== undefined) return
+    this.tell(connection?.remoteAddress)
+    this.timer = setTimeout(() => {
+      this.timer = undefined
+      if (this.refused > 0) this.tell()
+    }, TELL_EVERY_MS).unref()
+  }
+
+  private tell(address?: string): void {
+    const fields = { max_connections: this.maxConnections, refused: this.refused, ...(address && { address }) }
+    this.log.warn(fields, 'closed new connections: as many are open as MAX_CONNECTIONS allows')
+    this.refused = 0
+  }
+}
