@@ -23,6 +23,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'packages/permit', mayImport: ['@countersign/contract', 'node:crypto', 'canonicalize', 'jose'] },
   { area: 'packages/audit-log', mayImport: ['@countersign/contract', 'node:crypto', 'canonicalize'] },
   { area: 'packages/client/src/node-transport', mayImport: ['packages/client', 'node:*'] },
+  { area: 'packages/client/src/node-run-context', mayImport: ['packages/client', 'node:async_hooks'] },
   { area: 'packages/client', mayImport: ['type @countersign/contract'] },
   { area: 'packages/store-port', mayImport: ['@countersign/contract'] },
   {

@@ -14,6 +14,7 @@ import {
 import { GUARD_OPTIONS, type GuardOptions, PROTECT_OPTIONS, type ProtectOptions } from './enforcement/guard-options.js'
 import type { GuardRun, PermittedRun } from './enforcement/guard-run.js'
 import { warnOfFaults } from './enforcement/operator-faults.js'
+import type { RunContext } from './enforcement/run-context.js'
 import { SettlementQueue } from './enforcement/settlement/settlement-queue.js'
 import { assertOptions } from './known-options.js'
 import type { CallOptions, CallSignal, CountersignOptions } from './options.js'
@@ -30,6 +31,12 @@ import { Permits } from './resources/permits.js'
 import { Policies } from './resources/policies.js'
 import type { OpenTransport } from './transport.js'
 import type { Capabilities, Decision, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
+
+/** What an entry point of the package brings. */
+export interface Platform {
+  readonly openTransport: OpenTransport
+  readonly runContext: RunContext
+}
 
 /** The largest answer that is read: 200 decisions with the largest contexts, or 50 of the largest policies, are below it. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -50,18 +57,21 @@ export abstract class CountersignClient {
   readonly audit: Audit
   readonly health: Health
   readonly #settings: Settings
-  readonly #openTransport: OpenTransport
+  readonly #platform: Platform
   readonly #requester: Requester
   /** Who asked for the decisions that were returned, for as long as the caller keeps them. */
   readonly #holders = new WeakMap<Decision, string>()
   readonly #enforcing: EnforcementCalls
 
   /** @internal */
-  protected constructor(options: CountersignOptions, openTransport: OpenTransport, unheard = warnOfFaults) {
+  protected constructor(options: CountersignOptions, platform: Platform, unheard = warnOfFaults) {
     this.#settings = resolveOptions(options, globalThis.process?.env ?? {})
-    this.#openTransport = openTransport
+    this.#platform = platform
     const { connectTimeoutMs } = this.#settings
-    this.#requester = new Requester(this.#settings, openTransport({ connectTimeoutMs, maxBytes: MAX_ANSWER_BYTES }))
+    this.#requester = new Requester(
+      this.#settings,
+      platform.openTransport({ connectTimeoutMs, maxBytes: MAX_ANSWER_BYTES }),
+    )
     this.policies = new Policies(this.#requester)
     this.keys = new Keys(this.#requester)
     this.agents = new Agents(this.#requester)
@@ -80,6 +90,7 @@ export abstract class CountersignClient {
       admitted: AdmittedDecisions.ofProcess,
       timeoutMs: this.#settings.timeoutMs,
       unheard,
+      runContext: platform.runContext,
     }
   }
 
@@ -148,10 +159,10 @@ export abstract class CountersignClient {
   ): Promise<Awaited<Result>> {
     assertAction(action)
     assertOptions('guard', options, GUARD_OPTIONS)
-    const { signal, idempotencyKey, holder, tag, ...enforcement } = ownMembers(options)
+    const { signal, idempotencyKey, holder, tag, nested, ...enforcement } = ownMembers(options)
     // Whole wherever the overloads say so.
     const run = action as (asked: Asked<Context>, run: GuardRun<Signal>) => Result
-    return this.enforcement(enforcement).guard(request, run, { signal, idempotencyKey, holder, tag })
+    return this.enforcement(enforcement).guard(request, run, { signal, idempotencyKey, holder, tag, nested })
   }
 
   /**
@@ -252,7 +263,8 @@ export abstract class CountersignClient {
 
   /** @internal A client of the same decision point, key and agent over another transport; it warns of nothing. */
   over(openTransport: (own: OpenTransport) => OpenTransport, change?: CountersignOptions): CountersignClient {
-    return new ClientOver({ ...this.#settings, ...change }, openTransport(this.#openTransport), () => undefined)
+    const platform = { ...this.#platform, openTransport: openTransport(this.#platform.openTransport) }
+    return new ClientOver({ ...this.#settings, ...change }, platform, () => undefined)
   }
 
   #agentOf({ agent_id }: Pick<AuthorizeRequest, 'agent_id'>): string {

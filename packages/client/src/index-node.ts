@@ -1,4 +1,5 @@
 import { CountersignClient } from './countersign-client.js'
+import { nodeRunContext } from './node-run-context.js'
 import { openNodeTransport } from './node-transport.js'
 import type { CountersignOptions } from './options.js'
 
@@ -16,6 +17,6 @@ export * from './public.js'
  */
 export class Countersign extends CountersignClient {
   constructor(options: CountersignOptions = {}) {
-    super(options, openNodeTransport)
+    super(options, { openTransport: openNodeTransport, runContext: nodeRunContext })
   }
 }

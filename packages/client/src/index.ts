@@ -1,4 +1,5 @@
 import { CountersignClient } from './countersign-client.js'
+import { NO_RUN_CONTEXT } from './enforcement/run-context.js'
 import { openFetchTransport } from './fetch-transport.js'
 import type { CountersignOptions } from './options.js'
 
@@ -19,6 +20,6 @@ export * from './public.js'
  */
 export class Countersign extends CountersignClient {
   constructor(options: CountersignOptions = {}) {
-    super(options, openFetchTransport)
+    super(options, { openTransport: openFetchTransport, runContext: NO_RUN_CONTEXT })
   }
 }

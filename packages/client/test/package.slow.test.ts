@@ -150,7 +150,7 @@ describe('the package', () => {
   })
 
   it('imports only what is part of Node in its Node build, and nothing at all in its fetch build', async () => {
-    expect(await outerImports(installed, 'index-node.js')).toEqual(['node:http', 'node:https'])
+    expect(await outerImports(installed, 'index-node.js')).toEqual(['node:async_hooks', 'node:http', 'node:https'])
     expect(await outerImports(installed, 'index.js')).toEqual([])
     expect(await outerImports(installed, 'kernel.js')).toEqual([])
     expect(await outerImports(installed, 'verify.js')).toEqual([])

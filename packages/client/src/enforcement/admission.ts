@@ -25,6 +25,12 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
   readonly holder?: string | undefined
   /** Names the admission in every event about it, and is sent nowhere. */
   readonly tag?: string | undefined
+  /**
+   * Within the running action of a guard that asked the very same, on Node: `share` its decision, or `ask` for one of its own.
+   * Default: `share`, and `ask` where there is an `idempotencyKey` that the guard around it was not given.
+   * Source: docs/enforcement.md "Guards within guards".
+   */
+  readonly nested?: 'share' | 'ask' | undefined
 }
 
 /** The action may run: once, now, as it was asked. */
@@ -118,6 +124,8 @@ interface Permitted {
   readonly pause: (hasBegun: boolean) => void
   readonly now: () => number
   readonly onDenied: (denied: DeniedError) => void
+  /** Whether the run around this one, whose decision it shares, is over. */
+  readonly isOuterOver?: () => boolean
 }
 
 /** The one door: `begin` opens it once. */
@@ -147,10 +155,20 @@ export class OpenAdmission implements PermittedAdmission {
     return !isPermitted(this.decision, this.asked, new Date(this.#permitted.now()))
   }
 
+  /** It has begun, and is neither over nor expired. */
+  get isRunning(): boolean {
+    return this.#isBegun && !this.isOver && !this.isExpired
+  }
+
+  /** It is settled or paused, or what it is a part of is. */
+  get isOver(): boolean {
+    return this.settle.isCalled || this.#permitted.isOuterOver?.() === true
+  }
+
   begin(): void {
     if (this.#isBegun || this.#isPaused) throw this.#denial('already_claimed')
     this.#isBegun = true
-    if (this.settle.isCalled) throw this.#denial('settled')
+    if (this.isOver) throw this.#denial('settled')
     const { signal } = this
     try {
       if (signal?.aborted) throw abortReason(signal)
@@ -207,6 +225,16 @@ export class WatchedAdmission implements ObservedAdmission {
     return this.#observed.permit_token
   }
 
+  /** It has begun, and is not over. */
+  get isRunning(): boolean {
+    return this.#isBegun && !this.isOver
+  }
+
+  /** It is settled or paused. */
+  get isOver(): boolean {
+    return this.settle.isCalled
+  }
+
   begin(): void {
     const { signal } = this
     this.#isBegun = true
@@ -214,6 +242,7 @@ export class WatchedAdmission implements ObservedAdmission {
     void this.settle.reject('it did not begin')
     throw abortReason(signal)
   }
+
   pause(): void {
     this.#observed.pause(this.#isBegun)
   }

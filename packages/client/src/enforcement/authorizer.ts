@@ -38,6 +38,12 @@ export interface Asking {
   request(): GuardRequest
 }
 
+/** What is asked, read once and held still. */
+export interface Question {
+  readonly asked: Asked
+  readonly options: AdmitOptions
+}
+
 /** So much longer is listened for an answer that nobody waits for, in milliseconds. */
 const LATE_ANSWER_MS = 5_000
 
@@ -58,10 +64,8 @@ export class Authorizer {
    *
    * @throws Aborted once the signal is aborted, and anything else for what may not run
    */
-  async permitFor(ask: () => Asking, progress: Progress): Promise<string> {
-    const { asked, options } = this.#question(ask, progress)
+  async permitFor({ asked, options }: Question, progress: Progress): Promise<string> {
     const { signal, holder = crypto.randomUUID() } = options
-    if (signal?.aborted) throw new Aborted(signal)
     progress.decision = await this.#authorize(asked, options, holder, progress)
     this.#settler.tell(progress, { type: 'decision', asked, decision: shown(progress.decision) })
     if (isForReview(progress.decision)) {
@@ -107,7 +111,15 @@ export class Authorizer {
     if (signal?.aborted) throw new Aborted(signal)
   }
 
-  #question(ask: () => Asking, progress: Progress): { readonly asked: Asked; readonly options: AdmitOptions } {
+  /** @throws Aborted, or DeniedError for what cannot be asked */
+  question(ask: () => Asking, progress: Progress): Question {
+    const question = this.#read(ask, progress)
+    const { signal } = question.options
+    if (signal?.aborted) throw new Aborted(signal)
+    return question
+  }
+
+  #read(ask: () => Asking, progress: Progress): Question {
     let place: string | undefined
     try {
       const asking = ask()
@@ -134,7 +146,7 @@ export class Authorizer {
    * same permit by asking again.
    */
   async #authorize(asked: Asked, options: AdmitOptions, holder: string, progress: Progress): Promise<Decision> {
-    const { signal, tag: _tag, ...given } = options
+    const { signal, tag: _tag, nested: _nested, ...given } = options
     const { resource, context, ...names } = asked
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
     const isOnlyOurs = given.idempotencyKey === undefined
@@ -193,9 +205,12 @@ export function shown({ permit_token: _permit, ...decision }: Decision): ShownDe
 }
 
 /** @throws TypeError */
-function assertAdmitOptions({ signal, idempotencyKey, holder, tag }: AdmitOptions): void {
+function assertAdmitOptions({ signal, idempotencyKey, holder, tag, nested }: AdmitOptions): void {
   if (idempotencyKey !== undefined) idempotencyKeyOf(idempotencyKey)
   if (holder !== undefined) holderOf(holder)
+  if (nested !== undefined && nested !== 'share' && nested !== 'ask') {
+    throw new TypeError("nested has to be 'share' or 'ask'")
+  }
   if (tag !== undefined && typeof tag !== 'string') throw new TypeError('tag has to be a string')
   if (signal !== undefined && !(typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function')) {
     throw new TypeError('signal has to be an AbortSignal')

@@ -5,13 +5,16 @@ import { Aborted } from './abort.js'
 import { type Admission, type AdmitOptions, OpenAdmission, WaitingAdmission, WatchedAdmission } from './admission.js'
 import type { Asked, GuardRequest } from './arguments/asked.js'
 import { atOnce } from './at-once.js'
-import { type Asking, type AskingCalls, Authorizer, shown } from './authorizer.js'
+import { type Asking, type AskingCalls, Authorizer, type Question, shown } from './authorizer.js'
 import { denialFor, wouldBe } from './denial.js'
 import type { EnforcementEvent } from './enforcement-event.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
 import { ActionRun, type GuardRun } from './guard-run.js'
+import { GuardedRun, type GuardTerms } from './guarded-run.js'
 import { type ProtectMapping, protectFunction } from './protect.js'
+import type { RunContext } from './run-context.js'
 import { outcomeOfError, outcomeOfValue, type RunOptions } from './run-options.js'
+import type { SettleOnce } from './settlement/settle-once.js'
 import { type Progress, Settler } from './settlement/settler.js'
 import { actionOfTool } from './tool-action.js'
 
@@ -19,6 +22,7 @@ import { actionOfTool } from './tool-action.js'
 export interface EnforcementCalls extends AskingCalls {
   /** Who is told where there is no `onEvent`. */
   readonly unheard: (event: EnforcementEvent, now: () => number) => void
+  readonly runContext: RunContext
   flush(options?: FlushOptions): Promise<number>
 }
 
@@ -102,13 +106,24 @@ export class EnforcementPoint {
     admission.begin()
     let value: Awaited<Result>
     try {
-      value = await action(run)
+      value = await this.within(admission, () => action(run))
     } catch (error) {
       await settleError(admission, error, isPause)
       throw error
     }
     await admission.settle.by(() => outcomeOfValue(value, run.amount, admission.signal, outcome))
     return value
+  }
+
+  /**
+   * Does work that is a part of an action which has begun, as `run` does: a guard right within it that asks the very same shares
+   * the decision. For integrations whose action is no one function.
+   *
+   * Source: docs/enforcement.md "Guards within guards".
+   */
+  within<Result>(admission: Admission, work: () => Result): Result {
+    const run = GuardedRun.of(admission)
+    return run === undefined ? work() : this.#calls.runContext.within(run, work)
   }
 
   /**
@@ -159,15 +174,20 @@ export class EnforcementPoint {
       isAskedAgain: false,
       mayHaveBegun: false,
     }
+    let terms: GuardTerms | undefined
     try {
-      return this.#admit(progress, await this.#authorizer.permitFor(ask, progress))
+      const question = this.#authorizer.question(ask, progress)
+      terms = this.#termsOf(question)
+      const around = this.#calls.runContext.current()
+      if (around?.sharesWith(terms, question.options.nested)) return this.#share(around, progress, terms)
+      return this.#admit(progress, terms, await this.#authorizer.permitFor(question, progress))
     } catch (error) {
       if (error instanceof Aborted) {
         this.#settler.takeBack(progress)
         throw error.reason
       }
       const denied = denialFor(error, progress.decision)
-      if (this.mode === 'observe') return this.#observe(progress, denied)
+      if (this.mode === 'observe') return this.#observe(progress, terms, denied)
       if (this.#settings.review === 'pause' && denied.reason === 'review_required') return this.#pause(progress, denied)
       // What awaits a review may be asked for again by its id.
       this.#settler.takeBack({ ...progress, isOnlyOurs: false })
@@ -176,7 +196,44 @@ export class EnforcementPoint {
     }
   }
 
-  #admit(progress: Progress, permit_token: string): Admission {
+  #termsOf({ asked, options: { idempotencyKey } }: Question): GuardTerms {
+    const { mode, runs } = this.#settings
+    return { client: this.#calls, asked, mode, runs, idempotencyKey }
+  }
+
+  /** By the decision of the guard around this one: nothing is asked, and nothing settled. */
+  #share(around: GuardedRun, progress: Progress, terms: GuardTerms): Admission {
+    const { admission: outer } = around
+    const { decision, permit_token } = outer
+    const { signal } = progress
+    const { asked } = terms
+    progress.decision = decision
+    const settle = this.#settler.settleWithin(progress, around.settle)
+    const shared = { asked, settle, signal, pause: () => void settle.pause() }
+    if (this.mode === 'observe') {
+      const would = outer.kind === 'observed' ? outer.would : 'allow'
+      return this.#note(new WatchedAdmission({ ...shared, decision, permit_token, would }), settle, terms)
+    }
+    if (outer.kind !== 'permitted') throw new TypeError('what is only observed permits nothing')
+    const door = {
+      takeBack: () => void settle.leave(),
+      now: this.#settings.now,
+      onDenied: (denied: DeniedError) => this.#tellDenied(progress, denied),
+      isOuterOver: () => outer.isOver,
+    }
+    const { decision: permitting, permit_token: permit } = outer
+    return this.#note(
+      new OpenAdmission({ ...shared, ...door, decision: permitting, permit_token: permit }),
+      settle,
+      terms,
+    )
+  }
+
+  #note(admission: OpenAdmission | WatchedAdmission, settle: SettleOnce, terms: GuardTerms): Admission {
+    return new GuardedRun(admission, settle, terms).admission
+  }
+
+  #admit(progress: Progress, terms: GuardTerms, permit_token: string): Admission {
     const { asked, decision, signal } = progress
     if (asked === null || decision === null) throw new TypeError('there is nothing to admit')
     const settle = this.#settler.settleOf(progress)
@@ -185,14 +242,15 @@ export class EnforcementPoint {
     if (this.mode === 'enforce') {
       const onDenied = (denied: DeniedError): void => this.#tellDenied(progress, denied)
       const takeBack = (): void => this.#settler.takeBack(progress, settle)
-      return new OpenAdmission({ ...admitted, takeBack, pause, now: this.#settings.now, onDenied })
+      const door = { takeBack, pause, now: this.#settings.now, onDenied }
+      return this.#note(new OpenAdmission({ ...admitted, ...door }), settle, terms)
     }
     const observed = { asked, would: 'allow', reason: null, decision: admitted.decision, error: null } as const
     this.#settler.tell(progress, { type: 'observed', ...observed })
-    return new WatchedAdmission({ ...admitted, pause, would: 'allow' })
+    return this.#note(new WatchedAdmission({ ...admitted, pause, would: 'allow' }), settle, terms)
   }
 
-  #observe(progress: Progress, error: DeniedError): Admission {
+  #observe(progress: Progress, terms: GuardTerms | undefined, error: DeniedError): Admission {
     const { asked, signal } = progress
     const would = wouldBe(error)
     const decision = progress.decision && shown(progress.decision)
@@ -201,7 +259,8 @@ export class EnforcementPoint {
     if (would === 'review') this.#settler.takeBack(progress, undefined, 'it was only observed')
     const settle = this.#settler.settleOf({ ...progress, isOnlyOurs: false })
     const pause = (hasBegun: boolean): void => this.#settler.pause(progress, settle, hasBegun)
-    return new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, pause, would })
+    const admission = new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, pause, would })
+    return terms === undefined ? admission : this.#note(admission, settle, terms)
   }
 
   /** It may be asked for again: neither taken back nor told to be denied, unless somebody wants to begin it. */

@@ -17,6 +17,7 @@ export const GUARD_OPTIONS = [
   'idempotencyKey',
   'holder',
   'tag',
+  'nested',
 ] as const satisfies readonly (keyof GuardOptions)[]
 
 export const PROTECT_OPTIONS = [

@@ -23,6 +23,7 @@ export interface SettleOnceOptions {
 export class SettleOnce implements Settle {
   readonly #options: SettleOnceOptions
   #first: Promise<SettlementResult> | undefined
+  #amount: number | undefined
 
   constructor(options: SettleOnceOptions) {
     this.#options = options
@@ -48,9 +49,14 @@ export class SettleOnce implements Settle {
   readonly by: Settle['by'] = (given) => {
     const { settleOn, onError } = this.#options
     return this.#once(() => {
-      const outcome = readOutcome(typeof given === 'function' ? given() : given)
+      const outcome = this.#withAmount(readOutcome(typeof given === 'function' ? given() : given))
       return atOnce('a settlement', settleOn?.(outcome)) ?? settlementByDefault(outcome, onError)
     })
+  }
+
+  /** What the action cost as a guard within it heard, where nobody says otherwise. */
+  noteAmount(amount: number | undefined): void {
+    this.#amount = amount
   }
 
   /** From now on nothing is settled here, and nothing told. False when it was settled before. */
@@ -58,6 +64,11 @@ export class SettleOnce implements Settle {
     if (this.isCalled) return false
     this.#first = Promise.resolve({ settle: 'leave', state: 'left' })
     return true
+  }
+
+  #withAmount(outcome: ActionOutcome): ActionOutcome {
+    if (outcome.kind !== 'succeeded' || outcome.amount !== undefined) return outcome
+    return { ...outcome, amount: this.#amount }
   }
 
   #once(settlement: () => Settlement): Promise<SettlementResult> {

@@ -47,12 +47,24 @@ export class Settler {
   }
 
   settleOf(progress: Progress): SettleOnce {
+    return this.#settleBy(progress, (settlement) => this.#send(settlement, progress))
+  }
+
+  /** Of a guard that shares the decision of the one around it, whose to settle it is: it hears what the action cost. */
+  settleWithin(progress: Progress, outer: SettleOnce): SettleOnce {
+    return this.#settleBy(progress, async (settlement) => {
+      if (settlement.settle === 'confirm') outer.noteAmount(settlement.amount)
+      return 'left'
+    })
+  }
+
+  #settleBy(progress: Progress, send: (settlement: Settlement) => Promise<SettlementState>): SettleOnce {
     const { settleOn, onError } = this.#settings
     const decision_id = progress.decision?.id
     return new SettleOnce({
       settleOn,
       onError,
-      send: (settlement) => this.#send(settlement, progress),
+      send,
       fail: (error) => {
         const settlement = { settle: 'leave' } as const
         const failed = { type: 'settlement_failed', settlement, error, willRetry: false } as const

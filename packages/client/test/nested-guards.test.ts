@@ -1,0 +1,271 @@
+/** Guards within guards: one decision for one run, asked by the outer one, and never by a run that has ended. */
+
+import { answerDecision, type StubAnswer, type StubDecisionPoint, startStubDecisionPoint } from '@countersign/testkit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Countersign as OverFetch } from '../src/index.js'
+import { type AdmitOptions, Countersign, type EnforcementOptions, type EnforcementPoint } from '../src/index-node.js'
+import { asked, deciding, denialOf, except, listener, told } from './enforcing.js'
+import { API_KEY, rejectionOf } from './transports.js'
+
+const refund = { ...asked, context: { amount: 5, to: { iban: 'DE1', name: 'A' } } }
+
+describe('a guard within a guard', () => {
+  let stub: StubDecisionPoint
+  let client: Countersign
+  let point: EnforcementPoint
+  beforeEach(async () => {
+    stub = await startStubDecisionPoint(answerDecision())
+    deciding({ stub }, 'allow')
+    client = new Countersign({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
+    point = client.enforcement()
+  })
+  afterEach(async () => {
+    client.close()
+    await stub.close()
+  })
+  const askCount = (): number => stub.requests.filter(({ url }) => url === '/v1/decisions').length
+
+  it('about the very same shares its decision: asked once, settled once, and both run', async () => {
+    const { events, onEvent } = listener()
+    const inner = vi.fn((_asked: unknown, { decision }: { decision: { id: string } }) => decision.id)
+    const outer = await client.guard(refund, async (_asked, { decision, permit_token }) => {
+      // Members in another order, after other work, on another point of the client.
+      await new Promise((resolve) => setImmediate(resolve))
+      const { agent_id, action, resource } = asked
+      const same = { context: { to: { name: 'A', iban: 'DE1' }, amount: 5 }, resource, action, agent_id }
+      const shared = await client.guard(same, (given, run) => inner(given, run) + run.permit_token, { onEvent })
+      expect(shared).toBe(decision.id + permit_token)
+      return decision.id
+    })
+    expect([askCount(), inner.mock.results[0]?.value]).toEqual([1, outer])
+    expect(told(stub)).toEqual([['confirm', {}]])
+    expect(events).toEqual([])
+  })
+
+  it('shares through functions that are protected, however many guards there are', async () => {
+    const pay = vi.fn((amount: number) => amount)
+    const mapping = { ...asked, context: (amount: number) => ({ amount }) }
+    const once = client.protect(pay, mapping)
+    const twice = client.protect((amount: number) => once(amount), mapping)
+    expect(await client.protect((amount: number) => twice(amount), mapping)(7)).toBe(7)
+    expect([pay.mock.calls.length, askCount(), told(stub)]).toEqual([1, 1, [['confirm', {}]]])
+  })
+
+  it('is told what it cost where the outer one does not say', async () => {
+    const inner = (amount: number) => client.guard(refund, (_asked, run) => run.setAmount(amount))
+    await client.guard(refund, () => inner(3))
+    await client.guard(refund, (_asked, run) => {
+      run.setAmount(4)
+      return inner(3)
+    })
+    expect(told(stub).map(([, body]) => body)).toEqual([{ amount: 3 }, { amount: 4 }])
+  })
+
+  it('rejects once when the action fails through both, and confirms when the outer one has an answer to that', async () => {
+    const failing = () => client.guard(refund, () => Promise.reject(new Error('no such card')))
+    expect(await rejectionOf(client.guard(refund, failing))).toMatchObject({ message: 'no such card' })
+    expect(await client.guard(refund, () => failing().catch(() => 'another card'))).toBe('another card')
+    expect(told(stub).map(([move]) => move)).toEqual(['reject', 'confirm'])
+  })
+
+  it.each<[string, object]>([
+    ['another amount', { context: { ...refund.context, amount: 6 } }],
+    ['an amount that is a text', { context: { ...refund.context, amount: '5' } }],
+    ['one fact more', { context: { ...refund.context, note: null } }],
+    ['no facts', { context: null }],
+    ['another agent', { agent_id: 'agent:root' }],
+    ['another action', { action: 'payment.refund.all' }],
+    ['another resource', { resource: 'order:8813' }],
+    ['no resource', { resource: null }],
+  ])('asks for itself about %s', async (_what, change) => {
+    await client.guard(refund, () => client.guard({ ...refund, ...change }, () => 1))
+    expect([askCount(), told(stub).length]).toEqual([2, 2])
+  })
+
+  it('asks for itself the second time: one run is one run, one after the other and at once', async () => {
+    const inner = () => client.guard(refund, () => 1)
+    await client.guard(refund, async () => {
+      await inner()
+      await inner()
+    })
+    expect(askCount()).toBe(2)
+    await client.guard(refund, () => Promise.all([inner(), inner(), inner()]))
+    expect([askCount(), told(stub).length]).toEqual([5, 5])
+  })
+
+  it('asks for itself within a guard about something else', async () => {
+    await client.guard(refund, () =>
+      client.guard({ ...asked, action: 'card.read' }, () => client.guard(refund, () => 1)),
+    )
+    expect(askCount()).toBe(3)
+  })
+
+  it('asks for itself of another client', async () => {
+    const other = new Countersign({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
+    await client.guard(refund, () => other.guard(refund, () => 1))
+    expect(askCount()).toBe(2)
+    other.close()
+  })
+
+  it.each<[string, AdmitOptions, AdmitOptions, number]>([
+    ['with a key of its own asks', {}, { idempotencyKey: 'refund-1' }, 2],
+    ['with another key asks', { idempotencyKey: 'job-1' }, { idempotencyKey: 'refund-1' }, 2],
+    ['with the same key shares', { idempotencyKey: 'job-1' }, { idempotencyKey: 'job-1' }, 1],
+    ['without the key of the outer one shares', { idempotencyKey: 'job-1' }, {}, 1],
+    ['with a key shares where it says so', {}, { idempotencyKey: 'call-1', nested: 'share' }, 1],
+    ['asks where it says so', {}, { nested: 'ask' }, 2],
+  ])('%s', async (_what, outer, inner, count) => {
+    await client.guard(refund, () => client.guard(refund, () => 1, inner), outer)
+    expect(askCount()).toBe(count)
+  })
+
+  it('takes no other word for how it is nested', async () => {
+    expect(await denialOf(client.guard(refund, () => 1, { nested: 'never' as never }))).toMatchObject({
+      reason: 'mapping_failed',
+    })
+    expect(askCount()).toBe(0)
+  })
+
+  it.each<[string, EnforcementOptions, EnforcementOptions, number]>([
+    ['an observing guard within one that enforces shares', {}, { mode: 'observe' }, 1],
+    ['two that observe share', { mode: 'observe' }, { mode: 'observe' }, 1],
+    ['one that enforces asks within one that observes', { mode: 'observe' }, {}, 2],
+    ['what runs at most once asks within what may run again', {}, { runs: 'at-most-once' }, 2],
+    ['what runs at most once is redeemed once', { runs: 'at-most-once' }, { runs: 'at-most-once' }, 1],
+  ])('%s', async (_what, outer, inner, count) => {
+    const lifecycle = deciding({ stub }, 'allow')
+    const redeemed: StubAnswer = (request, response) =>
+      lifecycle.answer({ ...request, method: 'GET', url: `/v1/decisions/${lifecycle.ids().at(-1)}` }, response)
+    stub.answer(except(lifecycle, '/redeem', redeemed))
+    await client.guard(refund, () => client.guard(refund, () => 1, inner), outer)
+    expect(askCount()).toBe(count)
+    expect(stub.requests.filter(({ url }) => url.endsWith('/redeem')).length).toBe(
+      [outer, inner].some(({ runs }) => runs === 'at-most-once') ? 1 : 0,
+    )
+  })
+
+  it('runs nothing within a guard that only observes a denial', async () => {
+    deciding({ stub }, 'deny')
+    const inner = vi.fn()
+    await client.guard(refund, () => rejectionOf(client.guard(refund, inner)), { mode: 'observe' })
+    expect(inner).not.toHaveBeenCalled()
+  })
+
+  describe('whose outer guard', () => {
+    /** The decision point denies from now on: whatever runs now runs by an old decision. */
+    const lateCall = async (action: () => unknown) => {
+      deciding({ stub }, 'deny')
+      return denialOf(client.guard(refund, action))
+    }
+    const action = vi.fn()
+    beforeEach(() => action.mockClear())
+
+    it.each<[string, () => unknown]>([
+      ['has ended', () => 'done'],
+      ['has failed', () => Promise.reject(new Error('no such card'))],
+    ])('%s runs nothing by its decision', async (_how, end) => {
+      let leaked: (() => Promise<unknown>) | undefined
+      let open = (): void => undefined
+      const ended = new Promise<void>((resolve) => {
+        open = resolve
+      })
+      await client
+        .guard(refund, () => {
+          // Goes on behind the back of the action, in its context.
+          const late = ended.then(() => lateCall(action))
+          leaked = () => late
+          return end()
+        })
+        .catch(() => undefined)
+      open()
+      expect(await leaked?.()).toMatchObject({ reason: 'denied' })
+      expect(action).not.toHaveBeenCalled()
+    })
+
+    it('ended between admitting and beginning runs nothing', async () => {
+      let admitted: Promise<Awaited<ReturnType<EnforcementPoint['admit']>>> | undefined
+      await client.guard(refund, async () => {
+        admitted = point.admit(refund)
+        await admitted
+      })
+      const admission = await admitted
+      expect(() => admission?.begin()).toThrow('(settled, decision ')
+      expect(admission && (await denialOf(point.run(admission, action)))).toMatchObject({ reason: 'already_claimed' })
+      expect([askCount(), action.mock.calls.length]).toEqual([1, 0])
+    })
+
+    it('has not begun shares nothing', async () => {
+      const admission = await point.admit(refund)
+      expect(await point.within(admission, () => lateCall(action))).toMatchObject({ reason: 'denied' })
+      expect(action).not.toHaveBeenCalled()
+    })
+
+    it.each<[string, (admission: Awaited<ReturnType<EnforcementPoint['admit']>>) => unknown]>([
+      ['is paused', (admission) => admission.pause()],
+      ['is confirmed by hand', ({ settle }) => settle.confirm()],
+      ['is rejected by hand', ({ settle }) => settle.reject()],
+      ['is left by hand', ({ settle }) => settle.leave()],
+    ])('%s shares nothing', async (_how, change) => {
+      const admission = await point.admit(refund, { idempotencyKey: 'job-1', holder: 'run-1' })
+      admission.begin()
+      await change(admission)
+      expect(await point.within(admission, () => lateCall(action))).toMatchObject({ reason: 'denied' })
+      expect(action).not.toHaveBeenCalled()
+    })
+
+    it('is over by the clock shares nothing, and what it has shared does not begin', async () => {
+      let now = Date.now()
+      const timed = client.enforcement({ now: () => now })
+      const first = await timed.admit(refund)
+      first.begin()
+      const shared = await timed.within(first, () => timed.admit(refund))
+      const second = await timed.admit(refund)
+      second.begin()
+      now += 3_600_000
+      expect(() => shared.begin()).toThrow('(expired, decision ')
+      expect(await timed.within(second, () => lateCall(action))).toMatchObject({ reason: 'denied' })
+      expect(action).not.toHaveBeenCalled()
+    })
+
+    it('goes on is not begun twice by one that it has shared with', async () => {
+      const admission = await point.admit(refund)
+      admission.begin()
+      const shared = await point.within(admission, () => point.admit(refund))
+      shared.begin()
+      expect(() => shared.begin()).toThrow('(already_claimed')
+      await shared.settle.reject('it is not for this one to say')
+      await admission.settle.by({ kind: 'succeeded' })
+      expect([askCount(), told(stub)]).toEqual([1, [['confirm', {}]]])
+    })
+
+    it('goes on is not settled by one that was aborted, or paused', async () => {
+      const controller = new AbortController()
+      await client.guard(refund, async () => {
+        const shared = await point.admit(refund, { signal: controller.signal })
+        controller.abort(new Error('changed my mind'))
+        expect(() => shared.begin()).toThrow('changed my mind')
+        expect(await rejectionOf(point.admit(refund, { signal: controller.signal }))).toMatchObject({
+          message: 'changed my mind',
+        })
+      })
+      await client.guard(refund, async () => {
+        const shared = await point.admit(refund)
+        shared.begin()
+        shared.pause()
+      })
+      expect([askCount(), told(stub)]).toEqual([
+        2,
+        [
+          ['confirm', {}],
+          ['confirm', {}],
+        ],
+      ])
+    })
+  })
+
+  it('asks for itself where the platform cannot follow what is awaited', async () => {
+    const overFetch = new OverFetch({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
+    await overFetch.guard(refund, () => overFetch.guard(refund, () => 1))
+    expect([askCount(), told(stub).length]).toEqual([2, 2])
+  })
+})
