@@ -7,7 +7,6 @@ import { findKeyring, openKeyring } from './adapters/keyring/keyring.js'
 import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
 import { soleLease } from './adapters/sole-lease.js'
-import { openMongoStore } from './adapters/store-mongodb/open.js'
 import { openSqliteStore } from './adapters/store-sqlite/open.js'
 import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
@@ -168,6 +167,8 @@ async function openStore(
     log.error({ err }, 'the store could not finish what it does by itself; it is tried again')
   if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir, mayBeNew, onError }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  // The driver takes longer to load than all else, and the embedded store does without.
+  const { openMongoStore } = await import('./adapters/store-mongodb/open.js')
   const store = await openMongoStore({ url: mongodbUrl, onError })
   return { store, lease: store.lease }
 }

@@ -1,5 +1,4 @@
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
-import { mongoFailure } from '../adapters/store-mongodb/connection/failure.js'
 import { addressOf } from '../adapters/store-mongodb/connection/url.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
@@ -109,7 +108,7 @@ function storeOf({ dataDir, mongodbUrl }: Config): { readonly store: string; rea
 }
 
 /** Tells what to do about the errors that an operator meets. A setting that cannot be used is a fault of the configuration. */
-function refuse(error: unknown, config: Config): number {
+async function refuse(error: unknown, config: Config): Promise<number> {
   const { host, port, dataDir } = config
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
@@ -121,6 +120,7 @@ function refuse(error: unknown, config: Config): number {
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return fail(new Error(`HOST ${host} is no address of this machine.`), EXIT.failure)
   if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
+    const { mongoFailure } = await import('../adapters/store-mongodb/connection/failure.js')
     const told = mongoFailure(config.mongodbUrl, error)
     return fail(new Error(`${told} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
   }

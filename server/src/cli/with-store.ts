@@ -1,6 +1,4 @@
 import { findKeyring } from '../adapters/keyring/keyring.js'
-import { mongoFailure } from '../adapters/store-mongodb/connection/failure.js'
-import { openMongoStore } from '../adapters/store-mongodb/open.js'
 import { DataDirectoryInUseError } from '../adapters/store-sqlite/data-directory.js'
 import { openSqliteStore } from '../adapters/store-sqlite/open.js'
 import { systemClock } from '../adapters/system-clock.js'
@@ -38,12 +36,9 @@ export async function withStore<T>(
   const mayBeNew = (keyring?.newestEntry ?? null) === null
   let store: Store
   try {
-    store =
-      mongodbUrl === null ? await openSqliteStore({ dataDir, mayBeNew }) : await openMongoStore({ url: mongodbUrl })
+    store = mongodbUrl === null ? await openSqliteStore({ dataDir, mayBeNew }) : await openMongodb(mongodbUrl)
   } catch (error) {
     if (error instanceof DataDirectoryInUseError) return null
-    if (mongodbUrl !== null && error instanceof StoreUnavailableError)
-      throw new Error(mongoFailure(mongodbUrl, error), { cause: error })
     throw error
   }
   try {
@@ -53,5 +48,17 @@ export async function withStore<T>(
     return await work({ store, clock, ids, writer: new RecordWriter(store, ids, DEADLINE_MS) })
   } finally {
     await store.close()
+  }
+}
+
+/** Loads the driver, which the embedded store does without. */
+async function openMongodb(url: string): Promise<Store> {
+  const { openMongoStore } = await import('../adapters/store-mongodb/open.js')
+  try {
+    return await openMongoStore({ url })
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
+    const { mongoFailure } = await import('../adapters/store-mongodb/connection/failure.js')
+    throw new Error(mongoFailure(url, error), { cause: error })
   }
 }

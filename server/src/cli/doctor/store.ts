@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { inspectMongoStore, type MongoInspection } from '../../adapters/store-mongodb/inspect.js'
+import type { MongoInspection } from '../../adapters/store-mongodb/inspect.js'
 import { assertSoundThroughout, inspectSqliteStore } from '../../adapters/store-sqlite/inspect.js'
 import type { Config } from '../../config.js'
 import { type Finding, fine, problem } from './finding.js'
@@ -54,6 +54,7 @@ const FIXES: Readonly<Record<string, string>> = {
 }
 
 async function checkMongodb(url: string): Promise<StoreFinding> {
+  const { inspectMongoStore } = await import('../../adapters/store-mongodb/inspect.js')
   let found: MongoInspection
   try {
     found = await inspectMongoStore(url)

@@ -1,4 +1,7 @@
-import { MongoClient } from 'mongodb'
+import { createRequire } from 'node:module'
+
+// Only where a URL is given: the driver takes longer to load than all else, and the embedded store needs none.
+const loadDriver = (): typeof import('mongodb') => createRequire(import.meta.url)('mongodb')
 
 const DEFAULT_DATABASE = 'countersign'
 
@@ -45,6 +48,7 @@ export function faultOfMongoUrl(url: string): string | null {
 
 function isTakenByDriver(url: string): boolean {
   try {
+    const { MongoClient } = loadDriver()
     // It connects with the first command.
     new MongoClient(url)
     return true
