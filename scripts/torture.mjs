@@ -1,4 +1,4 @@
-/** `npm run torture`: the run of `npm test` with far more of everything that the suites draw at random or repeat. */
+/** `npm run torture`: the tests of every tier with far more of everything that the suites draw at random or repeat. */
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
