@@ -7,6 +7,7 @@ import { type ChannelOptions, credentials, Client as GrpcClient } from '@grpc/gr
 import axios from 'axios'
 import got from 'got'
 import { Redis } from 'ioredis'
+import ky from 'ky'
 import { MongoClient } from 'mongodb'
 import { createConnection } from 'mysql2/promise'
 import { createTransport } from 'nodemailer'
@@ -17,7 +18,7 @@ import { Agent, request as undiciRequest } from 'undici'
 import { type Bank, openBank, type Protocol } from './bank.js'
 import { openGrpcBank } from './banks/grpc.js'
 import { http } from './banks/http.js'
-import { mongo } from './banks/mongo.js'
+import { mongo, mongoThatLetsNobodyIn } from './banks/mongo.js'
 import { mysql } from './banks/mysql.js'
 import { postgres } from './banks/postgres.js'
 import { redis } from './banks/redis.js'
@@ -116,6 +117,11 @@ function gotBy(method: 'POST' | 'PUT') {
       timeout: { response: patienceMs },
       retry: { limit: 1, calculateDelay: ({ computedValue }) => (computedValue > 0 ? 1 : 0) },
     }).json()
+}
+
+function kyBy(method: 'POST' | 'PUT') {
+  return (bank: Bank, timeout: number): Promise<unknown> =>
+    ky(urlOf(bank), { method, json: REFUND, timeout, retry: { limit: 1, delay: () => 1 } }).json()
 }
 
 function stripe(settings: { readonly maxNetworkRetries?: number }) {
@@ -277,6 +283,15 @@ export const LIBRARIES: readonly Library[] = [
     act: gotBy('PUT'),
     but: { ...MAY_HAVE_TRIED_BEFORE, ...SAYS_IT_TRIED_ONCE },
   },
+  { name: 'ky, by POST', open: overHttp, act: kyBy('POST') },
+  {
+    name: 'ky, by PUT, tried again',
+    open: overHttp,
+    act: kyBy('PUT'),
+    // It hands on what fetch says of the last try, and nothing of those before.
+    without: ['reset_then_refused'],
+    but: { refusal: 'leave' },
+  },
   {
     name: 'stripe',
     open: overHttp,
@@ -315,6 +330,14 @@ export const LIBRARIES: readonly Library[] = [
     act: mongodb,
     without: NO_HTTP,
     but: { ...MAY_HAVE_TRIED_BEFORE, ...TRIES_WITH_A_KEY },
+  },
+  {
+    // Its first try may have been taken before the second was not let in.
+    name: 'mongodb, not let in',
+    open: over(mongoThatLetsNobodyIn),
+    act: mongodb,
+    without: NO_HTTP,
+    but: { ...MAY_HAVE_TRIED_BEFORE, refusal: 'leave' },
   },
   { name: 'ioredis', open: over(redis), act: ioredis, without: REPLIES_ALONE, but: DOES_NOT_COUNT_TRIES },
   {

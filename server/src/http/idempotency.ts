@@ -98,8 +98,10 @@ function recordOf(name: Name, fingerprint: string, subject: string, status: numb
   return { ...name, fingerprint, status, subject, created_at: now, expires_at: expiresAt }
 }
 
+/** A member that is null counts as one that is absent, as it does for the call itself. */
 function canonicalHash(body: unknown): string {
+  const given = Object.entries(Object(body)).filter(([, value]) => value !== null)
   return createHash('sha256')
-    .update(canonicalize(body) ?? 'null')
+    .update(canonicalize(Object.fromEntries(given)) as string)
     .digest('base64url')
 }

@@ -60,6 +60,17 @@ describe('the same call again', () => {
     }
   })
 
+  it('is the same whether an optional member is null or absent, and another with another value', async () => {
+    const { id } = await decide(server, REVIEWED)
+    const name = freshKey()
+    const approve = (body: unknown) => post(`/v1/decisions/${id}/approve`, name, body)
+    const first = await approve({})
+    expect(first.status).toBe(200)
+    const again = await approve({ comment: null })
+    expect({ status: again.status, isReplayed: isReplayed(again) }).toEqual({ status: 200, isReplayed: true })
+    expect((await approve({ comment: 'fine' })).body.code).toBe('idempotency_key_reused')
+  })
+
   it('is the same also for who did not see the first one, and meets what that did', async () => {
     let isBlind = false
     const openStore = (dataDir: string) =>

@@ -3,8 +3,16 @@ import type { Conversation } from '../bank.js'
 
 const OP_MSG = 2013
 
+const NOT_VALID = { ok: 1, n: 0, writeErrors: [{ index: 0, code: 121, errmsg: 'Document failed validation' }] }
+const NOT_LET_IN = { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized on bank to execute command' }
+
 /** The protocol of MongoDB, as a replica set of one: takes an insert for the request that acts. */
-export function mongo(): Conversation {
+export const mongo = (): Conversation => converse(NOT_VALID)
+
+/** Refuses whoever asks, and not what is asked. */
+export const mongoThatLetsNobodyIn = (): Conversation => converse(NOT_LET_IN)
+
+function converse(refusal: object): Conversation {
   let bytes = Buffer.alloc(0)
   let acting = 0
   let key: string | undefined
@@ -30,11 +38,7 @@ export function mongo(): Conversation {
     key: () => key,
     answers: () => ({
       cut: answer(acting, { ok: 1, n: 1, note: 'x'.repeat(1_000) }).subarray(0, 100),
-      refusal: answer(acting, {
-        ok: 1,
-        n: 0,
-        writeErrors: [{ index: 0, code: 121, errmsg: 'Document failed validation' }],
-      }),
+      refusal: answer(acting, refusal),
       failure: answer(acting, {
         ok: 0,
         code: 11600,

@@ -185,6 +185,11 @@ const STRIPE_ERROR = /^Stripe\w*Error$/
 const STRIPE_REFUSALS: ReadonlySet<number> = new Set([400, 402])
 /** Of gRPC: an argument, a name, a right, a state, a range or a method that cannot be. */
 const GRPC_REFUSALS: ReadonlySet<unknown> = new Set([3, 5, 7, 9, 11, 12, 16])
+/**
+ * Of MongoDB, which knows a write that comes again by its number: a value, a document, a name or a key that cannot be. All else
+ * may be said to the second try alone: that its server is no primary any more, or does not let it in.
+ */
+const MONGODB_REFUSALS: ReadonlySet<unknown> = new Set([2, 9, 14, 22, 26, 28, 52, 56, 57, 66, 72, 121, 10334, 11000])
 /** Nobody reads longer texts: whoever fills one up may hide what it says. */
 const MAX_TEXT = 10_000
 const MAX_NAME = 200
@@ -231,9 +236,19 @@ function isOfProcess({ killed, timedOut, signal, exitCode, status, cmd, code }: 
 /** Whether it is of a library that tries again by itself, and whose errors do not count the tries. */
 function mayHaveTriedBefore(at: Members, names: readonly string[], statuses: readonly number[]): boolean {
   if (names.some((name) => STRIPE_ERROR.test(name))) return statuses.some((status) => !STRIPE_REFUSALS.has(status))
+  if (names.includes('MongoServerError')) return !MONGODB_REFUSALS.has(at.code)
+  if (mayKyHaveTriedBefore(at)) return true
   // What tells them where a bundler has shortened the names of classes.
   const isBare = 'requestID' in at || Array.isArray(membersOf(at.command).args)
   return isBare || names.some((name) => SILENT_RETRIERS.test(name))
+}
+
+/** ky says how often it would have tried, and of which methods. */
+function mayKyHaveTriedBefore({ options, request }: Members): boolean {
+  const { limit, methods } = membersOf(membersOf(options).retry)
+  if (!Array.isArray(methods) || limit === 0) return false
+  const { method } = membersOf(request)
+  return typeof method !== 'string' || methods.includes(method.toLowerCase())
 }
 
 /** Of @grpc/grpc-js or of ConnectRPC. */
