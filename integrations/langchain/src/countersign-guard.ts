@@ -1,14 +1,13 @@
 import { assertOptions } from '@countersign/client/kernel'
-import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types'
-import { type AgentMiddleware, createMiddleware, type ToolCallRequest, ToolInvocationError } from 'langchain'
-import { TOOL_GUARD_OPTIONS, type ToolGuardOptions, toolGuard } from './guard-options.js'
-import { guardCall } from './guarded-call.js'
+import type { ToolCall } from '@langchain/core/messages/tool'
+import { type AgentMiddleware, createMiddleware, ToolInvocationError } from 'langchain'
+import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
+import { type CallToGuard, guardCall } from './guarded-call.js'
+import { isGraphBubbleUp } from './review.js'
 import { denialMessage, failureMessage } from './tool-messages.js'
-import { checkMapping, type ToolMapping } from './tool-question.js'
+import { ToolSchema } from './tool-schema.js'
 
-export interface CountersignGuardOptions extends ToolGuardOptions {
-  /** What a call of each tool is about, by the name of the tool. */
-  readonly map?: Readonly<Record<string, ToolMapping>> | undefined
+export interface CountersignGuardOptions extends ToolsGuardOptions {
   /**
    * An error of a tool: `message` (default) gives it to the model, as an agent without middleware does; `throw` throws it, for
    * middleware around this one, and ends the run of the agent where nobody catches it.
@@ -39,32 +38,26 @@ const KNOWN_OPTIONS = [...TOOL_GUARD_OPTIONS, 'map', 'onToolError', 'name']
  */
 export function countersignGuard(options: CountersignGuardOptions): AgentMiddleware {
   assertOptions('countersignGuard', options, KNOWN_OPTIONS)
-  const { map = {}, onToolError = 'message', name = 'CountersignGuard', ...rest } = options
-  for (const [tool, mapping] of Object.entries(map)) checkMapping(tool, mapping)
+  const { map, onToolError = 'message', name = 'CountersignGuard', ...rest } = options
   if (onToolError !== 'message' && onToolError !== 'throw')
     throw new TypeError("onToolError has to be 'message' or 'throw'")
+  const mappingOf = mappingIn(map)
   const guard = toolGuard(rest)
   return createMiddleware({
     name,
     async wrapToolCall(request, handler) {
-      const { toolCall, runtime } = request
-      // What is asked about is what runs, whatever becomes of the message that it came in.
-      const held = { ...request, toolCall: { ...toolCall, args: structuredClone(toolCall.args) } }
-      const call = {
-        name: toolCall.name,
-        id: toolCall.id,
-        args: await argumentsOf(request),
-        // The name is a model's: it may be `constructor`.
-        mapping: Object.hasOwn(map, toolCall.name) ? map[toolCall.name] : undefined,
-        runtime,
+      const { toolCall, runtime, tool } = request
+      const { name, id, args } = toolCall
+      const schema = new ToolSchema(tool)
+      const call: CallToGuard = {
+        ...{ name, id, args, runtime },
+        mapping: mappingOf(name),
+        parse: (held) => schema.parse(held),
+        isRefused: (error) => schema.hasRefused && ToolInvocationError.isInstance(error),
       }
+      const run = (held: unknown) => handler({ ...request, toolCall: { ...toolCall, args: held as ToolCall['args'] } })
       try {
-        return await guardCall(
-          guard,
-          call,
-          () => handler(held),
-          (denied) => denialMessage(denied, toolCall),
-        )
+        return await guardCall(guard, call, run, (denied) => denialMessage(denied, toolCall))
       } catch (error) {
         if (onToolError === 'throw' || isForFramework(error) || runtime.signal?.aborted) throw error
         return failureMessage(error, toolCall)
@@ -73,15 +66,7 @@ export function countersignGuard(options: CountersignGuardOptions): AgentMiddlew
   })
 }
 
-/** As the tool is given them; as they came where its schema does not take them, so that it says so itself. */
-async function argumentsOf({ tool, toolCall }: Pick<ToolCallRequest, 'tool' | 'toolCall'>): Promise<unknown> {
-  const args = structuredClone(toolCall.args)
-  const schema = tool && 'schema' in tool ? tool.schema : undefined
-  if (!isInteropZodSchema(schema)) return args
-  return interopParseAsync(schema, args).catch(() => args)
-}
-
 /** What the agent makes more of than a text: a pause, and arguments that the schema of a tool does not take. */
 function isForFramework(error: unknown): boolean {
-  return ToolInvocationError.isInstance(error) || Object(error).is_bubble_up === true
+  return ToolInvocationError.isInstance(error) || isGraphBubbleUp(error)
 }

@@ -1,42 +1,154 @@
-import { DeniedError } from '@countersign/client'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type ActionOutcome, DeniedError, type GuardRequest, type GuardRun } from '@countersign/client'
+import { HeldData } from '@countersign/client/kernel'
+import { ToolMessage } from '@langchain/core/messages'
+import { callKey } from './call-key.js'
 import type { ToolGuard } from './guard-options.js'
+import { interruptForReview, isGraphBubbleUp } from './review.js'
 import { type GuardedToolCall, questionOf, type ToolMapping } from './tool-question.js'
 
-/** What LangGraph gives a tool call beside its arguments. */
-interface CallRuntime {
+/** What LangGraph gives a tool call beside its arguments; absent outside of a graph. */
+export interface CallRuntime {
   readonly context?: unknown
   readonly configurable?: Readonly<Record<string, unknown>> | undefined
   readonly signal?: AbortSignal | undefined
+  readonly writer?: ((chunk: unknown) => void) | null | undefined
+  readonly interrupt?: ((value: unknown) => unknown) | undefined
 }
 
 /** A call that is to be asked about. */
 export interface CallToGuard {
   readonly name: string
   readonly id: string | undefined
-  /** For the mapping alone. */
   readonly args: unknown
+  /** Gives the mapping the arguments as the tool will have them, where they have not passed its schema yet. */
+  readonly parse?: ((args: unknown) => Promise<unknown>) | undefined
   readonly mapping: ToolMapping | undefined
   readonly runtime: CallRuntime
+  /** Whether what was thrown says that the tool has surely not run. */
+  readonly isRefused?: ((error: unknown) => boolean) | undefined
 }
 
-/** Runs a call if it may, once, and settles by how it ended. `onDenied` answers in its place; what the action throws is thrown. */
+/** What a guard writes to the stream of a graph, for `streamMode: 'custom'`, once it is known whether a call runs. */
+export interface DecisionEvent {
+  readonly type: 'countersign.decision'
+  readonly tool: string
+  readonly tool_call_id: string | null
+  /** `observed`: the mode is `observe`, and the call runs in any case. */
+  readonly outcome: 'permitted' | 'observed' | 'denied'
+  /** Null unless it is denied. */
+  readonly reason: DeniedError['reason'] | null
+  /** Null when there was no answer. */
+  readonly decision_id: string | null
+}
+
+/** How the run of a call ended. */
+type Ended<Result> = { readonly value: Result } | { readonly refused: unknown }
+
+/** What is asked about a call, and the arguments that it runs with. */
+interface Prepared {
+  readonly request: () => GuardRequest
+  readonly toRun: () => unknown
+  readonly key: string | undefined
+}
+
+const runs = new AsyncLocalStorage<GuardRun>()
+
+/**
+ * Within a guarded tool: what permitted its run. It has the permit for a service that checks it, and `setAmount` for what the
+ * action really cost. Undefined elsewhere.
+ */
+export function currentRun(): GuardRun | undefined {
+  return runs.getStore()
+}
+
+/**
+ * Runs a call if it may, once, with the arguments that were asked about, and settles it by how it ended. `onDenied` answers in
+ * its place. What the action throws is thrown, and what interrupts the graph is, too.
+ */
 export async function guardCall<Result>(
-  { point, agentId }: ToolGuard,
-  { name, id, args, mapping, runtime }: CallToGuard,
-  run: () => Result | Promise<Result>,
+  guard: ToolGuard,
+  called: CallToGuard,
+  run: (args: unknown) => Result | Promise<Result>,
   onDenied: (denied: DeniedError) => Result,
 ): Promise<Result> {
-  const { context, configurable = {}, signal } = runtime
-  const call: GuardedToolCall = { name, id, context: Object(context), configurable }
+  const { name, id, runtime } = called
+  const call: GuardedToolCall = {
+    name,
+    id,
+    context: Object(runtime.context ?? {}),
+    configurable: runtime.configurable ?? {},
+  }
+  const tell = (outcome: DecisionEvent['outcome'], reason: DecisionEvent['reason'], decision_id: string | null): void =>
+    write(runtime, { type: 'countersign.decision', tool: name, tool_call_id: id ?? null, outcome, reason, decision_id })
+  const { request, toRun, key } = await prepare(guard, called, call)
   let isRunning = false
   try {
-    const admission = await point.admit(() => questionOf({ point, agentId }, mapping, args, call), { signal })
-    return await point.run(admission, () => {
+    const options = { signal: runtime.signal, idempotencyKey: key, holder: key, tag: id ?? name }
+    const admission = await guard.point.admit(request, options)
+    if (guard.review === 'interrupt') interruptForReview(guard.client, admission, call, runtime.interrupt)
+    const action = async (given: GuardRun): Promise<Ended<Result>> => {
       isRunning = true
-      return run()
-    })
+      tell(admission.kind === 'observed' ? 'observed' : 'permitted', null, admission.decision?.id ?? null)
+      try {
+        return { value: await runs.run(given, run, toRun()) }
+      } catch (error) {
+        if (called.isRefused?.(error)) return { refused: error }
+        throw error
+      }
+    }
+    const ended = await guard.point.run(admission, action, { outcome: outcomeOf, isPause: isGraphBubbleUp })
+    if ('refused' in ended) throw ended.refused
+    return ended.value
   } catch (error) {
     if (isRunning || !DeniedError.isInstance(error)) throw error
+    tell('denied', error.reason, error.decision_id)
     return onDenied(error)
+  }
+}
+
+/** Maps a call to its question; whatever keeps it from that is a fault of asking. */
+async function prepare(guard: ToolGuard, called: CallToGuard, call: GuardedToolCall): Promise<Prepared> {
+  const { args, parse, mapping } = called
+  try {
+    const held = hold(args)
+    const request = questionOf(guard, mapping, parse ? await parse(held.take()) : held.take(), call)
+    // A copy of its own: a tool may change what it is given.
+    return {
+      request: () => request,
+      toRun: () => structuredClone(held.take()),
+      key: callKey(call, request, held.take()),
+    }
+  } catch (error) {
+    const request = (): never => {
+      throw error
+    }
+    // In the mode `observe` it runs, as it came.
+    return { request, toRun: () => args, key: undefined }
+  }
+}
+
+/** @throws DeniedError (`arguments_refused`) for what is no data */
+function hold(args: unknown): HeldData<unknown> {
+  try {
+    return new HeldData(args, 'arguments')
+  } catch (error) {
+    throw new DeniedError('arguments_refused', { cause: error })
+  }
+}
+
+function outcomeOf(ended: Ended<unknown>): ActionOutcome {
+  if ('refused' in ended) return { kind: 'failed' }
+  const { value } = ended
+  const [content] = Array.isArray(value) ? value : [value]
+  const isFailure = ToolMessage.isInstance(content) && content.status === 'error'
+  return isFailure ? { kind: 'failed', error: content.text } : { kind: 'succeeded', value }
+}
+
+function write({ writer }: CallRuntime, event: DecisionEvent): void {
+  try {
+    writer?.(event)
+  } catch {
+    // Nobody reads the stream any more.
   }
 }

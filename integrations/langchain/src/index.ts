@@ -1,5 +1,15 @@
 /** LangChain agents whose tools run only on a decision that permits it. Source: docs/langchain.md. */
 export { type CountersignGuardOptions, countersignGuard } from './countersign-guard.js'
-export type { ToolGuardOptions } from './guard-options.js'
+export type { ToolGuardOptions, ToolsGuardOptions } from './guard-options.js'
+export { type GuardToolOptions, guardTool } from './guard-tool.js'
+export { currentRun, type DecisionEvent } from './guarded-call.js'
+export type { ReviewRequest } from './review.js'
 export type { ToolDenial } from './tool-messages.js'
-export type { AgentId, GuardedToolCall, MappedCall, ToolArguments, ToolMapping } from './tool-question.js'
+export type {
+  AgentId,
+  GuardedToolCall,
+  MappedCall,
+  MappedMembers,
+  ToolArguments,
+  ToolMapping,
+} from './tool-question.js'

@@ -1,5 +1,5 @@
 /** What a model is told in place of a result. */
-import type { DeniedError } from '@countersign/client'
+import { type DeniedError, refusalForModel } from '@countersign/client'
 import { ToolMessage } from '@langchain/core/messages'
 
 interface Called {
@@ -7,16 +7,16 @@ interface Called {
   readonly id?: string | undefined
 }
 
-/** Why a call did not run, for the app: in the `artifact` of the message, which no model is sent. */
+/** Why a call did not run, for the app: `artifact.denied` of the message, which no model is sent. */
 export interface ToolDenial {
   readonly reason: DeniedError['reason']
   readonly decision_id: string | null
 }
 
 /** An error message with what happened and what to do next. Neither permit nor policy is in it. */
-export function denialMessage({ message, reason, decision_id }: DeniedError, called: Called): ToolMessage {
-  const denied: ToolDenial = { reason, decision_id }
-  return errorMessage(message, called, { denied })
+export function denialMessage(error: DeniedError, called: Called): ToolMessage {
+  const denied: ToolDenial = { reason: error.reason, decision_id: error.decision_id }
+  return errorMessage(refusalForModel(error), called, { denied })
 }
 
 /** As an agent without middleware has it. */

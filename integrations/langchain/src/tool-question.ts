@@ -29,19 +29,21 @@ export interface MappedCall {
 /** Written as a method, so that a function may name the types of its own arguments. */
 type FromCall<Value> = { from(args: ToolArguments, call: GuardedToolCall): Value }['from']
 
+/** Each member by a value, or by a function of the call. */
+export type MappedMembers = {
+  readonly [Member in keyof MappedCall]: MappedCall[Member] | FromCall<MappedCall[Member]>
+}
+
 /**
- * How the call of a tool maps to what it is about: the action alone, each member by a value or a function of the call, or all
- * of them by one function. A function that throws or gives a promise is a deny. The same call has to map to the same.
+ * How the call of a tool maps to what it is about: the action alone, member by member, or all of it by one function. A
+ * function that throws or gives a promise is a deny. The same call has to map to the same.
  */
-export type ToolMapping =
-  | string
-  | FromCall<MappedCall>
-  | { readonly [Member in keyof MappedCall]: MappedCall[Member] | FromCall<MappedCall[Member]> }
+export type ToolMapping = string | MappedMembers | FromCall<MappedCall>
 
 /** Who acts: a name, or a function that reads it where the app has put it. */
 export type AgentId = string | { of(call: GuardedToolCall): unknown }['of']
 
-const MEMBERS = ['action', 'resource', 'context'] as const satisfies readonly (keyof MappedCall)[]
+export const MAPPED_MEMBERS = ['action', 'resource', 'context'] as const satisfies readonly (keyof MappedCall)[]
 
 /** What a call is turned into a question by. */
 export interface QuestionSettings {
@@ -72,13 +74,15 @@ export function questionOf(
 /** @throws TypeError for a mapping that could never map */
 export function checkMapping(tool: string, mapping: unknown): void {
   if (typeof mapping === 'string' || typeof mapping === 'function') return
-  assertOptions(`the mapping of ${tool}`, mapping, MEMBERS)
+  assertOptions(`the mapping of ${tool}`, mapping, MAPPED_MEMBERS)
+  const { resource } = { resource: null, ...(mapping as MappedMembers) }
+  if (resource === undefined) throw new TypeError(`the resource of ${tool} is missing: null stands for none`)
 }
 
 function mapped(mapping: ToolMapping, args: ToolArguments, call: GuardedToolCall): MappedCall {
   if (typeof mapping === 'string') return { action: mapping }
   const given = typeof mapping === 'function' ? atOnce(mapping(args, call)) : mapping
-  assertOptions('a mapped call', given, MEMBERS)
+  assertOptions('a mapped call', given, MAPPED_MEMBERS)
   const members = Object.entries(given).map(([name, from]) => {
     const value = typeof from === 'function' ? atOnce(from(args, call)) : from
     if (name === 'resource' && value === undefined) throw new TypeError('resource is missing: null stands for none')

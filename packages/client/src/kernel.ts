@@ -4,6 +4,7 @@
  *
  * Source: docs/enforcement.md "Write an integration".
  */
+export { HeldData } from './enforcement/arguments/held-data.js'
 export { assertNoMissingPart } from './enforcement/arguments/missing-part.js'
 export { ENFORCEMENT_OPTIONS } from './enforcement/enforcement-options.js'
 export { eventTeller } from './enforcement/event-teller.js'

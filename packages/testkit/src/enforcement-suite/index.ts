@@ -14,5 +14,6 @@ export type {
 } from './adapter.js'
 export { Operator, type RealDecisionPoint } from './operator.js'
 export { startDecisionPoint, useDecisionPoint } from './real-decision-point.js'
+export { type Relay, startRelay } from './relay.js'
 export { caseOf, expectCaught, type Sabotage, sabotageSuite } from './sabotages.js'
 export { enforcementSuite } from './suite.js'

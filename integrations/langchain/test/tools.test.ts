@@ -1,0 +1,261 @@
+/** Tools that are guarded by themselves, and nodes of plain graphs. The numbers are those of the acceptance cases. */
+import { DeniedError, type EnforcementEvent } from '@countersign/client'
+import { currentRun, guardTool } from '@countersign/langchain'
+import { type GuardedToolNodeOptions, guardedToolNode } from '@countersign/langchain/langgraph'
+import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { ToolMessage } from '@langchain/core/messages'
+import { DynamicTool, type StructuredToolInterface } from '@langchain/core/tools'
+import { Command, END, interrupt, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
+import { ToolNode } from '@langchain/langgraph/prebuilt'
+import { tool } from 'langchain'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { agentOf, type Call, callsOf, MAP, Rig, thread, toolMessages, toolsOf } from './rig.js'
+
+const point = useDecisionPoint()
+let rig: Rig
+beforeAll(async () => {
+  rig = await Rig.open(point())
+})
+
+const options = () => ({ client: rig.client, onEvent: (event: EnforcementEvent) => rig.events.push(event) })
+const asked = { resource: (a: { n: number }) => `order:${a.n}`, context: (a: object) => ({ ...a }) }
+const go = { messages: [{ role: 'human' as const, content: 'go' }] }
+
+describe('a guarded tool', () => {
+  const guardedTools = (runs: string[]) => {
+    const [allow, deny] = toolsOf(runs)
+    if (!allow || !deny) throw new Error('there are no tools')
+    const safe = guardTool(allow, { ...options(), ...asked, action: 't.allow' })
+    return { allow, deny, safe, unsafe: guardTool(deny, { ...options(), ...asked, action: 't.deny' }) }
+  }
+  const call = (name: string) => ({ type: 'tool_call' as const, id: 'call_0', name, args: { n: 1 } })
+
+  it('33: runs only if it may, by each of its methods', async () => {
+    const runs: string[] = []
+    const { safe, unsafe } = guardedTools(runs)
+    expect(await safe.invoke({ n: 1 })).toBe('did 1')
+    expect(await safe.call({ n: 2 })).toBe('did 2')
+    expect(await safe.batch([{ n: 3 }, { n: 4 }])).toEqual(['did 3', 'did 4'])
+    const chunks: unknown[] = []
+    for await (const chunk of await safe.stream({ n: 5 })) chunks.push(chunk)
+    expect(chunks).toEqual(['did 5'])
+    expect(await safe.invoke(call('allow'))).toMatchObject({
+      content: 'did 1',
+      status: 'success',
+      tool_call_id: 'call_0',
+    })
+    expect(await rig.statuses()).toEqual(Array.from({ length: 6 }, () => 'confirmed'))
+    expect(runs).toHaveLength(6)
+    for (const refused of [
+      unsafe.invoke({ n: 1 }),
+      unsafe.call({ n: 1 }),
+      unsafe.batch([{ n: 1 }]),
+      unsafe.stream({ n: 1 }),
+    ]) {
+      expect(DeniedError.isInstance(await refused.catch((error) => error))).toBe(true)
+    }
+    const denied = await unsafe.invoke(call('deny'))
+    expect(denied).toMatchObject({
+      status: 'error',
+      tool_call_id: 'call_0',
+      name: 'deny',
+      artifact: { denied: { reason: 'denied' } },
+    })
+    expect(runs).toHaveLength(6)
+  })
+
+  it('33: runs only if it may in an agent and in a plain ToolNode', async () => {
+    const runs: string[] = []
+    const { safe, unsafe } = guardedTools(runs)
+    const calls = [{ name: 'allow' }, { name: 'deny' }]
+    const answers = [
+      await agentOf({ calls, tools: [safe, unsafe], middleware: [] }).invoke(go, thread()),
+      await graphOf(new ToolNode([safe, unsafe]), calls).invoke(go, thread()),
+    ]
+    for (const answer of answers) {
+      expect(toolMessages(answer).map(({ name, status }) => `${name} ${status}`)).toEqual([
+        'allow success',
+        'deny error',
+      ])
+    }
+    expect(runs).toEqual(['allow 1', 'allow 1'])
+  })
+
+  it('34: gives artifacts, and a denial in their place', async () => {
+    const schema = z.object({ n: z.number() })
+    const drawn = tool(({ n }) => [`drew ${n}`, { n }], {
+      name: 'draw',
+      schema,
+      responseFormat: 'content_and_artifact',
+    })
+    const safe = guardTool(drawn, { ...options(), action: 't.allow' })
+    expect(await safe.invoke(call('draw'))).toMatchObject({ content: 'drew 1', artifact: { n: 1 }, status: 'success' })
+    expect(await safe.invoke({ n: 2 })).toBe('drew 2')
+    const unsafe = guardTool(drawn, { ...options(), action: 't.deny' })
+    expect(await unsafe.invoke(call('draw'))).toMatchObject({ status: 'error', tool_call_id: 'call_0', name: 'draw' })
+  })
+
+  it('35, 36: is the same tool, and the one that was given stays as it was', async () => {
+    const runs: string[] = []
+    const direct = tool(({ n }) => `did ${runs.push(`${n}`)}`, {
+      name: 'allow',
+      schema: z.object({ n: z.number() }),
+      returnDirect: true,
+    })
+    const before = Object.getOwnPropertyDescriptors(direct)
+    const safe = guardTool(direct, { ...options(), action: 't.deny' })
+    const { name, description, schema } = direct
+    expect(safe).toMatchObject({ name, description, returnDirect: true })
+    expect(safe.schema).toBe(schema)
+    expect(safe).toBeInstanceOf(direct.constructor)
+    expect(Object.getOwnPropertyDescriptors(direct)).toEqual(before)
+    expect(await direct.invoke({ n: 1 })).toBe('did 1')
+    const answer = await agentOf({ calls: [{ name: 'allow' }], tools: [safe], middleware: [] }).invoke(go, thread())
+    expect(toolMessages(answer)).toMatchObject([{ status: 'error' }])
+  })
+
+  it('is not confirmed when its stream breaks off after its call has returned, and is when it ends', async () => {
+    const chunks: unknown[] = []
+    const flowing = (breaks: boolean) =>
+      tool(
+        async function* ({ n }) {
+          yield `some of ${n}`
+          if (breaks) throw new Error('it broke')
+          return `all of ${n}`
+        },
+        { name: 'flow', schema: z.object({ n: z.number() }) },
+      )
+    rig.decisionIds()
+    const callbacks = [{ handleToolEvent: (chunk: unknown) => void chunks.push(chunk) }]
+    const broken = guardTool(flowing(true), { ...options(), action: 't.allow' })
+    await expect(broken.invoke({ n: 1 }, { callbacks })).rejects.toThrow('it broke')
+    expect(await rig.statuses()).toEqual(['rejected'])
+    const whole = guardTool(flowing(false), { ...options(), action: 't.allow' })
+    expect(await whole.invoke({ n: 1 }, { callbacks })).toBe('all of 1')
+    expect(await rig.statuses()).toEqual(['confirmed'])
+    expect(chunks).toEqual(['some of 1', 'some of 1'])
+  })
+
+  it('takes a tool of plain text, and knows within what permitted it', async () => {
+    const seen: unknown[] = []
+    const echo = new DynamicTool({
+      name: 'echo',
+      description: 'echo',
+      func: async (text) => {
+        seen.push(currentRun()?.permit_token, currentRun()?.decision?.resource)
+        return text
+      },
+    })
+    const safe = guardTool(echo, { ...options(), action: 't.allow', resource: (a) => `text:${a.input}` })
+    expect(await safe.invoke('hello')).toBe('hello')
+    expect(seen).toEqual([expect.stringMatching(/^eyJ/), 'text:hello'])
+    expect(currentRun()).toBeUndefined()
+  })
+
+  it('is given arguments of its own, which it may change', async () => {
+    const given = { lines: [1] }
+    const schema = { type: 'object', properties: { lines: { type: 'array' } } } as const
+    const change = tool((args) => `${(args as typeof given).lines.push(9)}`, { name: 'change', schema })
+    const safe = guardTool(change, { ...options(), action: 't.allow', context: (a) => a })
+    expect(await safe.invoke(given)).toBe('2')
+    expect(given).toEqual({ lines: [1] })
+  })
+
+  it('is refused for what is no tool, and for options that say nothing', () => {
+    const [allow] = toolsOf([])
+    expect(() => guardTool({ name: 'x' } as unknown as StructuredToolInterface, options())).toThrow(/_call/)
+    expect(() => guardTool(allow as StructuredToolInterface, { ...options(), acton: 't.allow' } as never)).toThrow(
+      /acton/,
+    )
+  })
+})
+
+describe('a guarded node', () => {
+  const node = (tools: StructuredToolInterface[], more: Partial<GuardedToolNodeOptions> = {}) =>
+    guardedToolNode(tools, { ...options(), map: MAP, review: 'interrupt', ...more })
+
+  it('answers as a plain ToolNode does where it may run: errors, unknown tools and denials included', async () => {
+    const runs: string[] = []
+    const tools = toolsOf(runs, ({ n }) => {
+      if (n === 2) throw new Error('card declined')
+      return 'did it'
+    })
+    const calls = [
+      { name: 'allow' },
+      { name: 'allow', args: { n: 2 } },
+      { name: 'unknown' },
+      { name: 'allow', args: { n: 'x' } },
+    ]
+    rig.decisionIds()
+    const plain = await graphOf(new ToolNode(tools), calls).invoke(go, thread())
+    const guarded = await graphOf(node(tools), calls).invoke(go, thread())
+    const shown = (answer: typeof plain) =>
+      toolMessages(answer).map(({ text, status, name, tool_call_id }) => ({ text, status, name, tool_call_id }))
+    expect(shown(guarded)).toEqual(shown(plain))
+    expect((await rig.statuses()).sort()).toEqual(['confirmed', 'rejected'])
+    const denied = await graphOf(node(tools), [{ name: 'deny' }]).invoke(go, thread())
+    expect(toolMessages(denied)).toMatchObject([{ status: 'error', artifact: { denied: { reason: 'denied' } } }])
+    expect(await node(tools).invoke({ messages: [callsOf({ name: 'allow' })] })).toMatchObject({
+      messages: [{ content: 'did it' }],
+    })
+  })
+
+  it('24: runs no finished call again when another is resumed, and gives back what it had answered', async () => {
+    const runs: string[] = []
+    const tools = toolsOf(runs, ({ n }) => {
+      if (n === 5)
+        return new Command({ update: { messages: [new ToolMessage({ content: 'moved', tool_call_id: 'call_3' })] } })
+      if (n === 6) throw new Error('card declined')
+      return `did ${runs.length}`
+    })
+    const calls: Call[] = [
+      { name: 'allow' },
+      { name: 'review', args: { n: 2 } },
+      { name: 'review', args: { n: 3 } },
+      { name: 'allow', args: { n: 5 } },
+      { name: 'allow', args: { n: 6 } },
+    ]
+    rig.decisionIds()
+    const [graph, config] = [graphOf(node(tools), calls), thread()]
+    await graph.invoke(go, config)
+    const first = [...runs]
+    expect(first.sort()).toEqual(['allow 1', 'allow 5', 'allow 6'])
+    for (let round = 0; round < 2; round += 1) {
+      const { tasks } = await graph.getState(config)
+      const asked = tasks.flatMap(({ interrupts }) => interrupts)
+      for (const { value } of asked) await rig.operator.move(value.decision_id, 'approve')
+      await graph.invoke(new Command({ resume: Object.fromEntries(asked.map(({ id }) => [id, true])) }), config)
+      if (runs.length === 5) break
+    }
+    expect(runs.slice(3).sort()).toEqual(['review 2', 'review 3'])
+    const { values } = await graph.getState(config)
+    expect(toolMessages(values).map(({ text }) => text.split('\n')[0])).toEqual(
+      expect.arrayContaining(['did 1', 'did 4', 'did 5', 'moved', 'Error: card declined']),
+    )
+    expect((await rig.statuses()).sort()).toEqual(['confirmed', 'confirmed', 'confirmed', 'confirmed', 'rejected'])
+  })
+
+  it('22: lets a tool interrupt itself twice, and runs it to its end once', async () => {
+    const ends: unknown[] = []
+    const tools = toolsOf([], () => `${ends.push([interrupt('first?'), interrupt('second?')])}`)
+    const [graph, config] = [graphOf(node(tools), [{ name: 'allow' }]), thread()]
+    rig.decisionIds()
+    await graph.invoke(go, config)
+    await graph.invoke(new Command({ resume: 'one' }), config)
+    await graph.invoke(new Command({ resume: 'two' }), config)
+    expect(ends).toEqual([['one', 'two']])
+    expect(await rig.statuses()).toEqual(['confirmed'])
+  })
+})
+
+/** A graph whose messages are sent to one node of tools. */
+function graphOf(tools: ToolNode, calls: readonly Call[]) {
+  return new StateGraph(MessagesAnnotation)
+    .addNode('model', () => ({ messages: [callsOf(...calls)] }))
+    .addNode('tools', tools)
+    .addEdge(START, 'model')
+    .addEdge('model', 'tools')
+    .addEdge('tools', END)
+    .compile({ checkpointer: new MemorySaver() })
+}
