@@ -30,15 +30,18 @@ import { whileMapping } from './unparsed-body.js'
  * @throws TypeError naming the faulty option
  *
  * @example
- * const refunds = requirePermit({
- *   issuer: 'https://decide.example',
- *   audience: 'https://pay.example',
- *   jwks: 'https://decide.example/.well-known/jwks.json',
- *   action: 'payment.refund',
- *   resource: (req) => `order:${req.params.id}`,
- *   context: (req) => ({ amount: req.body.amount }),
- * })
- * app.post('/refunds/:id', express.json(), refunds, refund)
+ * const refund = requirePermit(
+ *   {
+ *     issuer: 'https://decide.example',
+ *     audience: 'https://pay.example',
+ *     jwks: 'https://decide.example/.well-known/jwks.json',
+ *     action: 'payment.refund',
+ *     resource: 'order:{params.id}',
+ *     context: (req) => ({ amount: req.body.amount }),
+ *   },
+ *   async (req, res) => res.json(await pay(req.params.id, req.body.amount)),
+ * )
+ * app.post('/refunds/:id', express.json(), refund)
  *
  * Source: docs/express.md "Check a permit".
  */

@@ -52,6 +52,11 @@ export class Changes {
     })
   }
 
+  /** Takes over what other processes changed by now, in its turn. @throws StoreUnavailableError as `run` */
+  catchUp(): Promise<void> {
+    return this.run(null, async () => {})
+  }
+
   /** Runs a task between two changes. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     const result = this.last.then(task)

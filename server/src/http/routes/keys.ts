@@ -20,7 +20,7 @@ const KeyOnceWithSecretSchema = z.union([KeyWithSecretSchema, KeySchema])
 export function keyRoutes(deps: KeyRouteDeps): Route[] {
   const present = async (_call: Call, id: string) => {
     // Another process may have made it a moment ago.
-    if (deps.keys.find(id) === undefined) await deps.changes.run(null, async () => {})
+    if (deps.keys.find(id) === undefined) await deps.changes.catchUp()
     return { body: getKey(deps, id) }
   }
   return [

@@ -23,7 +23,7 @@ export async function assertMayReview(
   decision: StoredDecision,
 ): Promise<boolean> {
   // Another process may have made the key that asked a moment ago, and have made it for this very reviewer.
-  if (keys.find(decision.key_id) === undefined) await changes.run(null, async () => {})
+  if (keys.find(decision.key_id) === undefined) await changes.catchUp()
   const root = rootOf(keys, decision.key_id)
   const isKin = root === null || root === rootOf(keys, caller.key.id)
   if (isKin && !isAdmin(caller.key)) throw new DomainError('self_approval')
