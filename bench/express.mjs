@@ -30,11 +30,10 @@ const asked = {
 
 let minted = 0
 
-const roles = { decide: runDecisionPoint, callers: runCallers }
-await (roles[process.argv[2]] ?? measureAll)()
+await (process.argv[2] === 'callers' ? runCallers() : measureAll())
 
 async function measureAll() {
-  const decide = fork(SELF, ['decide'])
+  const decide = fork(fileURLToPath(new URL('parts/decision-point.mjs', import.meta.url)))
   const callers = fork(SELF, ['callers'])
   // Else whoever waits for its next message would wait for good.
   for (const child of [decide, callers]) child.once('exit', (code) => code && process.exit(code))
@@ -161,34 +160,6 @@ function report(rounds) {
 
 function median(values) {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
-}
-
-/** Allows whatever is asked, and takes whatever is told. */
-function runDecisionPoint() {
-  let count = 0
-  const server = createServer(async (req, res) => {
-    const chunks = []
-    for await (const chunk of req) chunks.push(chunk)
-    const [, id] = /decisions\/(\w+)\//.exec(req.url) ?? []
-    const { agent_id, action, resource } = id === undefined ? JSON.parse(Buffer.concat(chunks)) : asked
-    count += 1
-    const made = { id: id ?? `dec_${String(count).padStart(26, '0')}`, effect: 'allow', agent_id, action, resource }
-    const status = id === undefined ? 'authorized' : 'confirmed'
-    const now = new Date().toISOString()
-    const expires_at = new Date(Date.now() + 300_000).toISOString()
-    const permit_token = [100, 600, 86].map((length) => 'x'.repeat(length)).join('.')
-    const rest = {
-      reason: null,
-      reason_code: 'rule_matched',
-      policy_id: 'pol_1',
-      budgets: [],
-      review: null,
-      outcome: null,
-    }
-    res.setHeader('content-type', 'application/json')
-    res.end(JSON.stringify({ ...made, ...rest, status, evaluated_at: now, expires_at, advice: null, permit_token }))
-  })
-  server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
 }
 
 /** The process of the callers: they write ready-made bytes, and read as little as they can. */

@@ -48,6 +48,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/langchain',
       '@countersign/permit',
       '@countersign/contract',
+      '@countersign/testkit/file-checkpoint-saver',
       'node:*',
       '*',
     ],
