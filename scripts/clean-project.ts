@@ -51,7 +51,8 @@ export async function compileIn(project: string, program: string, options: objec
 /** Runs an `npm install` offline: a package that a registry would bring is linked from this checkout. */
 export async function installIn(project: string, command: string): Promise<void> {
   const words = command.replace(/ +#.*/, '').split(' ').slice(2)
-  const args = words.map((word) => (/^-|\.tgz$/.test(word) ? word : join(ROOT, 'node_modules', word)))
+  const installed = (name: string) => join(ROOT, 'node_modules', name.replace(/(?<=.)@[\d.]+$/, ''))
+  const args = words.map((word) => (/^-|\.tgz$/.test(word) ? word : installed(word)))
   const flags = '--offline --ignore-scripts --no-audit --no-fund --loglevel error'
   // By a shell, as the reader does: it opens the braces.
   await run('bash', ['-c', `npm install ${flags} ${args.join(' ')}`], { cwd: project })

@@ -35,6 +35,7 @@ const GUIDES = [
   'docs/sdk.md',
   'docs/enforcement.md',
   'docs/express.md',
+  'docs/langchain.md',
 ]
 
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
