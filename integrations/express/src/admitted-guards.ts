@@ -1,5 +1,5 @@
 /** What the guards that a request has passed have let through. */
-import { DeniedError, type GuardRequest, type ObservedAdmission, type PermittedAdmission } from '@countersign/client'
+import { type Asked, DeniedError, type ObservedAdmission, type PermittedAdmission } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
 import type { Request } from 'express'
 
@@ -19,20 +19,27 @@ export function admittedCount(req: Request): number {
   return admitted.get(req)?.length ?? 0
 }
 
+/** The earlier guard of the request whose decision this one shares. */
+export function sharedBy(req: Request, { decision }: AdmittedRequest): AdmittedRequest | undefined {
+  const earlier = admitted
+    .get(req)
+    ?.find(({ admission }) => decision !== null && admission.decision?.id === decision.id)
+  return earlier?.admission
+}
+
 /** Two guards that ask the same hold the budget twice, and the second one is refused where it does not suffice for both. */
-export function warnIfAskedBefore(req: Request, request: GuardRequest): void {
+export function warnIfAskedBefore(req: Request, { asked }: AdmittedRequest): void {
   for (const { admission } of admitted.get(req) ?? []) {
-    const { asked } = admission
-    if (asked === null || textOf(asked) !== textOf(request)) continue
+    if (asked === null || admission.asked === null || textOf(admission.asked) !== textOf(asked)) continue
     warnOperator(
       'COUNTERSIGN_GUARD_TWICE',
-      `One request asked for the same decision twice (action ${request.action}), which holds its budget twice: guards of the app, a router and a route add up. Mount the guard once, right before the handler.`,
+      `One request asked for the same decision twice (action ${asked.action}), which holds its budget twice: guards of the app, a router and a route add up. Mount the guard once, right before the handler.`,
     )
   }
 }
 
-function textOf({ agent_id, action, resource, context }: GuardRequest): string {
-  return JSON.stringify([agent_id, action, resource ?? null, context ?? null])
+function textOf({ agent_id, action, resource, context }: Asked): string {
+  return JSON.stringify([agent_id, action, resource, context])
 }
 
 export function noteAdmitted(req: Request, admission: AdmittedRequest): void {

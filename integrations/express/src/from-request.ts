@@ -1,4 +1,4 @@
-import { noteFaultPlace } from '@countersign/client/kernel'
+import { atOnce, noteFaultPlace } from '@countersign/client/kernel'
 import type { Request } from 'express'
 import { readStrictly } from './strict-params.js'
 
@@ -10,7 +10,7 @@ export function resolved<Value>(option: string, given: FromRequest<Value, Reques
   if (typeof given !== 'function') return given
   const read = given as (req: Request) => Value
   try {
-    return givenAtOnce(
+    return atOnce(
       option,
       readStrictly(req, () => read(req)),
     )
@@ -34,19 +34,4 @@ export function routeOf({ route }: Request): string {
   routesOfPaths.set(path, number)
   namesOfRoutes.set(route, name)
   return name
-}
-
-/**
- * What a function of the app gave, where nobody waits for it. That a promise rejects is then no reason for the process to end.
- *
- * @throws TypeError for a promise, and for what is like one
- */
-export function givenAtOnce<Value>(option: string, value: Value): Value {
-  if (!isThenable(value)) return value
-  Promise.resolve(value).catch(() => undefined)
-  throw new TypeError(`${option} gave a promise, which is not waited for`)
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

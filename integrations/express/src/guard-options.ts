@@ -1,10 +1,10 @@
 import type { ActionOutcome, EnforcementOptions, EnforcementPoint, GuardRequest } from '@countersign/client'
-import { ENFORCEMENT_OPTIONS } from '@countersign/client/kernel'
+import { ENFORCEMENT_OPTIONS, ownMembers } from '@countersign/client/kernel'
 import type { Request, Response } from 'express'
 import { appName } from './app-name.js'
 import type { FromRequest } from './from-request.js'
 import { fromTemplate } from './name-template.js'
-import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
+import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone } from './option-checks.js'
 
 type Context = GuardRequest['context']
 

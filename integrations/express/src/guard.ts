@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { ActionOutcome } from '@countersign/client'
-import { noteFaultPlace } from '@countersign/client/kernel'
+import { atOnce, noteFaultPlace } from '@countersign/client/kernel'
 import type { NextFunction, Request, Response } from 'express'
 import {
   type AdmittedRequest,
@@ -9,11 +9,12 @@ import {
   noteAdmitted,
   rejectAdmitted,
   rejectUnbegun,
+  sharedBy,
   warnIfAskedBefore,
 } from './admitted-guards.js'
 import { noteTemplates } from './check-routes.js'
 import { denialOf } from './denial-of.js'
-import { givenAtOnce, routeOf } from './from-request.js'
+import { routeOf } from './from-request.js'
 import {
   type EnforcingGuardOptions,
   type GuardSettings,
@@ -109,7 +110,7 @@ async function passGuard(
     if (!gone.aborted) refuse(res, denialOf(error), next)
     return
   }
-  return guarded.run(req, res, next)
+  return settings.point.within(admission, () => guarded.run(req, res, next))
 }
 
 async function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<AdmittedRequest> {
@@ -120,7 +121,6 @@ async function admit(settings: GuardSettings, req: Request, signal: AbortSignal 
     if (freeze && point.mode === 'enforce') holdRequest(req)
     question = whileMapping(req, () => askedBy(req, settings, admittedCount(req)))
     noteFaultPlace(question.request, routeOf(req))
-    warnIfAskedBefore(req, question.request)
   } catch (error) {
     fault = error
   }
@@ -128,7 +128,8 @@ async function admit(settings: GuardSettings, req: Request, signal: AbortSignal 
     if (question === undefined) throw fault
     return question.request
   }
-  const admission = await point.admit(request, { idempotencyKey: question?.idempotencyKey, signal })
+  const { idempotencyKey, nested } = question ?? {}
+  const admission = await point.admit(request, { idempotencyKey, nested, signal })
   // A route cannot be paused: it is refused, and its caller calls again.
   return admission.kind === 'paused' ? admission.begin() : admission
 }
@@ -140,16 +141,19 @@ function enter(
   admission: AdmittedRequest,
   gone: AbortSignal,
 ): void {
+  const earlier = sharedBy(req, admission)
+  if (earlier === undefined) warnIfAskedBefore(req, admission)
   noteAdmitted(req, admission)
-  showPermit(req, res, 'permit', routePermit(admission))
-  if (settings.settle === 'manual') return
+  // What the handler says settles the one decision there is.
+  showPermit(req, res, 'permit', routePermit(earlier ?? admission))
+  if (settings.settle === 'manual' || earlier !== undefined) return
   const onEnd = (end: ResponseEnd) => void admission.settle.by(() => outcomeOf(settings, req, res, end))
   watchResponse(res, { gone, graceMs: settings.graceMs, onEnd })
 }
 
 function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end: ResponseEnd): ActionOutcome {
   if (end.kind !== 'answered') return end
-  const given = outcome && givenAtOnce('outcome', outcome(req, res))
+  const given = outcome && atOnce('outcome', outcome(req, res))
   if (given !== undefined) return given
   const { status, error } = end
   if (LOST_ANSWERS.has(status) || (error !== undefined && mayHaveRun(error)))

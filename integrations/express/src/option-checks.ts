@@ -32,11 +32,6 @@ export function checkKnown(of: 'guard' | 'requirePermit', options: unknown, know
   assertOptions(of, options, known, HOMES)
 }
 
-/** What was given, and nothing that somebody else has put on Object.prototype. */
-export function ownMembers<Options extends object>(options: Options): Options {
-  return Object.assign(Object.create(null), options)
-}
-
 /** @throws TypeError */
 export function checkOne(name: string, isRight: boolean, wanted: string): void {
   if (!isRight) throw new TypeError(`${name} has to be ${wanted}`)

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@countersign/client'
-import { eventTeller } from '@countersign/client/kernel'
+import { eventTeller, ownMembers } from '@countersign/client/kernel'
 import {
   type any,
   createPermitVerifier,
@@ -12,7 +12,7 @@ import {
 import type { Request } from 'express'
 import type { FromRequest } from './from-request.js'
 import { fromTemplate } from './name-template.js'
-import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone, ownMembers } from './option-checks.js'
+import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone } from './option-checks.js'
 import { type PermitEvent, warnOfPermitFaults } from './permit-event.js'
 import { schemeOf } from './shown-token.js'
 import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './single-use.js'

@@ -66,7 +66,8 @@ declare global {
 
 /** The admission as the handler sees it. */
 export function routePermit(admission: AdmittedRequest): RoutePermit {
-  return admission.kind === 'permitted' ? new AdmittedRoute(admission) : new AdmittedRoute(admission)
+  // Its members are those of one admission, and so of one kind.
+  return new AdmittedRoute(admission) as RoutePermit
 }
 
 class AdmittedRoute<Admitted extends AdmittedRequest> implements SettlePermit {

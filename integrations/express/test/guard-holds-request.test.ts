@@ -330,7 +330,7 @@ describe('a request that was asked about', () => {
           next()
         },
         // A second guard finds it held.
-        rig().guard({ context: (req) => ({ amount: req[part].amount }) }),
+        rig().guard({ action: 'mail.send', context: (req) => ({ amount: req[part].amount }) }),
         (req, res) => void res.json(req[part]),
       )
       const { status, body } = await request(app).post('/').send({})

@@ -6,6 +6,7 @@
  */
 export { HeldData } from './enforcement/arguments/held-data.js'
 export { assertNoMissingPart } from './enforcement/arguments/missing-part.js'
+export { atOnce } from './enforcement/at-once.js'
 export { ENFORCEMENT_OPTIONS } from './enforcement/enforcement-options.js'
 export { eventTeller } from './enforcement/event-teller.js'
 export { noteFaultPlace } from './enforcement/fault-place.js'
@@ -14,3 +15,4 @@ export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
 export { REFUSAL_SENTENCES } from './errors/refusal-sentences.js'
 export { assertOptions } from './known-options.js'
 export { warnOperator } from './operator-warning.js'
+export { ownMembers } from './own-members.js'

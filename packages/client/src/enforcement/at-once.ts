@@ -2,6 +2,7 @@
  * What a function of the caller's gave where a value is needed at once. A promise is refused; what it rejects with later
  * ends no process.
  *
+ * @param what names the value in the message
  * @throws TypeError
  */
 export function atOnce<Value>(what: string, value: Value): Value {
