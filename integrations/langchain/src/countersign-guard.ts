@@ -3,6 +3,7 @@ import type { ToolCall } from '@langchain/core/messages/tool'
 import { type AgentMiddleware, createMiddleware, ToolInvocationError } from 'langchain'
 import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
 import { type CallToGuard, guardCall } from './guarded-call.js'
+import { HiddenTools } from './hidden-tools.js'
 import { isGraphBubbleUp } from './review.js'
 import { denialMessage, failureMessage } from './tool-messages.js'
 import { ToolSchema } from './tool-schema.js'
@@ -13,11 +14,17 @@ export interface CountersignGuardOptions extends ToolsGuardOptions {
    * middleware around this one, and ends the run of the agent where nobody catches it.
    */
   readonly onToolError?: 'message' | 'throw' | undefined
+  /**
+   * Does not show the model tools whose action is denied to the agent whatever it is about, nor tools that nobody mapped. What
+   * the decision point has said counts for 10 seconds. Where it says nothing, and where a function gives the action, all are
+   * shown. This enforces nothing. Default false.
+   */
+  readonly hideForbidden?: boolean | undefined
   /** Of the middleware. Two guards of one agent need two names. Default `CountersignGuard`. */
   readonly name?: string | undefined
 }
 
-const KNOWN_OPTIONS = [...TOOL_GUARD_OPTIONS, 'map', 'onToolError', 'name']
+const KNOWN_OPTIONS = [...TOOL_GUARD_OPTIONS, 'map', 'onToolError', 'hideForbidden', 'name']
 
 /**
  * Middleware for `createAgent`: each tool call runs only on a decision that permits it, and is settled by how it ended.
@@ -38,13 +45,21 @@ const KNOWN_OPTIONS = [...TOOL_GUARD_OPTIONS, 'map', 'onToolError', 'name']
  */
 export function countersignGuard(options: CountersignGuardOptions): AgentMiddleware {
   assertOptions('countersignGuard', options, KNOWN_OPTIONS)
-  const { map, onToolError = 'message', name = 'CountersignGuard', ...rest } = options
+  const { map, onToolError = 'message', hideForbidden = false, name = 'CountersignGuard', ...rest } = options
   if (onToolError !== 'message' && onToolError !== 'throw')
     throw new TypeError("onToolError has to be 'message' or 'throw'")
   const mappingOf = mappingIn(map)
   const guard = toolGuard(rest)
+  const hidden = new HiddenTools(guard, mappingOf)
   return createMiddleware({
     name,
+    ...(hideForbidden && {
+      async wrapModelCall(request, handler) {
+        const { context, configurable = {} } = request.runtime
+        const tools = await hidden.without(request.tools, { context: Object(context ?? {}), configurable })
+        return handler({ ...request, tools })
+      },
+    }),
     async wrapToolCall(request, handler) {
       const { toolCall, runtime, tool } = request
       const { name, id, args } = toolCall

@@ -84,7 +84,13 @@ export async function guardCall<Result>(
   const { request, toRun, key } = await prepare(guard, called, call)
   let isRunning = false
   try {
-    const options = { signal: runtime.signal, idempotencyKey: key, holder: key, tag: id ?? name }
+    const options = {
+      signal: runtime.signal,
+      idempotencyKey: key,
+      holder: key,
+      tag: id ?? name,
+      nested: 'share' as const,
+    }
     const admission = await guard.point.admit(request, options)
     if (guard.review === 'interrupt') interruptForReview(guard.client, admission, call, runtime.interrupt)
     const action = async (given: GuardRun): Promise<Ended<Result>> => {
@@ -139,10 +145,14 @@ function hold(args: unknown): HeldData<unknown> {
 
 function outcomeOf(ended: Ended<unknown>): ActionOutcome {
   if ('refused' in ended) return { kind: 'failed' }
-  const { value } = ended
+  return failureOf(ended.value) ?? { kind: 'succeeded', value: ended.value }
+}
+
+/** Of a value that says that the tool failed; undefined of any other. */
+export function failureOf(value: unknown): ActionOutcome | undefined {
   const [content] = Array.isArray(value) ? value : [value]
   const isFailure = ToolMessage.isInstance(content) && content.status === 'error'
-  return isFailure ? { kind: 'failed', error: content.text } : { kind: 'succeeded', value }
+  return isFailure ? { kind: 'failed', error: content.text } : undefined
 }
 
 function write({ writer }: CallRuntime, event: DecisionEvent): void {

@@ -1,4 +1,5 @@
 /** LangChain agents whose tools run only on a decision that permits it. Source: docs/langchain.md. */
+export { AuditCallbackHandler, BlockingCallbackHandler, type CallbackHandlerOptions } from './callback-handlers.js'
 export { type CountersignGuardOptions, countersignGuard } from './countersign-guard.js'
 export type { ToolGuardOptions, ToolsGuardOptions } from './guard-options.js'
 export { type GuardToolOptions, guardTool } from './guard-tool.js'

@@ -71,6 +71,12 @@ export function questionOf(
   }
 }
 
+/** The action of every call of a tool, where it does not depend on the call. */
+export function fixedActionOf(mapping: ToolMapping | undefined): string | undefined {
+  const action = typeof mapping === 'object' ? mapping.action : mapping
+  return typeof action === 'string' ? action : undefined
+}
+
 /** @throws TypeError for a mapping that could never map */
 export function checkMapping(tool: string, mapping: unknown): void {
   if (typeof mapping === 'string' || typeof mapping === 'function') return
@@ -91,7 +97,8 @@ function mapped(mapping: ToolMapping, args: ToolArguments, call: GuardedToolCall
   return Object.fromEntries(members)
 }
 
-function agentOf(agentId: AgentId | undefined, call: GuardedToolCall): string | undefined {
+/** @throws TypeError where the function gives none */
+export function agentOf(agentId: AgentId | undefined, call: GuardedToolCall): string | undefined {
   if (typeof agentId !== 'function') return agentId
   const agent_id = atOnce(agentId(call))
   if (typeof agent_id === 'string') return agent_id
