@@ -10,7 +10,7 @@ const run = promisify(execFile)
 
 const CONSUMER = `
 import { Countersign } from '@countersign/client'
-import { countersignGuard, currentRun, guardTool, type CountersignGuardOptions } from '@countersign/langchain'
+import { AuditCallbackHandler, BlockingCallbackHandler, countersignGuard, currentRun, guardTool, type CountersignGuardOptions } from '@countersign/langchain'
 import { guardedToolNode } from '@countersign/langchain/langgraph'
 import { MemorySaver, MessagesAnnotation, StateGraph } from '@langchain/langgraph'
 import { ToolNode } from '@langchain/langgraph/prebuilt'
@@ -52,6 +52,7 @@ const options: CountersignGuardOptions = {
     typed: (args: { order: string }, { name, configurable }) => ({ action: \`a.\${name}\`, resource: args.order.trim(), context: { thread: configurable.thread_id } }),
   },
   review: 'interrupt',
+  hideForbidden: true,
   onToolError: 'throw',
   unmapped: 'map',
   settleOn: (outcome) => (outcome.kind === 'failed' ? { settle: 'leave' } : undefined),
@@ -71,6 +72,7 @@ await agent.invoke({ messages: text ?? '' }, { context: { agentId: 7 } })
 
 new StateGraph(MessagesAnnotation).addNode('tools', guardedToolNode([pay, search], { client, map: { pay: 'payment.send' } }))
 new ToolNode([safe])
+await agent.invoke({ messages: 'go' }, { context: { agentId: 'agent:a' }, callbacks: [new AuditCallbackHandler({ client }), new BlockingCallbackHandler({ client, map: { pay: 'payment.send' } })] })
 
 // @ts-expect-error there is no way to let an error through
 countersignGuard({ client, onUnavailable: 'allow' })
@@ -82,6 +84,8 @@ countersignGuard({ client, review: 'approve' })
 countersignGuard({ client, map: { pay: { action: 'payment.send', agent_id: 'agent:a' } } })
 // @ts-expect-error a client is needed
 countersignGuard({ map: { pay: 'payment.send' } })
+// @ts-expect-error a callback cannot wait for a review
+new BlockingCallbackHandler({ client, review: 'wait' })
 // @ts-expect-error a guarded tool names its action by a text
 guardTool(pay, { client, action: 7 })
 `
@@ -121,7 +125,7 @@ describe('the package', () => {
   it('exports this and nothing else', async () => {
     const script = "console.log(Object.keys(await import('@countersign/langchain')).sort().join())"
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: project })
-    expect(stdout.trim()).toBe('countersignGuard,currentRun,guardTool')
+    expect(stdout.trim()).toBe('AuditCallbackHandler,BlockingCallbackHandler,countersignGuard,currentRun,guardTool')
   })
 
   it.each([
