@@ -3,7 +3,7 @@ import { permitErrors } from '@countersign/express'
 import { answerDecision, answerProblem, answerReset, answerText } from '@countersign/testkit'
 import express from 'express'
 import request from 'supertest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { AGENT, newApp, useRig } from './rig.js'
 
 const rig = useRig()
@@ -84,13 +84,11 @@ describe('a guarded route', () => {
   it('with review: wait runs once a person has approved', async () => {
     rig().decide('review')
     const { app, runs } = guarded({ review: 'wait' })
-    const asked = rig().stub.nextRequest()
     const answer = request(app)
       .post('/refunds/8812')
       .then((res) => res)
-    await asked
-    const polled = await rig().stub.nextRequest()
-    const [, id = ''] = /decisions\/(\w+)\?wait/.exec(polled.url) ?? []
+    await vi.waitFor(() => expect(rig().lifecycle.waitingCount()).toBe(1))
+    const [id = ''] = rig().lifecycle.ids()
     await rig().client.decisions.approve(id)
     expect((await answer).status).toBe(200)
     expect(runs()).toBe(1)
@@ -105,13 +103,11 @@ describe('a guarded route', () => {
   it('with review: wait does not run when a person has declined', async () => {
     rig().decide('review')
     const { app, runs } = guarded({ review: 'wait' })
-    const asked = rig().stub.nextRequest()
     const answer = request(app)
       .post('/refunds/8812')
       .then((res) => res)
-    await asked
-    const polled = await rig().stub.nextRequest()
-    const [, id = ''] = /decisions\/(\w+)\?wait/.exec(polled.url) ?? []
+    await vi.waitFor(() => expect(rig().lifecycle.waitingCount()).toBe(1))
+    const [id = ''] = rig().lifecycle.ids()
     await rig().client.decisions.decline(id)
     const { status, body } = await answer
     expect([status, body.code, runs()]).toEqual([403, 'declined', 0])

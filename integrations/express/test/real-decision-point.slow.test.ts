@@ -88,6 +88,19 @@ describe('a guarded route', () => {
     })
   })
 
+  it('that awaits a review runs once when the same call comes again after the approval, and then asks anew', async () => {
+    const { send, runs } = refunds()
+    const { body: first } = await send(700, '9001').expect(403)
+    expect(first).toMatchObject({ code: 'review_required' })
+    expect((await send(700, '9001').expect(403)).body.decision_id).toBe(first.decision_id)
+    await point.admin.decisions.approve(first.decision_id)
+    expect((await send(701, '9001').expect(403)).body.decision_id).not.toBe(first.decision_id)
+    const both = await Promise.all([send(700, '9001'), send(700, '9001')])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 403])
+    expect((await send(700, '9001').expect(403)).body).toMatchObject({ code: 'review_required' })
+    expect(runs()).toBe(1)
+  })
+
   it('whose callers leave at any moment spends what it did, to the cent', async () => {
     const before = await account()
     let done = 0

@@ -13,7 +13,9 @@ import {
 } from './enforcement/enforcement-point.js'
 import { GUARD_OPTIONS, type GuardOptions, PROTECT_OPTIONS, type ProtectOptions } from './enforcement/guard-options.js'
 import type { GuardRun, PermittedRun } from './enforcement/guard-run.js'
+import { OlderReviews } from './enforcement/older-reviews.js'
 import { warnOfFaults } from './enforcement/operator-faults.js'
+import { PendingReviews } from './enforcement/pending-reviews.js'
 import type { RunContext } from './enforcement/run-context.js'
 import { SettlementQueue } from './enforcement/settlement/settlement-queue.js'
 import { assertOptions } from './known-options.js'
@@ -82,12 +84,15 @@ export abstract class CountersignClient {
     this.health = new Health(this.#requester)
     this.#enforcing = {
       agentOf: (agent_id) => this.#agentOf({ agent_id }),
-      authorize: (request, lateMs) => this.#authorize(request, lateMs),
+      authorize: (request, lateMs, requestId) => this.#authorize(request, lateMs, requestId),
+      decision: (id, options) => this.decisions.get(id, options),
       waitForReview: (decision, options) => this.decisions.waitForReview(decision, options),
       redeem: (permit_token, options) => this.permits.redeem(permit_token, options),
       settlements: new SettlementQueue(this.decisions, this.#requester),
       flush: (flushing) => this.flush(flushing),
       admitted: AdmittedDecisions.ofProcess,
+      pendingReviews: new PendingReviews(),
+      olderReviews: new OlderReviews(this.decisions),
       timeoutMs: this.#settings.timeoutMs,
       unheard,
       runContext: platform.runContext,
@@ -116,10 +121,11 @@ export abstract class CountersignClient {
   }
 
   /** @param lateMs how long an answer is still taken after the time limit, in milliseconds */
-  async #authorize(request: AuthorizeRequest, lateMs?: number): Promise<Decision> {
+  async #authorize(request: AuthorizeRequest, lateMs?: number, requestId?: string): Promise<Decision> {
     const { idempotencyKey = true, signal, timeoutMs, ...given } = request
     const body = { ...given, agent_id: this.#agentOf(given), holder: holderOf(given.holder ?? crypto.randomUUID()) }
-    const call = { method: 'POST', path: '/v1/decisions', body, idempotencyKey, lateMs } as const
+    const headers = requestId === undefined ? {} : { 'x-request-id': requestId }
+    const call = { method: 'POST', path: '/v1/decisions', headers, body, idempotencyKey, lateMs } as const
     const answer = await this.#requester.send({ ...call, options: { signal, timeoutMs } })
     const decision = readDecisionAbout('POST /v1/decisions', answer, body)
     this.#holders.set(decision, body.holder)

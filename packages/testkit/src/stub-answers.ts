@@ -38,7 +38,9 @@ export const answerNothing: StubAnswer = (_request, response) => {
 export function answerDecision(change: Readonly<Record<string, unknown>> = {}): StubAnswer {
   const id = newDecisionId()
   return (request, response) => {
-    const asked = JSON.parse(request.body) as Pick<Decision, 'agent_id' | 'action'> & { readonly resource?: string }
+    const asked = JSON.parse(request.body || '{}') as Pick<Decision, 'agent_id' | 'action'> & {
+      readonly resource?: string
+    }
     answerJson(200, { ...decisionAbout(asked), id, ...change })(request, response)
   }
 }

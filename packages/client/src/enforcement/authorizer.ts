@@ -4,9 +4,9 @@ import { ApiError } from '../errors/api-error.js'
 import { DeniedError } from '../errors/denied-error.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import { isPermitted } from '../is-permitted.js'
-import type { CallSignal } from '../options.js'
+import type { CallOptions, CallSignal } from '../options.js'
 import type { ReviewWaitOptions } from '../resources/decisions.js'
-import type { Decision } from '../wire.js'
+import type { Decision, DecisionDetail } from '../wire.js'
 import { Aborted, unlessAborted } from './abort.js'
 import type { AdmitOptions } from './admission.js'
 import type { Turn } from './admitted-decisions.js'
@@ -18,18 +18,28 @@ import type { ShownDecision } from './enforcement-event.js'
 import type { EnforcementSettings } from './enforcement-options.js'
 import { faultPlaceOf, noteFaultPlace } from './fault-place.js'
 import { Late, unlessLate } from './late.js'
+import { type OlderReviews, repeatableRequestId } from './older-reviews.js'
+import { type PendingReview, type PendingReviews, pendingReview } from './pending-reviews.js'
+import { RepeatableCall } from './repeatable-call.js'
+import { isEnded, isGone, staysOpen } from './review-end.js'
 import { isForReview, type Progress, type Settler, type Settling } from './settlement/settler.js'
 
 /** The calls that asking is made of. */
 export interface AskingCalls extends Settling {
   /** The agent that is asked for. @throws TypeError for another one than the client's own, or none at all */
   agentOf(agent_id: string | undefined): string
-  /** @param lateMs how long an answer is still taken after the time limit, in milliseconds */
-  authorize(request: AuthorizeRequest, lateMs: number): Promise<Decision>
+  /**
+   * @param lateMs how long an answer is still taken after the time limit, in milliseconds
+   * @param requestId names the call; default: none
+   */
+  authorize(request: AuthorizeRequest, lateMs: number, requestId: string | undefined): Promise<Decision>
+  decision(id: string, options: CallOptions): Promise<DecisionDetail>
   waitForReview(decision: Decision, options: ReviewWaitOptions): Promise<Decision>
   redeem(permit_token: string, options: { readonly timeoutMs: number }): Promise<Decision>
   /** Time limit of a call, in milliseconds. */
   readonly timeoutMs: number
+  readonly pendingReviews: PendingReviews
+  readonly olderReviews: OlderReviews
 }
 
 /** A question and what steers the asking. */
@@ -42,6 +52,13 @@ export interface Asking {
 export interface Question {
   readonly asked: Asked
   readonly options: AdmitOptions
+}
+
+/** A question under way. */
+interface AskedCall extends Question {
+  readonly holder: string
+  /** Of a call without an idempotency key: a repeat of it takes up the review that it leaves behind. */
+  readonly repeatable: RepeatableCall | undefined
 }
 
 /** So much longer is listened for an answer that nobody waits for, in milliseconds. */
@@ -65,15 +82,11 @@ export class Authorizer {
    * @throws Aborted once the signal is aborted, and anything else for what may not run
    */
   async permitFor({ asked, options }: Question, progress: Progress): Promise<string> {
-    const { signal, holder = crypto.randomUUID() } = options
-    progress.decision = await this.#authorize(asked, options, holder, progress)
-    this.#settler.tell(progress, { type: 'decision', asked, decision: shown(progress.decision) })
-    if (isForReview(progress.decision)) {
-      progress.isOnlyOurs = options.idempotencyKey === undefined
-      progress.decision = await this.#review(progress.decision, holder, signal)
-      this.#settler.tell(progress, { type: 'decision', asked, decision: shown(progress.decision) })
-    }
-    const { decision } = progress
+    const { signal, holder = crypto.randomUUID(), idempotencyKey } = options
+    const isRepeatable = idempotencyKey === undefined && this.#settings.mode === 'enforce'
+    const repeatable = isRepeatable ? new RepeatableCall(asked, options.holder) : undefined
+    const call = { asked, options, holder, repeatable }
+    const decision = (await this.#leftBehind(call, progress)) ?? (await this.#ask(call, progress))
     if (decision.status === 'authorized') this.#take(decision, progress)
     if (signal?.aborted) throw new Aborted(signal)
     const now = this.#settings.now()
@@ -97,7 +110,7 @@ export class Authorizer {
     // It was paused here, and nobody else can go on with it.
     if (turn === null || turn.isRedeemed) return
     try {
-      const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
+      const timeoutMs = this.#timeoutMs
       const redeemed = await unlessAborted(this.#calls.redeem(permit_token, { timeoutMs }), signal)
       if (redeemed.id !== decision.id || !isPermitted(redeemed, asked, new Date(this.#settings.now())))
         throw new UnavailableError('bad_answer', 'POST /v1/permits/redeem: the answer permits something else')
@@ -140,21 +153,114 @@ export class Authorizer {
     }
   }
 
+  /** The decision that an equal call has left behind; undefined when there is none that can still run. */
+  async #leftBehind(call: AskedCall, progress: Progress): Promise<Decision | undefined> {
+    const { pendingReviews } = this.#calls
+    if (call.repeatable === undefined || pendingReviews.isEmpty) return undefined
+    const review = pendingReviews.of(call.repeatable.question, this.#settings.now())
+    return review && this.#takeUp(review, call, progress)
+  }
+
+  /** @param isLast there was another review, which somebody else has run meanwhile: this one is the call's own */
+  async #ask(call: AskedCall, progress: Progress, isLast = false): Promise<Decision> {
+    const { signal, idempotencyKey } = call.options
+    const decision = await this.#authorize(call, progress)
+    this.#note(decision, progress)
+    if (!isForReview(decision)) return decision
+    progress.isOnlyOurs = idempotencyKey === undefined
+    const older = isLast ? undefined : await this.#older(decision, call)
+    if (signal?.aborted) throw new Aborted(signal)
+    if (older === undefined) return this.#reviewed(decision, call, progress)
+    this.#settler.takeBack({ ...progress }, undefined, `it repeats ${older.id}`)
+    progress.isOnlyOurs = false
+    return (await this.#takeUp(older, call, progress)) ?? (await this.#ask(call, progress, true))
+  }
+
+  /** The review that an equal call has left behind, here or in another process, and that is to be answered in place of this one. */
+  async #older(decision: Decision, { repeatable, options, holder }: AskedCall): Promise<PendingReview | undefined> {
+    if (repeatable === undefined) return undefined
+    const { pendingReviews, olderReviews } = this.#calls
+    const limits = { timeoutMs: this.#timeoutMs, signal: options.signal }
+    const isFree = (id: string): boolean => !pendingReviews.isWaitedFor(id)
+    const found = await olderReviews.before(decision, repeatable.request_hash, isFree, limits)
+    const known = pendingReviews.of(repeatable.question, this.#settings.now())
+    if (known !== undefined) return known.id === decision.id ? undefined : known
+    return found && pendingReview(found, holder)
+  }
+
+  /** Undefined, with nothing noted, when it cannot run any more: whoever repeats the call has to ask anew. */
+  async #takeUp({ id, holder }: PendingReview, call: AskedCall, progress: Progress): Promise<Decision | undefined> {
+    const { repeatable, options } = call
+    if (repeatable === undefined) return undefined
+    try {
+      const looking = this.#calls.decision(id, { timeoutMs: this.#timeoutMs })
+      const found = await unlessAborted(looking, options.signal)
+      if (found.request_hash === repeatable.request_hash && !isEnded(found)) {
+        this.#note(found, progress)
+        return await this.#reviewed(found, { ...call, holder }, progress)
+      }
+    } catch (error) {
+      if (error instanceof Aborted || !isGone(error)) throw error
+    }
+    this.#calls.pendingReviews.forget(repeatable.question, id)
+    progress.decision = null
+    progress.turn = null
+    return undefined
+  }
+
+  /** The decision once this holder has taken it; what stays open is left behind for a repeat of the call. */
+  async #reviewed(decision: Decision, call: AskedCall, progress: Progress): Promise<Decision> {
+    const { repeatable, holder, options } = call
+    const review = async (): Promise<Decision> => {
+      const answered = await this.#review(decision, holder, options.signal)
+      this.#note(answered, progress)
+      this.#take(answered, progress)
+      return answered
+    }
+    if (repeatable === undefined) return review()
+    const { pendingReviews } = this.#calls
+    const { question } = repeatable
+    const leave = (last: Decision): void => pendingReviews.leave(question, pendingReview(last, holder))
+    const isWaiting = this.#settings.review === 'wait'
+    try {
+      const answered = await (isWaiting ? pendingReviews.whileWaitingFor(question, decision.id, review) : review())
+      pendingReviews.forget(question, decision.id)
+      progress.leaveBehind = () => leave(answered)
+      return answered
+    } catch (error) {
+      const isOpen = error instanceof Aborted ? !progress.isOnlyOurs : staysOpen(error, decision)
+      if (isOpen) leave(decision)
+      else pendingReviews.forget(question, decision.id)
+      throw error
+    }
+  }
+
+  #note(decision: Decision, progress: Progress): void {
+    const { asked } = progress
+    progress.decision = decision
+    if (asked !== null) this.#settler.tell(progress, { type: 'decision', asked, decision: shown(decision) })
+  }
+
+  get #timeoutMs(): number {
+    return this.#settings.timeoutMs ?? this.#calls.timeoutMs
+  }
+
   /**
    * Not given the signal, and more time than there is: the answer to a question that nobody waits for any more is taken back
    * when it comes, or it would hold its budget until it expires. Not when somebody knows its key and holder, and so gets the
    * same permit by asking again.
    */
-  async #authorize(asked: Asked, options: AdmitOptions, holder: string, progress: Progress): Promise<Decision> {
+  async #authorize({ asked, options, holder, repeatable }: AskedCall, progress: Progress): Promise<Decision> {
     const { signal, tag: _tag, nested: _nested, ...given } = options
     const { resource, context, ...names } = asked
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
     const isOnlyOurs = given.idempotencyKey === undefined
     const { isAskedAgain } = progress
-    const timeoutMs = this.#settings.timeoutMs ?? this.#calls.timeoutMs
+    const timeoutMs = this.#timeoutMs
     const asking = this.#calls.authorize(
       { ...question, ...given, holder, timeoutMs },
       isAskedAgain ? 0 : LATE_ANSWER_MS,
+      repeatable && repeatableRequestId(),
     )
     try {
       return await unlessAborted(isAskedAgain ? asking : unlessLate(asking, timeoutMs), signal)
@@ -175,10 +281,10 @@ export class Authorizer {
 
   /** The decision after a person has approved it and this holder has claimed it. */
   async #review(decision: Decision, holder: string, signal: CallSignal | undefined): Promise<Decision> {
-    const { mode, review, timeoutMs = this.#calls.timeoutMs, reviewTimeoutMs } = this.#settings
+    const { mode, review, reviewTimeoutMs } = this.#settings
     const isWaiting = decision.status === 'awaiting_review'
     if (isWaiting && (review !== 'wait' || mode === 'observe')) throw denialBy(decision, this.#settings.now())
-    const limitMs = isWaiting ? reviewTimeoutMs : timeoutMs
+    const limitMs = isWaiting ? reviewTimeoutMs : this.#timeoutMs
     try {
       return await this.#calls.waitForReview(decision, { holder, signal, timeoutMs: limitMs })
     } catch (error) {
@@ -188,7 +294,7 @@ export class Authorizer {
 
   /** @throws DeniedError (`already_claimed`) when this process runs it, or has run it */
   #take(decision: Decision, progress: Progress): void {
-    progress.turn = this.#turnOf(decision)
+    progress.turn ??= this.#turnOf(decision)
     if (progress.turn === null) throw denial('already_claimed', decision)
     progress.mayHaveBegun ||= progress.turn.hasBegun
   }

@@ -172,6 +172,7 @@ export class EnforcementPoint {
       turn: null,
       isOnlyOurs: false,
       isAskedAgain: false,
+      leaveBehind: null,
       mayHaveBegun: false,
     }
     let terms: GuardTerms | undefined

@@ -25,7 +25,7 @@ const REFUSALS: Readonly<Record<Reason, Refusal>> = {
   },
   review_required: {
     happened: 'A person has to approve this action first.',
-    next: 'Wait for the approval, then make the same call again with the same idempotency key.',
+    next: 'Wait for the approval, then make the same call again, with the same idempotency key if it had one.',
     modelNext: 'Tell the person you work for, and do not make this call again before it is approved.',
   },
   declined: {
