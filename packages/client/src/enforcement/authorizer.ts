@@ -21,7 +21,7 @@ import { Late, unlessLate } from './late.js'
 import { type OlderReviews, repeatableRequestId } from './older-reviews.js'
 import { type PendingReview, type PendingReviews, pendingReview } from './pending-reviews.js'
 import { RepeatableCall } from './repeatable-call.js'
-import { isEnded, isGone, staysOpen } from './review-end.js'
+import { isEnded, isGone, isTaken, staysOpen } from './review-end.js'
 import { isForReview, type Progress, type Settler, type Settling } from './settlement/settler.js'
 
 /** The calls that asking is made of. */
@@ -170,10 +170,21 @@ export class Authorizer {
     progress.isOnlyOurs = idempotencyKey === undefined
     const older = isLast ? undefined : await this.#older(decision, call)
     if (signal?.aborted) throw new Aborted(signal)
-    if (older === undefined) return this.#reviewed(decision, call, progress)
+    if (older === undefined) return this.#reviewedOrTaken(decision, call, progress)
     this.#settler.takeBack({ ...progress }, undefined, `it repeats ${older.id}`)
     progress.isOnlyOurs = false
     return (await this.#takeUp(older, call, progress)) ?? (await this.#ask(call, progress, true))
+  }
+
+  /** An equal call of another process may have taken up what this one waits for, and have run: then this one asks anew. */
+  async #reviewedOrTaken(decision: Decision, call: AskedCall, progress: Progress): Promise<Decision> {
+    try {
+      return await this.#reviewed(decision, call, progress)
+    } catch (error) {
+      if (call.repeatable === undefined || error instanceof Aborted || !isTaken(error)) throw error
+    }
+    progress.decision = null
+    return this.#ask(call, progress, true)
   }
 
   /** The review that an equal call has left behind, here or in another process, and that is to be answered in place of this one. */

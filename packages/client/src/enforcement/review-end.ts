@@ -6,8 +6,8 @@ import { denialFor } from './denial.js'
 
 /** Statuses that no repeat of a call can run: it asks anew. Who is declined is told so, once. */
 const SETTLED = new Set<DecisionStatus>(['confirmed', 'rejected', 'expired'])
-/** What a claim may come to when somebody else was first, or took it back. */
-const GONE = new Set<DeniedReason>(['already_claimed', 'permit_already_used', 'settled', 'withdrawn'])
+/** What a claim may come to when somebody else was first. */
+const TAKEN = new Set<DeniedReason>(['already_claimed', 'permit_already_used', 'settled'])
 /** Refusals after which a review may still come to run. */
 const STAYS_OPEN = new Set<DeniedReason>(['review_required', 'unavailable', 'policy_denies', 'agent_suspended'])
 
@@ -15,10 +15,15 @@ export function isEnded({ status }: Decision): boolean {
   return SETTLED.has(status)
 }
 
+/** Somebody else was first. */
+export function isTaken(error: unknown): boolean {
+  return TAKEN.has(denialFor(error, null).reason)
+}
+
 /** Nobody can run it any more, or this key may not. */
 export function isGone(error: unknown): boolean {
   if (ApiError.isInstance(error) && (error.status === 403 || error.status === 404)) return true
-  return GONE.has(denialFor(error, null).reason)
+  return isTaken(error) || denialFor(error, null).reason === 'withdrawn'
 }
 
 /** Whether it may still come to run after this refusal. */
