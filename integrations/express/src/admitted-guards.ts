@@ -19,14 +19,6 @@ export function admittedCount(req: Request): number {
   return admitted.get(req)?.length ?? 0
 }
 
-/** The earlier guard of the request whose decision this one shares. */
-export function sharedBy(req: Request, { decision }: AdmittedRequest): AdmittedRequest | undefined {
-  const earlier = admitted
-    .get(req)
-    ?.find(({ admission }) => decision !== null && admission.decision?.id === decision.id)
-  return earlier?.admission
-}
-
 /** Two guards that ask the same hold the budget twice, and the second one is refused where it does not suffice for both. */
 export function warnIfAskedBefore(req: Request, { asked }: AdmittedRequest): void {
   for (const { admission } of admitted.get(req) ?? []) {

@@ -9,7 +9,6 @@ import {
   noteAdmitted,
   rejectAdmitted,
   rejectUnbegun,
-  sharedBy,
   warnIfAskedBefore,
 } from './admitted-guards.js'
 import { noteTemplates } from './check-routes.js'
@@ -110,7 +109,7 @@ async function passGuard(
     if (!gone.aborted) refuse(res, denialOf(error), next)
     return
   }
-  return settings.point.within(admission, () => guarded.run(req, res, next))
+  return guarded.run(req, res, next)
 }
 
 async function admit(settings: GuardSettings, req: Request, signal: AbortSignal | undefined): Promise<AdmittedRequest> {
@@ -128,8 +127,7 @@ async function admit(settings: GuardSettings, req: Request, signal: AbortSignal 
     if (question === undefined) throw fault
     return question.request
   }
-  const { idempotencyKey, nested } = question ?? {}
-  const admission = await point.admit(request, { idempotencyKey, nested, signal })
+  const admission = await point.admit(request, { idempotencyKey: question?.idempotencyKey, signal })
   // A route cannot be paused: it is refused, and its caller calls again.
   return admission.kind === 'paused' ? admission.begin() : admission
 }
@@ -141,12 +139,10 @@ function enter(
   admission: AdmittedRequest,
   gone: AbortSignal,
 ): void {
-  const earlier = sharedBy(req, admission)
-  if (earlier === undefined) warnIfAskedBefore(req, admission)
+  warnIfAskedBefore(req, admission)
   noteAdmitted(req, admission)
-  // What the handler says settles the one decision there is.
-  showPermit(req, res, 'permit', routePermit(earlier ?? admission))
-  if (settings.settle === 'manual' || earlier !== undefined) return
+  showPermit(req, res, 'permit', routePermit(admission))
+  if (settings.settle === 'manual') return
   const onEnd = (end: ResponseEnd) => void admission.settle.by(() => outcomeOf(settings, req, res, end))
   watchResponse(res, { gone, graceMs: settings.graceMs, onEnd })
 }

@@ -11,8 +11,6 @@ import type { GuardSettings } from './guard-options.js'
 export interface RouteQuestion {
   readonly request: GuardRequest
   readonly idempotencyKey: string | undefined
-  /** A caller's key names the request: its guards that ask the same share a decision. */
-  readonly nested: 'share' | undefined
 }
 
 /**
@@ -31,8 +29,7 @@ export function askedBy(req: Request, options: GuardSettings, place: number): Ro
   }
   const context = resolved('context', options.context, req)
   const request = { agent_id, action, resource, context }
-  const nested = place > 0 && options.idempotencyKey === undefined ? 'share' : undefined
-  return { request, idempotencyKey: callKey(req, agent_id, options, place), nested }
+  return { request, idempotencyKey: callKey(req, agent_id, options, place) }
 }
 
 /**

@@ -285,28 +285,8 @@ describe('two guards of one route', () => {
     expect(await rig().settled(2)).toEqual(['confirm', 'confirm'])
   })
 
-  it.each([{}, { 'idempotency-key': 'k1' }])(
-    'that ask the very same are one decision (headers %j)',
-    async (headers) => {
-      const inner = vi.fn(() => 'paid')
-      const [outer, same] = [rig().guard({ action: 'payment.refund' }), rig().guard({ action: 'payment.refund' })]
-      const app = newApp().post('/', outer, same, async (req, res) => {
-        const asked = req.permit?.asked ?? { action: 'nothing' }
-        res.json([await rig().client.guard(asked, inner), req.permit?.decision?.id])
-        await req.permit?.confirm({ amount: 3 })
-      })
-      const { body } = await request(app).post('/').set(headers).expect(200)
-      expect(body).toEqual(['paid', rig().lifecycle.ids()[0]])
-      expect(rig().questions()).toHaveLength(1)
-      expect(await rig().settled()).toEqual(['confirm'])
-      const confirm = rig().stub.requests.find(({ url }) => url.endsWith('/confirm'))
-      expect(JSON.parse(confirm?.body ?? '')).toEqual({ amount: 3 })
-    },
-  )
-
-  it('that ask the very same are two decisions where the second one names its run by a key of its own', async () => {
-    const key = { idempotencyKey: () => 'order-1' }
-    const app = newApp().post('/', rig().guard(), rig().guard(key), (_req, res) => void res.end())
+  it('that ask the very same are two decisions, each for a run of its own', async () => {
+    const app = newApp().post('/', rig().guard(), rig().guard(), (_req, res) => void res.end())
     await request(app).post('/').expect(200)
     expect(rig().questions()).toHaveLength(2)
     expect(await rig().settled(2)).toEqual(['confirm', 'confirm'])

@@ -3,10 +3,11 @@
 import { answerDecision, type StubAnswer, type StubDecisionPoint, startStubDecisionPoint } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Countersign as OverFetch } from '../src/index.js'
-import { type AdmitOptions, Countersign, type EnforcementOptions, type EnforcementPoint } from '../src/index-node.js'
+import { Countersign, type EnforcementOptions, type EnforcementPoint } from '../src/index-node.js'
 import { asked, deciding, denialOf, except, listener, told } from './enforcing.js'
 import { API_KEY, rejectionOf } from './transports.js'
 
+const share = { nested: 'share' } as const
 const refund = { ...asked, context: { amount: 5, to: { iban: 'DE1', name: 'A' } } }
 
 describe('a guard within a guard', () => {
@@ -33,7 +34,10 @@ describe('a guard within a guard', () => {
       await new Promise((resolve) => setImmediate(resolve))
       const { agent_id, action, resource } = asked
       const same = { context: { to: { name: 'A', iban: 'DE1' }, amount: 5 }, resource, action, agent_id }
-      const shared = await client.guard(same, (given, run) => inner(given, run) + run.permit_token, { onEvent })
+      const shared = await client.guard(same, (given, run) => inner(given, run) + run.permit_token, {
+        ...share,
+        onEvent,
+      })
       expect(shared).toBe(decision.id + permit_token)
       return decision.id
     })
@@ -42,17 +46,20 @@ describe('a guard within a guard', () => {
     expect(events).toEqual([])
   })
 
-  it('shares through functions that are protected, however many guards there are', async () => {
-    const pay = vi.fn((amount: number) => amount)
-    const mapping = { ...asked, context: (amount: number) => ({ amount }) }
-    const once = client.protect(pay, mapping)
-    const twice = client.protect((amount: number) => once(amount), mapping)
-    expect(await client.protect((amount: number) => twice(amount), mapping)(7)).toBe(7)
-    expect([pay.mock.calls.length, askCount(), told(stub)]).toEqual([1, 1, [['confirm', {}]]])
+  it('asks for itself unless it says otherwise', async () => {
+    await client.guard(refund, () => client.guard(refund, () => 1))
+    expect([askCount(), told(stub).length]).toEqual([2, 2])
+  })
+
+  it('shares one decision with one guard, however deep a function calls itself', async () => {
+    const pay = async (times: number): Promise<number> =>
+      times > 1 ? client.guard(refund, () => pay(times - 1), share) : 1
+    await client.guard(refund, () => pay(5))
+    expect(askCount()).toBe(3)
   })
 
   it('is told what it cost where the outer one does not say', async () => {
-    const inner = (amount: number) => client.guard(refund, (_asked, run) => run.setAmount(amount))
+    const inner = (amount: number) => client.guard(refund, (_asked, run) => run.setAmount(amount), share)
     await client.guard(refund, () => inner(3))
     await client.guard(refund, (_asked, run) => {
       run.setAmount(4)
@@ -61,11 +68,44 @@ describe('a guard within a guard', () => {
     expect(told(stub).map(([, body]) => body)).toEqual([{ amount: 3 }, { amount: 4 }])
   })
 
-  it('rejects once when the action fails through both, and confirms when the outer one has an answer to that', async () => {
-    const failing = () => client.guard(refund, () => Promise.reject(new Error('no such card')))
-    expect(await rejectionOf(client.guard(refund, failing))).toMatchObject({ message: 'no such card' })
-    expect(await client.guard(refund, () => failing().catch(() => 'another card'))).toBe('another card')
-    expect(told(stub).map(([move]) => move)).toEqual(['reject', 'confirm'])
+  const lost = Object.assign(new Error('read'), { code: 'ECONNRESET' })
+  const paying = () => client.guard(refund, () => 'paid', share)
+  const failing = () => client.guard(refund, () => Promise.reject(new Error('no such card')), share)
+  const losing = () => client.guard(refund, () => Promise.reject(lost), share)
+  const fail = async () => {
+    throw new Error('after that')
+  }
+  it.each<[string, () => Promise<unknown>, readonly string[]]>([
+    ['is confirmed where both succeeded', paying, ['confirm']],
+    ['is rejected where both failed', failing, ['reject']],
+    ['is confirmed where the inner one paid and the outer one failed', () => paying().then(fail), ['confirm']],
+    ['is left where the inner one failed and the outer one went on', () => failing().catch(() => 'on'), []],
+    ['is left where the inner one lost its answer and the outer one failed', () => losing().catch(fail), []],
+    ['is left where the inner one lost its answer and the outer one went on', () => losing().catch(() => 'on'), []],
+    [
+      'is left where the inner one still runs',
+      async () => void client.guard(refund, () => new Promise(() => undefined), share),
+      [],
+    ],
+    [
+      'is left where the inner one still runs and the outer one failed',
+      () => {
+        void client.guard(refund, () => new Promise(() => undefined), share)
+        return new Promise((resolve) => setImmediate(resolve)).then(fail)
+      },
+      [],
+    ],
+  ])('%s', async (_how, action, moves) => {
+    await client
+      .guard(refund, () =>
+        action().then(async (value) => {
+          await new Promise((resolve) => setImmediate(resolve))
+          return value
+        }),
+      )
+      .catch(() => undefined)
+    expect(askCount()).toBe(1)
+    expect(told(stub).map(([move]) => move)).toEqual(moves)
   })
 
   it.each<[string, object]>([
@@ -78,12 +118,12 @@ describe('a guard within a guard', () => {
     ['another resource', { resource: 'order:8813' }],
     ['no resource', { resource: null }],
   ])('asks for itself about %s', async (_what, change) => {
-    await client.guard(refund, () => client.guard({ ...refund, ...change }, () => 1))
+    await client.guard(refund, () => client.guard({ ...refund, ...change }, () => 1, share))
     expect([askCount(), told(stub).length]).toEqual([2, 2])
   })
 
   it('asks for itself the second time: one run is one run, one after the other and at once', async () => {
-    const inner = () => client.guard(refund, () => 1)
+    const inner = () => client.guard(refund, () => 1, share)
     await client.guard(refund, async () => {
       await inner()
       await inner()
@@ -95,28 +135,16 @@ describe('a guard within a guard', () => {
 
   it('asks for itself within a guard about something else', async () => {
     await client.guard(refund, () =>
-      client.guard({ ...asked, action: 'card.read' }, () => client.guard(refund, () => 1)),
+      client.guard({ ...asked, action: 'card.read' }, () => client.guard(refund, () => 1, share)),
     )
     expect(askCount()).toBe(3)
   })
 
   it('asks for itself of another client', async () => {
     const other = new Countersign({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
-    await client.guard(refund, () => other.guard(refund, () => 1))
+    await client.guard(refund, () => other.guard(refund, () => 1, share))
     expect(askCount()).toBe(2)
     other.close()
-  })
-
-  it.each<[string, AdmitOptions, AdmitOptions, number]>([
-    ['with a key of its own asks', {}, { idempotencyKey: 'refund-1' }, 2],
-    ['with another key asks', { idempotencyKey: 'job-1' }, { idempotencyKey: 'refund-1' }, 2],
-    ['with the same key shares', { idempotencyKey: 'job-1' }, { idempotencyKey: 'job-1' }, 1],
-    ['without the key of the outer one shares', { idempotencyKey: 'job-1' }, {}, 1],
-    ['with a key shares where it says so', {}, { idempotencyKey: 'call-1', nested: 'share' }, 1],
-    ['asks where it says so', {}, { nested: 'ask' }, 2],
-  ])('%s', async (_what, outer, inner, count) => {
-    await client.guard(refund, () => client.guard(refund, () => 1, inner), outer)
-    expect(askCount()).toBe(count)
   })
 
   it('takes no other word for how it is nested', async () => {
@@ -137,7 +165,7 @@ describe('a guard within a guard', () => {
     const redeemed: StubAnswer = (request, response) =>
       lifecycle.answer({ ...request, method: 'GET', url: `/v1/decisions/${lifecycle.ids().at(-1)}` }, response)
     stub.answer(except(lifecycle, '/redeem', redeemed))
-    await client.guard(refund, () => client.guard(refund, () => 1, inner), outer)
+    await client.guard(refund, () => client.guard(refund, () => 1, { ...share, ...inner }), outer)
     expect(askCount()).toBe(count)
     expect(stub.requests.filter(({ url }) => url.endsWith('/redeem')).length).toBe(
       [outer, inner].some(({ runs }) => runs === 'at-most-once') ? 1 : 0,
@@ -147,7 +175,7 @@ describe('a guard within a guard', () => {
   it('runs nothing within a guard that only observes a denial', async () => {
     deciding({ stub }, 'deny')
     const inner = vi.fn()
-    await client.guard(refund, () => rejectionOf(client.guard(refund, inner)), { mode: 'observe' })
+    await client.guard(refund, () => rejectionOf(client.guard(refund, inner, share)), { mode: 'observe' })
     expect(inner).not.toHaveBeenCalled()
   })
 
@@ -155,7 +183,7 @@ describe('a guard within a guard', () => {
     /** The decision point denies from now on: whatever runs now runs by an old decision. */
     const lateCall = async (action: () => unknown) => {
       deciding({ stub }, 'deny')
-      return denialOf(client.guard(refund, action))
+      return denialOf(client.guard(refund, action, share))
     }
     const action = vi.fn()
     beforeEach(() => action.mockClear())
@@ -185,7 +213,7 @@ describe('a guard within a guard', () => {
     it('ended between admitting and beginning runs nothing', async () => {
       let admitted: Promise<Awaited<ReturnType<EnforcementPoint['admit']>>> | undefined
       await client.guard(refund, async () => {
-        admitted = point.admit(refund)
+        admitted = point.admit(refund, share)
         await admitted
       })
       const admission = await admitted
@@ -218,7 +246,7 @@ describe('a guard within a guard', () => {
       const timed = client.enforcement({ now: () => now })
       const first = await timed.admit(refund)
       first.begin()
-      const shared = await timed.within(first, () => timed.admit(refund))
+      const shared = await timed.within(first, () => timed.admit(refund, share))
       const second = await timed.admit(refund)
       second.begin()
       now += 3_600_000
@@ -230,42 +258,36 @@ describe('a guard within a guard', () => {
     it('goes on is not begun twice by one that it has shared with', async () => {
       const admission = await point.admit(refund)
       admission.begin()
-      const shared = await point.within(admission, () => point.admit(refund))
+      const shared = await point.within(admission, () => point.admit(refund, share))
       shared.begin()
       expect(() => shared.begin()).toThrow('(already_claimed')
-      await shared.settle.reject('it is not for this one to say')
-      await admission.settle.by({ kind: 'succeeded' })
-      expect([askCount(), told(stub)]).toEqual([1, [['confirm', {}]]])
+      await shared.settle.confirm({ amount: 2 })
+      await admission.settle.reject('it is not for one alone to say')
+      expect([askCount(), told(stub)]).toEqual([1, [['confirm', { amount: 2 }]]])
     })
 
     it('goes on is not settled by one that was aborted, or paused', async () => {
       const controller = new AbortController()
       await client.guard(refund, async () => {
-        const shared = await point.admit(refund, { signal: controller.signal })
+        const shared = await point.admit(refund, { ...share, signal: controller.signal })
         controller.abort(new Error('changed my mind'))
         expect(() => shared.begin()).toThrow('changed my mind')
-        expect(await rejectionOf(point.admit(refund, { signal: controller.signal }))).toMatchObject({
+        expect(await rejectionOf(point.admit(refund, { ...share, signal: controller.signal }))).toMatchObject({
           message: 'changed my mind',
         })
       })
       await client.guard(refund, async () => {
-        const shared = await point.admit(refund)
+        const shared = await point.admit(refund, share)
         shared.begin()
         shared.pause()
       })
-      expect([askCount(), told(stub)]).toEqual([
-        2,
-        [
-          ['confirm', {}],
-          ['confirm', {}],
-        ],
-      ])
+      expect([askCount(), told(stub)]).toEqual([2, [['confirm', {}]]])
     })
   })
 
   it('asks for itself where the platform cannot follow what is awaited', async () => {
     const overFetch = new OverFetch({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
-    await overFetch.guard(refund, () => overFetch.guard(refund, () => 1))
+    await overFetch.guard(refund, () => overFetch.guard(refund, () => 1, share))
     expect([askCount(), told(stub).length]).toEqual([2, 2])
   })
 })

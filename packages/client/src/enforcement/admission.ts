@@ -26,8 +26,8 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
   /** Names the admission in every event about it, and is sent nowhere. */
   readonly tag?: string | undefined
   /**
-   * Within the running action of a guard that asked the very same, on Node: `share` its decision, or `ask` for one of its own.
-   * Default: `share`, and `ask` where there is an `idempotencyKey` that the guard around it was not given.
+   * Within the running action of a guard that asked the very same, on Node: `ask` for a decision of its own (default), or `share`
+   * that one, once.
    * Source: docs/enforcement.md "Guards within guards".
    */
   readonly nested?: 'share' | 'ask' | undefined
@@ -126,6 +126,7 @@ interface Permitted {
   readonly onDenied: (denied: DeniedError) => void
   /** Whether the run around this one, whose decision it shares, is over. */
   readonly isOuterOver?: () => boolean
+  readonly onBegun?: () => void
 }
 
 /** The one door: `begin` opens it once. */
@@ -177,6 +178,7 @@ export class OpenAdmission implements PermittedAdmission {
       this.#permitted.takeBack()
       throw error
     }
+    this.#permitted.onBegun?.()
   }
 
   pause(): void {
@@ -200,6 +202,7 @@ interface Observed {
   readonly settle: Settle
   readonly signal: CallSignal | undefined
   readonly pause: (hasBegun: boolean) => void
+  readonly onBegun?: () => void
 }
 
 export class WatchedAdmission implements ObservedAdmission {
@@ -238,9 +241,11 @@ export class WatchedAdmission implements ObservedAdmission {
   begin(): void {
     const { signal } = this
     this.#isBegun = true
-    if (!signal?.aborted) return
-    void this.settle.reject('it did not begin')
-    throw abortReason(signal)
+    if (signal?.aborted) {
+      void this.settle.reject('it did not begin')
+      throw abortReason(signal)
+    }
+    this.#observed.onBegun?.()
   }
 
   pause(): void {

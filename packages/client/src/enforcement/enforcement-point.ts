@@ -197,12 +197,12 @@ export class EnforcementPoint {
     }
   }
 
-  #termsOf({ asked, options: { idempotencyKey } }: Question): GuardTerms {
+  #termsOf({ asked }: Question): GuardTerms {
     const { mode, runs } = this.#settings
-    return { client: this.#calls, asked, mode, runs, idempotencyKey }
+    return { client: this.#calls, asked, mode, runs }
   }
 
-  /** By the decision of the guard around this one: nothing is asked, and nothing settled. */
+  /** By the decision of the guard around this one: nothing is asked. It shares with no other guard: one run is one run. */
   #share(around: GuardedRun, progress: Progress, terms: GuardTerms): Admission {
     const { admission: outer } = around
     const { decision, permit_token } = outer
@@ -210,24 +210,21 @@ export class EnforcementPoint {
     const { asked } = terms
     progress.decision = decision
     const settle = this.#settler.settleWithin(progress, around.settle)
-    const shared = { asked, settle, signal, pause: () => void settle.pause() }
+    const onBegun = (): void => around.settle.beginWithin()
+    const shared = { asked, settle, signal, onBegun, pause: () => void settle.pause() }
     if (this.mode === 'observe') {
       const would = outer.kind === 'observed' ? outer.would : 'allow'
-      return this.#note(new WatchedAdmission({ ...shared, decision, permit_token, would }), settle, terms)
+      return new WatchedAdmission({ ...shared, decision, permit_token, would })
     }
     if (outer.kind !== 'permitted') throw new TypeError('what is only observed permits nothing')
     const door = {
-      takeBack: () => void settle.leave(),
+      takeBack: () => void settle.pause(),
       now: this.#settings.now,
       onDenied: (denied: DeniedError) => this.#tellDenied(progress, denied),
       isOuterOver: () => outer.isOver,
     }
     const { decision: permitting, permit_token: permit } = outer
-    return this.#note(
-      new OpenAdmission({ ...shared, ...door, decision: permitting, permit_token: permit }),
-      settle,
-      terms,
-    )
+    return new OpenAdmission({ ...shared, ...door, decision: permitting, permit_token: permit })
   }
 
   #note(admission: OpenAdmission | WatchedAdmission, settle: SettleOnce, terms: GuardTerms): Admission {

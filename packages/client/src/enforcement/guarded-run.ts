@@ -11,7 +11,6 @@ export interface GuardTerms {
   readonly asked: Asked
   readonly mode: 'enforce' | 'observe'
   readonly runs: 'at-least-once' | 'at-most-once'
-  readonly idempotencyKey: string | undefined
 }
 
 /** By what a guard was admitted with. */
@@ -43,12 +42,10 @@ export class GuardedRun {
    */
   sharesWith(inner: GuardTerms, nested: 'share' | 'ask' | undefined): boolean {
     const outer = this.#terms
-    // A key of its own names a run of its own, which may have been before.
-    const isKeyless = inner.idempotencyKey === undefined || inner.idempotencyKey === outer.idempotencyKey
     const isStricter =
       (inner.mode === 'enforce' && outer.mode === 'observe') ||
       (inner.runs === 'at-most-once' && outer.runs === 'at-least-once')
-    if ((nested ?? (isKeyless ? 'share' : 'ask')) === 'ask' || isStricter || inner.client !== outer.client) return false
+    if (nested !== 'share' || isStricter || inner.client !== outer.client) return false
     if (this.#isShared || !this.admission.isRunning || !isSameQuestion(inner.asked, outer.asked)) return false
     this.#isShared = true
     return true

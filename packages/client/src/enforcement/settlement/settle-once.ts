@@ -23,7 +23,7 @@ export interface SettleOnceOptions {
 export class SettleOnce implements Settle {
   readonly #options: SettleOnceOptions
   #first: Promise<SettlementResult> | undefined
-  #amount: number | undefined
+  #within: Settlement | 'running' | undefined
 
   constructor(options: SettleOnceOptions) {
     this.#options = options
@@ -49,14 +49,18 @@ export class SettleOnce implements Settle {
   readonly by: Settle['by'] = (given) => {
     const { settleOn, onError } = this.#options
     return this.#once(() => {
-      const outcome = this.#withAmount(readOutcome(typeof given === 'function' ? given() : given))
+      const outcome = readOutcome(typeof given === 'function' ? given() : given)
       return atOnce('a settlement', settleOn?.(outcome)) ?? settlementByDefault(outcome, onError)
     })
   }
 
-  /** What the action cost as a guard within it heard, where nobody says otherwise. */
-  noteAmount(amount: number | undefined): void {
-    this.#amount = amount
+  /** A part of the action has begun that is guarded itself, by the same decision. */
+  beginWithin(): void {
+    this.#within = 'running'
+  }
+
+  endWithin(settlement: Settlement): void {
+    this.#within = settlement
   }
 
   /** From now on nothing is settled here, and nothing told. False when it was settled before. */
@@ -64,11 +68,6 @@ export class SettleOnce implements Settle {
     if (this.isCalled) return false
     this.#first = Promise.resolve({ settle: 'leave', state: 'left' })
     return true
-  }
-
-  #withAmount(outcome: ActionOutcome): ActionOutcome {
-    if (outcome.kind !== 'succeeded' || outcome.amount !== undefined) return outcome
-    return { ...outcome, amount: this.#amount }
   }
 
   #once(settlement: () => Settlement): Promise<SettlementResult> {
@@ -86,13 +85,24 @@ export class SettleOnce implements Settle {
   async #settle(settlementOf: () => Settlement): Promise<SettlementResult> {
     let settlement: Settlement
     try {
-      settlement = readSettlement(settlementOf())
+      settlement = whole(readSettlement(settlementOf()), this.#within)
     } catch (error) {
       this.#options.fail(error)
       return { settle: 'leave', state: 'refused' }
     }
     return { settle: settlement.settle, state: await this.#options.send(settlement) }
   }
+}
+
+/**
+ * The settlement of a whole of which a part was guarded by the same decision: rejected only where both say so, and confirmed
+ * where the part happened. All else is left, for it may have been spent.
+ */
+function whole(own: Settlement, part: Settlement | 'running' | undefined): Settlement {
+  if (part === undefined) return own
+  if (part === 'running' || part.settle === 'leave' || own.settle === 'leave') return LEAVE
+  if (part.settle === 'reject') return own.settle === 'reject' ? own : LEAVE
+  return own.settle === 'confirm' ? { ...own, amount: own.amount ?? part.amount } : part
 }
 
 /**

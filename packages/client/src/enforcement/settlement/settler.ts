@@ -52,10 +52,10 @@ export class Settler {
     return this.#settleBy(progress, (settlement) => this.#send(settlement, progress))
   }
 
-  /** Of a guard that shares the decision of the one around it, whose to settle it is: it hears what the action cost. */
+  /** Of a guard that shares the decision of the one around it, which settles it by the worse of both ends. */
   settleWithin(progress: Progress, outer: SettleOnce): SettleOnce {
     return this.#settleBy(progress, async (settlement) => {
-      if (settlement.settle === 'confirm') outer.noteAmount(settlement.amount)
+      outer.endWithin(settlement)
       return 'left'
     })
   }
