@@ -4,7 +4,7 @@ import { verifyGuard } from '@countersign/client/verify'
 import { AuditCallbackHandler, BlockingCallbackHandler, guardTool } from '@countersign/langchain'
 import { answerProblem } from '@countersign/testkit'
 import { type RealDecisionPoint, startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
-import { interrupt } from '@langchain/langgraph'
+import { Command, interrupt } from '@langchain/langgraph'
 import { createAgent } from 'langchain'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { agentOf, MAP, modelOf, Rig, thread, toolMessages, toolsOf } from './rig.js'
@@ -81,6 +81,20 @@ describe('a decision point that is at fault', () => {
     relay.answer('ask', answerProblem(429, 'rate_limited', { 'retry-after': '60' }))
     expect(toolMessages(await agent.invoke(go, thread())).at(-1)).toMatchObject({ status: 'error' })
     expect(runs).toEqual(['allow 1'])
+    await relay.close()
+  })
+
+  it('21: says that the review is over, although somebody has approved it: nothing runs', async () => {
+    const tools = start()
+    const relay = await startRelay(point().url)
+    const middleware = [rig.guard({ client: rig.newClient({ baseUrl: relay.url }), review: 'interrupt' })]
+    const [agent, config] = [agentOf({ calls: [{ name: 'review' }], tools, middleware }), thread()]
+    await agent.invoke(go, config)
+    await rig.operator.move(relay.decisions[0]?.id ?? '', 'approve')
+    relay.change('ask', { status: 'expired' })
+    const answer = await agent.invoke(new Command({ resume: true }), config)
+    expect(toolMessages(answer)).toMatchObject([{ status: 'error', artifact: { denied: { reason: 'expired' } } }])
+    expect(runs).toEqual([])
     await relay.close()
   })
 
