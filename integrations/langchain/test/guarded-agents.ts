@@ -30,7 +30,6 @@ const DOES_NOT_APPLY = {
   'does not run again what was confirmed, for the same key and another process': NO_KEY,
   'does not run again what was rejected, for the same key and another process': NO_KEY,
   'runs in one of four processes that race for one approved decision, each of them twice': NO_KEY,
-  'runs what was approved meanwhile when the same call is made again, once': NO_KEY,
   'confirms what succeeded after its caller had left':
     'LangChain ends a tool for its caller at once, whatever it does later',
 }

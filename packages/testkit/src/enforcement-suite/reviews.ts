@@ -71,4 +71,23 @@ export const REVIEW_CASES: readonly EnforcementCase[] = [
       await trial.expectStatus(id, 'confirmed')
     },
   },
+  {
+    title: 'takes up its own review when the same call is made again without a key, runs it once, and then asks anew',
+    isOptional: true,
+    async run(trial) {
+      const action = await trial.actionWith('review')
+      const guard = await trial.open()
+      const first = await guard.call({ action })
+      expect(first).toMatchObject({ kind: 'denied', reason: 'review_required' })
+      const { id } = trial.decision
+      expect(await guard.call({ action })).toMatchObject({ kind: 'denied', reason: 'review_required', decision_id: id })
+      await trial.operator.move(id, 'approve')
+      expect(gist(await guard.call({ action }))).toEqual({ kind: 'value', value: RECEIPT })
+      const next = await guard.call({ action })
+      expect(next).toMatchObject({ kind: 'denied', reason: 'review_required' })
+      expect(next).not.toMatchObject({ decision_id: id })
+      expect(trial.runs).toHaveLength(1)
+      await trial.expectStatus(id, 'confirmed')
+    },
+  },
 ]

@@ -14,6 +14,11 @@ export const PERMISSION_SABOTAGES = sabotagesBy([
     ],
   },
   {
+    what: 'asks for a new review each time',
+    way: withCall((call) => ({ ...call, idempotencyKey: call.idempotencyKey ?? crypto.randomUUID() })),
+    caughtBy: ['takes up its own review when the same call is made again without a key'],
+  },
+  {
     what: 'does not run what is only to be recorded',
     way: async (calling) => {
       const { effect } = await calling.client.authorize(questionOf(calling.call))
