@@ -357,7 +357,7 @@ describe('a call that a person reviews', () => {
     expect(await rig.statuses()).toEqual(['confirmed', 'declined'])
   })
 
-  it('19: is denied without a checkpointer', async () => {
+  it('19: is denied without a checkpointer, and runs when it is called again after the approval', async () => {
     start()
     const agent = createAgent({
       model: modelOf({ name: 'review' }),
@@ -367,6 +367,9 @@ describe('a call that a person reviews', () => {
     const [denied] = toolMessages(await agent.invoke(go))
     expect(denied).toMatchObject({ status: 'error', artifact: { denied: { reason: 'review_required' } } })
     expect(runs).toEqual([])
+    await rig.operator.move(denied?.artifact.denied.decision_id, 'approve')
+    expect(toolMessages(await agent.invoke(go))).toMatchObject([{ status: 'success' }])
+    expect(runs).toEqual(['review 1'])
   })
 
   it('20: is denied when the graph is resumed and nobody has approved it', async () => {

@@ -112,18 +112,21 @@ describe('a decision point that is at fault', () => {
   })
 })
 
-it('37: a guarded tool in a guarded agent is asked about once, and runs once', async () => {
-  const [allow] = start()
-  if (!allow) throw new Error('there is no tool')
-  const safe = guardTool(allow, {
-    client: rig.client,
-    ...(MAP.allow as object),
-    onEvent: (event) => rig.events.push(event),
-  })
-  await agentOf({ calls, tools: [safe], middleware: [rig.guard(), rig.guard({ name: 'Second' })] }).invoke(go, thread())
-  expect(runs).toEqual(['allow 1'])
-  expect(await rig.statuses()).toEqual(['confirmed'])
-})
+it.each(['tool', 'agent'] as const)(
+  '37, 42: a guard within the guard of an agent, around its %s, asks once, and it runs once',
+  async (where) => {
+    const [allow] = start()
+    if (!allow) throw new Error('there is no tool')
+    const onEvent = (event: Rig['events'][number]) => rig.events.push(event)
+    const tools = [
+      where === 'tool' ? guardTool(allow, { client: rig.client, ...(MAP.allow as object), onEvent }) : allow,
+    ]
+    const within = where === 'agent' ? [rig.guard({ name: 'Second' })] : []
+    await agentOf({ calls, tools, middleware: [rig.guard(), ...within] }).invoke(go, thread())
+    expect(runs).toEqual(['allow 1'])
+    expect(await rig.statuses()).toEqual(['confirmed'])
+  },
+)
 
 describe('a callback handler', () => {
   const onEvent = (event: Rig['events'][number]) => rig.events.push(event)
