@@ -34,7 +34,7 @@ import { Policies } from './resources/policies.js'
 import type { OpenTransport } from './transport.js'
 import type { Capabilities, Decision, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
 
-/** What an entry point of the package brings. */
+/** @internal What an entry point of the package brings. */
 export interface Platform {
   readonly openTransport: OpenTransport
   readonly runContext: RunContext

@@ -3,12 +3,31 @@
 import { answerDecision, type StubAnswer, type StubDecisionPoint, startStubDecisionPoint } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Countersign as OverFetch } from '../src/index.js'
-import { Countersign, type EnforcementOptions, type EnforcementPoint } from '../src/index-node.js'
+import {
+  Countersign,
+  type EnforcementOptions,
+  type EnforcementPoint,
+  type GuardOptions,
+  type GuardRequest,
+  type GuardRun,
+} from '../src/index-node.js'
 import { asked, deciding, denialOf, except, listener, told } from './enforcing.js'
 import { API_KEY, rejectionOf } from './transports.js'
 
 const share = { nested: 'share' } as const
 const refund = { ...asked, context: { amount: 5, to: { iban: 'DE1', name: 'A' } } }
+
+/** As an integration guards: by a point of its own. */
+async function within<Result>(
+  client: Countersign | OverFetch,
+  question: GuardRequest,
+  action: (given: unknown, run: GuardRun) => Result,
+  { nested, signal, ...options }: GuardOptions = {},
+): Promise<Awaited<Result>> {
+  const own = client.enforcement(options)
+  const admission = await own.admit(question, { nested, signal })
+  return own.run(admission, (run) => action(admission.asked, run))
+}
 
 describe('a guard within a guard', () => {
   let stub: StubDecisionPoint
@@ -28,13 +47,13 @@ describe('a guard within a guard', () => {
 
   it('about the very same shares its decision: asked once, settled once, and both run', async () => {
     const { events, onEvent } = listener()
-    const inner = vi.fn((_asked: unknown, { decision }: { decision: { id: string } }) => decision.id)
+    const inner = vi.fn((_asked: unknown, { decision }: GuardRun) => decision?.id ?? '')
     const outer = await client.guard(refund, async (_asked, { decision, permit_token }) => {
       // Members in another order, after other work, on another point of the client.
       await new Promise((resolve) => setImmediate(resolve))
       const { agent_id, action, resource } = asked
       const same = { context: { to: { name: 'A', iban: 'DE1' }, amount: 5 }, resource, action, agent_id }
-      const shared = await client.guard(same, (given, run) => inner(given, run) + run.permit_token, {
+      const shared = await within(client, same, (given, run) => inner(given, run) + run.permit_token, {
         ...share,
         onEvent,
       })
@@ -51,15 +70,29 @@ describe('a guard within a guard', () => {
     expect([askCount(), told(stub).length]).toEqual([2, 2])
   })
 
-  it('shares one decision with one guard, however deep a function calls itself', async () => {
-    const pay = async (times: number): Promise<number> =>
-      times > 1 ? client.guard(refund, () => pay(times - 1), share) : 1
-    await client.guard(refund, () => pay(5))
+  it('shares one decision through as many guards as there are around one run', async () => {
+    const innermost = () => within(client, refund, (_asked, run) => run.setAmount(3), share)
+    await client.guard(refund, () => within(client, refund, innermost, share))
+    expect([askCount(), told(stub)]).toEqual([1, [['confirm', { amount: 3 }]]])
+  })
+
+  it('asks for itself each time that a function calls itself, also by way of another guard', async () => {
+    const other = client.enforcement()
+    const pay = async (times: number): Promise<number> => {
+      const by = times % 2 === 0 ? other : point
+      return by.run(await by.admit(refund, share), () => (times > 1 ? pay(times - 1) : 1))
+    }
+    await pay(6)
+    // Two guards around one run share; every run has a decision.
     expect(askCount()).toBe(3)
+    const same = async (times: number): Promise<number> =>
+      point.run(await point.admit(refund, share), () => (times > 1 ? same(times - 1) : 1))
+    await same(4)
+    expect(askCount()).toBe(3 + 4)
   })
 
   it('is told what it cost where the outer one does not say', async () => {
-    const inner = (amount: number) => client.guard(refund, (_asked, run) => run.setAmount(amount), share)
+    const inner = (amount: number) => within(client, refund, (_asked, run) => run.setAmount(amount), share)
     await client.guard(refund, () => inner(3))
     await client.guard(refund, (_asked, run) => {
       run.setAmount(4)
@@ -69,9 +102,9 @@ describe('a guard within a guard', () => {
   })
 
   const lost = Object.assign(new Error('read'), { code: 'ECONNRESET' })
-  const paying = () => client.guard(refund, () => 'paid', share)
-  const failing = () => client.guard(refund, () => Promise.reject(new Error('no such card')), share)
-  const losing = () => client.guard(refund, () => Promise.reject(lost), share)
+  const paying = () => within(client, refund, () => 'paid', share)
+  const failing = () => within(client, refund, () => Promise.reject(new Error('no such card')), share)
+  const losing = () => within(client, refund, () => Promise.reject(lost), share)
   const fail = async () => {
     throw new Error('after that')
   }
@@ -84,13 +117,13 @@ describe('a guard within a guard', () => {
     ['is left where the inner one lost its answer and the outer one went on', () => losing().catch(() => 'on'), []],
     [
       'is left where the inner one still runs',
-      async () => void client.guard(refund, () => new Promise(() => undefined), share),
+      async () => void within(client, refund, () => new Promise(() => undefined), share),
       [],
     ],
     [
       'is left where the inner one still runs and the outer one failed',
       () => {
-        void client.guard(refund, () => new Promise(() => undefined), share)
+        void within(client, refund, () => new Promise(() => undefined), share)
         return new Promise((resolve) => setImmediate(resolve)).then(fail)
       },
       [],
@@ -118,12 +151,12 @@ describe('a guard within a guard', () => {
     ['another resource', { resource: 'order:8813' }],
     ['no resource', { resource: null }],
   ])('asks for itself about %s', async (_what, change) => {
-    await client.guard(refund, () => client.guard({ ...refund, ...change }, () => 1, share))
+    await client.guard(refund, () => within(client, { ...refund, ...change }, () => 1, share))
     expect([askCount(), told(stub).length]).toEqual([2, 2])
   })
 
   it('asks for itself the second time: one run is one run, one after the other and at once', async () => {
-    const inner = () => client.guard(refund, () => 1, share)
+    const inner = () => within(client, refund, () => 1, share)
     await client.guard(refund, async () => {
       await inner()
       await inner()
@@ -135,14 +168,14 @@ describe('a guard within a guard', () => {
 
   it('asks for itself within a guard about something else', async () => {
     await client.guard(refund, () =>
-      client.guard({ ...asked, action: 'card.read' }, () => client.guard(refund, () => 1, share)),
+      client.guard({ ...asked, action: 'card.read' }, () => within(client, refund, () => 1, share)),
     )
     expect(askCount()).toBe(3)
   })
 
   it('asks for itself of another client', async () => {
     const other = new Countersign({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
-    await client.guard(refund, () => other.guard(refund, () => 1, share))
+    await client.guard(refund, () => within(other, refund, () => 1, share))
     expect(askCount()).toBe(2)
     other.close()
   })
@@ -165,7 +198,7 @@ describe('a guard within a guard', () => {
     const redeemed: StubAnswer = (request, response) =>
       lifecycle.answer({ ...request, method: 'GET', url: `/v1/decisions/${lifecycle.ids().at(-1)}` }, response)
     stub.answer(except(lifecycle, '/redeem', redeemed))
-    await client.guard(refund, () => client.guard(refund, () => 1, { ...share, ...inner }), outer)
+    await client.guard(refund, () => within(client, refund, () => 1, { ...share, ...inner }), outer)
     expect(askCount()).toBe(count)
     expect(stub.requests.filter(({ url }) => url.endsWith('/redeem')).length).toBe(
       [outer, inner].some(({ runs }) => runs === 'at-most-once') ? 1 : 0,
@@ -175,7 +208,7 @@ describe('a guard within a guard', () => {
   it('runs nothing within a guard that only observes a denial', async () => {
     deciding({ stub }, 'deny')
     const inner = vi.fn()
-    await client.guard(refund, () => rejectionOf(client.guard(refund, inner, share)), { mode: 'observe' })
+    await client.guard(refund, () => rejectionOf(within(client, refund, inner, share)), { mode: 'observe' })
     expect(inner).not.toHaveBeenCalled()
   })
 
@@ -183,7 +216,7 @@ describe('a guard within a guard', () => {
     /** The decision point denies from now on: whatever runs now runs by an old decision. */
     const lateCall = async (action: () => unknown) => {
       deciding({ stub }, 'deny')
-      return denialOf(client.guard(refund, action, share))
+      return denialOf(within(client, refund, action, share))
     }
     const action = vi.fn()
     beforeEach(() => action.mockClear())
@@ -212,7 +245,7 @@ describe('a guard within a guard', () => {
 
     it('ended between admitting and beginning runs nothing', async () => {
       let admitted: Promise<Awaited<ReturnType<EnforcementPoint['admit']>>> | undefined
-      await client.guard(refund, async () => {
+      await within(client, refund, async () => {
         admitted = point.admit(refund, share)
         await admitted
       })
@@ -246,7 +279,7 @@ describe('a guard within a guard', () => {
       const timed = client.enforcement({ now: () => now })
       const first = await timed.admit(refund)
       first.begin()
-      const shared = await timed.within(first, () => timed.admit(refund, share))
+      const shared = await timed.within(first, () => client.enforcement({ now: () => now }).admit(refund, share))
       const second = await timed.admit(refund)
       second.begin()
       now += 3_600_000
@@ -258,7 +291,7 @@ describe('a guard within a guard', () => {
     it('goes on is not begun twice by one that it has shared with', async () => {
       const admission = await point.admit(refund)
       admission.begin()
-      const shared = await point.within(admission, () => point.admit(refund, share))
+      const shared = await point.within(admission, () => client.enforcement().admit(refund, share))
       shared.begin()
       expect(() => shared.begin()).toThrow('(already_claimed')
       await shared.settle.confirm({ amount: 2 })
@@ -268,7 +301,7 @@ describe('a guard within a guard', () => {
 
     it('goes on is not settled by one that was aborted, or paused', async () => {
       const controller = new AbortController()
-      await client.guard(refund, async () => {
+      await within(client, refund, async () => {
         const shared = await point.admit(refund, { ...share, signal: controller.signal })
         controller.abort(new Error('changed my mind'))
         expect(() => shared.begin()).toThrow('changed my mind')
@@ -276,7 +309,7 @@ describe('a guard within a guard', () => {
           message: 'changed my mind',
         })
       })
-      await client.guard(refund, async () => {
+      await within(client, refund, async () => {
         const shared = await point.admit(refund, share)
         shared.begin()
         shared.pause()
@@ -287,7 +320,7 @@ describe('a guard within a guard', () => {
 
   it('asks for itself where the platform cannot follow what is awaited', async () => {
     const overFetch = new OverFetch({ baseUrl: stub.url, apiKey: API_KEY, maxRetries: 0 })
-    await overFetch.guard(refund, () => overFetch.guard(refund, () => 1, share))
+    await overFetch.guard(refund, () => within(overFetch, refund, () => 1, share))
     expect([askCount(), told(stub).length]).toEqual([2, 2])
   })
 })

@@ -246,6 +246,7 @@ describe('the package', () => {
     expect(JSON.parse(stdout)).toEqual({
       kernel: [
         'ENFORCEMENT_OPTIONS',
+        'HeldData',
         'REFUSAL_SENTENCES',
         'assertNoMissingPart',
         'assertOptions',

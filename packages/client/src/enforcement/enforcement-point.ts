@@ -67,8 +67,12 @@ export class EnforcementPoint {
    * @throws the signal's reason, once it is aborted
    */
   admit(request: GuardRequest | (() => GuardRequest), options: AdmitOptions = {}): Promise<Admission> {
+    return this.#ask(request, options, this)
+  }
+
+  #ask(request: GuardRequest | (() => GuardRequest), options: AdmitOptions, site: object): Promise<Admission> {
     const read = typeof request === 'function' ? () => atOnce('a question', request()) : () => request
-    return this.admitBy(() => ({ request: read, options }))
+    return this.admitBy(() => ({ request: read, options }), site)
   }
 
   /**
@@ -84,7 +88,7 @@ export class EnforcementPoint {
     options: AdmitOptions<Signal> = {},
   ): Promise<Awaited<Result>> {
     assertAction(action)
-    const admission = await this.admit(request, options)
+    const admission = await this.#ask(request, options, this.#calls)
     // Without a question there is only what was given; the mode `observe` alone goes on without one.
     const asked = (admission.asked ?? request) as Asked<Context>
     return this.run(admission, (run) => action(asked, run as GuardRun<Signal>))
@@ -162,8 +166,8 @@ export class EnforcementPoint {
     return this.#calls.flush(options)
   }
 
-  /** @internal */
-  async admitBy(ask: () => Asking): Promise<Admission> {
+  /** @internal `site`: where the guard stands. */
+  async admitBy(ask: () => Asking, site: object): Promise<Admission> {
     const progress: Progress = {
       tag: null,
       asked: null,
@@ -178,7 +182,7 @@ export class EnforcementPoint {
     let terms: GuardTerms | undefined
     try {
       const question = this.#authorizer.question(ask, progress)
-      terms = this.#termsOf(question)
+      terms = this.#termsOf(question, site)
       const around = this.#calls.runContext.current()
       if (around?.sharesWith(terms, question.options.nested)) return this.#share(around, progress, terms)
       return this.#admit(progress, terms, await this.#authorizer.permitFor(question, progress))
@@ -197,12 +201,12 @@ export class EnforcementPoint {
     }
   }
 
-  #termsOf({ asked }: Question): GuardTerms {
+  #termsOf({ asked }: Question, site: object): GuardTerms {
     const { mode, runs } = this.#settings
-    return { client: this.#calls, asked, mode, runs }
+    return { client: this.#calls, site, asked, mode, runs }
   }
 
-  /** By the decision of the guard around this one: nothing is asked. It shares with no other guard: one run is one run. */
+  /** By the decision of the guard around this one: nothing is asked. */
   #share(around: GuardedRun, progress: Progress, terms: GuardTerms): Admission {
     const { admission: outer } = around
     const { decision, permit_token } = outer
@@ -214,7 +218,7 @@ export class EnforcementPoint {
     const shared = { asked, settle, signal, onBegun, pause: () => void settle.pause() }
     if (this.mode === 'observe') {
       const would = outer.kind === 'observed' ? outer.would : 'allow'
-      return new WatchedAdmission({ ...shared, decision, permit_token, would })
+      return this.#note(new WatchedAdmission({ ...shared, decision, permit_token, would }), settle, terms, around)
     }
     if (outer.kind !== 'permitted') throw new TypeError('what is only observed permits nothing')
     const door = {
@@ -224,11 +228,17 @@ export class EnforcementPoint {
       isOuterOver: () => outer.isOver,
     }
     const { decision: permitting, permit_token: permit } = outer
-    return new OpenAdmission({ ...shared, ...door, decision: permitting, permit_token: permit })
+    const admission = new OpenAdmission({ ...shared, ...door, decision: permitting, permit_token: permit })
+    return this.#note(admission, settle, terms, around)
   }
 
-  #note(admission: OpenAdmission | WatchedAdmission, settle: SettleOnce, terms: GuardTerms): Admission {
-    return new GuardedRun(admission, settle, terms).admission
+  #note(
+    admission: OpenAdmission | WatchedAdmission,
+    settle: SettleOnce,
+    terms: GuardTerms,
+    around?: GuardedRun,
+  ): Admission {
+    return new GuardedRun(admission, settle, terms, around).admission
   }
 
   #admit(progress: Progress, terms: GuardTerms, permit_token: string): Admission {

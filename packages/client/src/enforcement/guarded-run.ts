@@ -8,6 +8,8 @@ import type { SettleOnce } from './settlement/settle-once.js'
 export interface GuardTerms {
   /** One object for each client. */
   readonly client: object
+  /** Where the guard stands: the function that is protected, the point of an integration, or the client of a plain `guard`. */
+  readonly site: object
   readonly asked: Asked
   readonly mode: 'enforce' | 'observe'
   readonly runs: 'at-least-once' | 'at-most-once'
@@ -21,12 +23,16 @@ export class GuardedRun {
   readonly admission: OpenAdmission | WatchedAdmission
   readonly settle: SettleOnce
   readonly #terms: GuardTerms
+  /** Of all guards that share the decision. */
+  readonly #sites: ReadonlySet<object>
   #isShared = false
 
-  constructor(admission: OpenAdmission | WatchedAdmission, settle: SettleOnce, terms: GuardTerms) {
+  /** @param around whose decision it shares, if any */
+  constructor(admission: OpenAdmission | WatchedAdmission, settle: SettleOnce, terms: GuardTerms, around?: GuardedRun) {
     this.admission = admission
     this.settle = settle
     this.#terms = terms
+    this.#sites = new Set([...(around === undefined ? [] : around.#sites), terms.site])
     runs.set(admission, this)
   }
 
@@ -45,6 +51,8 @@ export class GuardedRun {
     const isStricter =
       (inner.mode === 'enforce' && outer.mode === 'observe') ||
       (inner.runs === 'at-most-once' && outer.runs === 'at-least-once')
+    // The same guard once more is another run: a function that calls itself.
+    if (this.#sites.has(inner.site)) return false
     if (nested !== 'share' || isStricter || inner.client !== outer.client) return false
     if (this.#isShared || !this.admission.isRunning || !isSameQuestion(inner.asked, outer.asked)) return false
     this.#isShared = true

@@ -52,7 +52,7 @@ export const PROTECT_MAPPING = [
 
 /** What protecting is made of: the calls of an enforcement point. */
 interface ProtectCalls {
-  admitBy(ask: () => Asking): Promise<Admission>
+  admitBy(ask: () => Asking, site: object): Promise<Admission>
   run<Result>(admission: Admission, action: () => Result): Promise<Awaited<Result>>
   actionOf(tool: string, mapped: string | undefined): string
 }
@@ -76,7 +76,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
       signal = atOnce('a signal', kept.signal?.(...given))
       held = heldOrDenied(hold, given)
       return askingOf(point, name, kept, held, signal)
-    })
+    }, fn)
     // Who only observes changes nothing.
     const args = admission.kind === 'permitted' && held ? (held.toRun() as unknown as Args) : given
     return point.run(admission, () => Reflect.apply(fn, this, args))
