@@ -1,7 +1,7 @@
 /** What names one call of one tool in one step of one thread, over a pause and over a restart. */
 import { createHash } from 'node:crypto'
 import type { GuardRequest } from '@countersign/client'
-import type { GuardedToolCall } from './tool-question.js'
+import type { GuardedToolCall } from './guarded-tool-call.js'
 
 /** How often each call was asked about in one run of a node, by what LangGraph makes anew for each of them. */
 const asked = new WeakMap<object, Map<string, number>>()

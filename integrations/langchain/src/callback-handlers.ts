@@ -1,11 +1,10 @@
 /** What callbacks of LangChain can do: watch tools, and stop them as a second best. */
 import { DeniedError, refusalForModel } from '@countersign/client'
-import { assertOptions } from '@countersign/client/kernel'
+import { assertOptions, questionOfTool } from '@countersign/client/kernel'
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
 import { failureOf } from './guarded-call.js'
 import { isGraphBubbleUp } from './review.js'
-import { questionOf } from './tool-question.js'
 
 /** Callbacks are told no context: `configurable` of a call is the metadata of its run, with `thread_id`. */
 export type CallbackHandlerOptions = Omit<ToolsGuardOptions, 'mode' | 'review'>
@@ -32,7 +31,7 @@ abstract class ToolCallbackHandler extends BaseCallbackHandler {
       const call = { name: called, id: toolCallId, context: {}, configurable: metadata }
       const ended = new Promise<unknown>((succeed, fail) => this.#ends.set(runId, { succeed, fail }))
       ended.catch(() => undefined)
-      const request = () => questionOf(guard, mappingOf(called), argumentsIn(input), call)
+      const request = () => questionOfTool(guard, mappingOf(called), argumentsIn(input), call)
       const asking = guard.point.admit(request, { tag: toolCallId ?? called })
       const how = { outcome: failureOf, isPause: isGraphBubbleUp }
       return new Promise<void>((begun, refused) => {

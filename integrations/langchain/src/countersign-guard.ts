@@ -1,9 +1,8 @@
-import { assertOptions } from '@countersign/client/kernel'
+import { assertOptions, HiddenTools } from '@countersign/client/kernel'
 import type { ToolCall } from '@langchain/core/messages/tool'
 import { type AgentMiddleware, createMiddleware, ToolInvocationError } from 'langchain'
 import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
 import { type CallToGuard, guardCall } from './guarded-call.js'
-import { HiddenTools } from './hidden-tools.js'
 import { isGraphBubbleUp } from './review.js'
 import { denialMessage, failureMessage } from './tool-messages.js'
 import { ToolSchema } from './tool-schema.js'
@@ -56,7 +55,12 @@ export function countersignGuard(options: CountersignGuardOptions): AgentMiddlew
     ...(hideForbidden && {
       async wrapModelCall(request, handler) {
         const { context, configurable = {} } = request.runtime
-        const tools = await hidden.without(request.tools, { context: Object(context ?? {}), configurable })
+        const tools = await hidden.without(request.tools, {
+          name: '',
+          id: undefined,
+          context: Object(context ?? {}),
+          configurable,
+        })
         return handler({ ...request, tools })
       },
     }),

@@ -1,6 +1,6 @@
 import type { CountersignClient, EnforcementOptions, EnforcementPoint } from '@countersign/client'
-import { ENFORCEMENT_OPTIONS } from '@countersign/client/kernel'
-import { type AgentId, checkMapping, type QuestionSettings, type ToolMapping } from './tool-question.js'
+import { checkToolMapping, ENFORCEMENT_OPTIONS, type QuestionSettings } from '@countersign/client/kernel'
+import type { AgentId, GuardedToolCall, ToolMapping } from './guarded-tool-call.js'
 
 /** What every guard of this package is told. */
 export interface ToolGuardOptions extends Omit<EnforcementOptions, 'review'> {
@@ -22,7 +22,7 @@ export interface ToolsGuardOptions extends ToolGuardOptions {
 }
 
 /** Where a guard asks, and what becomes of a review. */
-export interface ToolGuard extends QuestionSettings {
+export interface ToolGuard extends QuestionSettings<GuardedToolCall> {
   readonly client: CountersignClient
   readonly point: EnforcementPoint
   readonly review: 'deny' | 'interrupt' | 'wait'
@@ -47,6 +47,6 @@ export function toolGuard({ client, agentId, review = 'deny', ...rest }: ToolGua
 /** The name is a model's, and may be `constructor`. @throws TypeError for a mapping that could never map */
 export function mappingIn(map: ToolsGuardOptions['map'] = {}): MappingOf {
   const mappings = new Map(Object.entries(map))
-  for (const [tool, mapping] of mappings) checkMapping(tool, mapping)
+  for (const [tool, mapping] of mappings) checkToolMapping(tool, mapping)
   return (tool) => mappings.get(tool)
 }

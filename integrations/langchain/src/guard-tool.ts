@@ -1,8 +1,8 @@
-import { assertOptions } from '@countersign/client/kernel'
+import { assertOptions, checkToolMapping, MAPPED_MEMBERS } from '@countersign/client/kernel'
 import { TOOL_GUARD_OPTIONS, type ToolGuard, type ToolGuardOptions, toolGuard } from './guard-options.js'
 import { type CallRuntime, guardCall } from './guarded-call.js'
+import type { MappedMembers, ToolMapping } from './guarded-tool-call.js'
 import { denialMessage } from './tool-messages.js'
-import { checkMapping, MAPPED_MEMBERS, type MappedMembers, type ToolMapping } from './tool-question.js'
 
 /** What a call of the tool is about is said beside the options of the guard. */
 export type GuardToolOptions = ToolGuardOptions & MappedMembers
@@ -43,7 +43,7 @@ export function guardTool<Tool extends GuardableTool>(tool: Tool, options: Guard
   const members = Object.entries(options)
   const isMapping = ([name]: [string, unknown]): boolean => MAPPED_MEMBERS.some((member) => member === name)
   const mapping: MappedMembers = Object.fromEntries(members.filter(isMapping))
-  checkMapping(tool.name, mapping)
+  checkToolMapping(tool.name, mapping)
   const rest = Object.fromEntries(members.filter((member) => !isMapping(member))) as unknown as ToolGuardOptions
   return guardedBy(toolGuard(rest), mapping, tool)
 }

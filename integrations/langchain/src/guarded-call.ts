@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ActionOutcome, DeniedError, type GuardRequest, type GuardRun } from '@countersign/client'
-import { HeldData } from '@countersign/client/kernel'
+import { HeldData, questionOfTool } from '@countersign/client/kernel'
 import { ToolMessage } from '@langchain/core/messages'
 import { callKey } from './call-key.js'
 import type { ToolGuard } from './guard-options.js'
+import type { GuardedToolCall, ToolMapping } from './guarded-tool-call.js'
 import { interruptForReview, isGraphBubbleUp } from './review.js'
-import { type GuardedToolCall, questionOf, type ToolMapping } from './tool-question.js'
 
 /** What LangGraph gives a tool call beside its arguments; absent outside of a graph. */
 export interface CallRuntime {
@@ -118,7 +118,7 @@ async function prepare(guard: ToolGuard, called: CallToGuard, call: GuardedToolC
   const { args, parse, mapping } = called
   try {
     const held = hold(args)
-    const request = questionOf(guard, mapping, parse ? await parse(held.take()) : held.take(), call)
+    const request = questionOfTool(guard, mapping, parse ? await parse(held.take()) : held.take(), call)
     // A copy of its own: a tool may change what it is given.
     return {
       request: () => request,

@@ -1,7 +1,7 @@
 /** What awaits a review, as an interrupt of LangGraph. */
 import type { Admission, CountersignClient } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
-import type { GuardedToolCall } from './tool-question.js'
+import type { GuardedToolCall } from './guarded-tool-call.js'
 
 /** What the app is given with an interrupt. It resumes the graph once the review is answered at the decision point. */
 export interface ReviewRequest {

@@ -12,6 +12,19 @@ export { eventTeller } from './enforcement/event-teller.js'
 export { noteFaultPlace } from './enforcement/fault-place.js'
 export { warnOfFault } from './enforcement/operator-faults.js'
 export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
+export { HiddenTools } from './enforcement/tools/hidden-tools.js'
+export {
+  type AgentIdOfCall,
+  type CalledTool,
+  checkToolMapping,
+  MAPPED_MEMBERS,
+  type MappedCall,
+  type MappedMembers,
+  type QuestionSettings,
+  questionOfTool,
+  type ToolArguments,
+  type ToolMapping,
+} from './enforcement/tools/tool-question.js'
 export { REFUSAL_SENTENCES } from './errors/refusal-sentences.js'
 export { assertOptions } from './known-options.js'
 export { warnOperator } from './operator-warning.js'

@@ -1,7 +1,13 @@
 /** Which tools a model is not shown, because they may never run. Hiding enforces nothing: the guard does, in each call. */
-import { warnOfFault } from '@countersign/client/kernel'
-import type { MappingOf, ToolGuard } from './guard-options.js'
-import { agentOf, fixedActionOf, type GuardedToolCall } from './tool-question.js'
+import type { CountersignClient } from '../../countersign-client.js'
+import { warnOfFault } from '../operator-faults.js'
+import {
+  agentOfTool,
+  type CalledTool,
+  fixedActionOf,
+  type QuestionSettings,
+  type ToolMapping,
+} from './tool-question.js'
 
 /** How long an answer counts, in milliseconds: a new policy shows its tools that late. */
 const KNOWN_MS = 10_000
@@ -11,23 +17,32 @@ interface Known {
   readonly forbidden: Promise<ReadonlySet<string>>
 }
 
-export class HiddenTools {
-  readonly #guard: ToolGuard
-  readonly #mappingOf: MappingOf
+/** Where the guard asks, whose tools these are. */
+interface AskingGuard<Call> extends QuestionSettings<Call> {
+  readonly client: Pick<CountersignClient, 'capabilities'>
+  readonly point: QuestionSettings<Call>['point'] & { readonly mode: 'enforce' | 'observe' }
+}
+
+export class HiddenTools<Call extends CalledTool> {
+  readonly #guard: AskingGuard<Call>
+  readonly #mappingOf: (tool: string) => ToolMapping<Call> | undefined
   readonly #known = new Map<string, Known>()
 
-  constructor(guard: ToolGuard, mappingOf: MappingOf) {
+  constructor(guard: AskingGuard<Call>, mappingOf: (tool: string) => ToolMapping<Call> | undefined) {
     this.#guard = guard
     this.#mappingOf = mappingOf
   }
 
-  /** All tools but those whose action is denied to the agent whatever it is about. All of them where nobody knows. */
-  async without<Tool>(tools: readonly Tool[], context: Omit<GuardedToolCall, 'name' | 'id'>): Promise<Tool[]> {
+  /**
+   * All tools but those whose action is denied to the agent whatever it is about. All of them where nobody knows.
+   * @param call what `agentId` reads the agent from: of no tool yet
+   */
+  async without<Tool>(tools: readonly Tool[], call: Call): Promise<Tool[]> {
     if (this.#guard.point.mode === 'observe') return [...tools]
     try {
       const actions = new Map(tools.map((tool) => [tool, this.#actionOf(Object(tool).name)]))
       const fixed = [...new Set(actions.values())].filter((action) => typeof action === 'string')
-      const agent_id = agentOf(this.#guard.agentId, { ...context, name: '', id: undefined })
+      const agent_id = agentOfTool(this.#guard.agentId, call)
       const forbidden = await this.#forbidden(agent_id, fixed.sort())
       return tools.filter((tool) => actions.get(tool) !== null && !forbidden.has(actions.get(tool) ?? ''))
     } catch (error) {
