@@ -23,7 +23,7 @@ export interface MappedCall {
 }
 
 /** Written as a method, so that a function may name the types of its own arguments. */
-type FromCall<Value, Call> = { from(args: ToolArguments, call: Call): Value }['from']
+type FromCall<Value, Call> = { of(args: ToolArguments, call: Call): Value }['of']
 
 /** Each member by a value, or by a function of the call. */
 export type MappedMembers<Call> = {
