@@ -1,5 +1,5 @@
 /** What the guards that a request has passed have let through. */
-import { type Asked, DeniedError, type ObservedAdmission, type PermittedAdmission } from '@countersign/client'
+import { DeniedError, type GuardRequest, type ObservedAdmission, type PermittedAdmission } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
 import type { Request } from 'express'
 
@@ -20,18 +20,19 @@ export function admittedCount(req: Request): number {
 }
 
 /** Two guards that ask the same hold the budget twice, and the second one is refused where it does not suffice for both. */
-export function warnIfAskedBefore(req: Request, { asked }: AdmittedRequest): void {
+export function warnIfAskedBefore(req: Request, request: GuardRequest): void {
   for (const { admission } of admitted.get(req) ?? []) {
-    if (asked === null || admission.asked === null || textOf(admission.asked) !== textOf(asked)) continue
+    const { asked } = admission
+    if (asked === null || textOf(asked) !== textOf(request)) continue
     warnOperator(
       'COUNTERSIGN_GUARD_TWICE',
-      `One request asked for the same decision twice (action ${asked.action}), which holds its budget twice: guards of the app, a router and a route add up. Mount the guard once, right before the handler.`,
+      `One request asked for the same decision twice (action ${request.action}), which holds its budget twice: guards of the app, a router and a route add up. Mount the guard once, right before the handler.`,
     )
   }
 }
 
-function textOf({ agent_id, action, resource, context }: Asked): string {
-  return JSON.stringify([agent_id, action, resource, context])
+function textOf({ agent_id, action, resource, context }: GuardRequest): string {
+  return JSON.stringify([agent_id, action, resource ?? null, context ?? null])
 }
 
 export function noteAdmitted(req: Request, admission: AdmittedRequest): void {

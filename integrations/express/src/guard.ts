@@ -120,6 +120,7 @@ async function admit(settings: GuardSettings, req: Request, signal: AbortSignal 
     if (freeze && point.mode === 'enforce') holdRequest(req)
     question = whileMapping(req, () => askedBy(req, settings, admittedCount(req)))
     noteFaultPlace(question.request, routeOf(req))
+    warnIfAskedBefore(req, question.request)
   } catch (error) {
     fault = error
   }
@@ -139,7 +140,6 @@ function enter(
   admission: AdmittedRequest,
   gone: AbortSignal,
 ): void {
-  warnIfAskedBefore(req, admission)
   noteAdmitted(req, admission)
   showPermit(req, res, 'permit', routePermit(admission))
   if (settings.settle === 'manual') return

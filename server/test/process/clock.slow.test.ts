@@ -151,6 +151,8 @@ describe('the shipped server', () => {
       'adapters/system-clock.js',
       // The last words of a command that fails.
       'cli/exit.js',
+      // A notice of a command beside its answer.
+      'cli/log.js',
       // How old something is that nobody's clock may make younger: what a server that was frozen knows.
       'moment.js',
     ])
