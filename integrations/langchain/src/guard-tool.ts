@@ -14,9 +14,12 @@ interface GuardableTool {
 }
 
 /** What every call of a tool comes to, whichever of its methods it began with. */
-type CallWithin = (args: unknown, manager?: RunManager, config?: CallRuntime & { toolCall?: ModelCall }) => unknown
+type CallWithin = (args: unknown, manager?: RunManager | CallConfig, config?: CallConfig) => unknown
+
+type CallConfig = CallRuntime & { toolCall?: ModelCall }
 
 interface RunManager {
+  getChild(): unknown
   handleToolEvent?(chunk: unknown): Promise<void>
   handleToolError(error: unknown): Promise<void>
 }
@@ -55,12 +58,15 @@ export function guardedBy<Tool extends GuardableTool>(
   tool: Tool,
 ): Tool {
   const { name } = tool
-  const { _call: run, responseFormat } = tool as { _call?: unknown; responseFormat?: unknown }
+  const { _call: run, func, responseFormat } = tool as { _call?: unknown; func?: unknown; responseFormat?: unknown }
   if (typeof run !== 'function')
     throw new TypeError(
       `${name} has no _call, so it cannot be guarded by itself: guard the agent with countersignGuard`,
     )
-  const guarded: CallWithin = (args, manager, config = {}) => {
+  const guarded: CallWithin = (args, second, third) => {
+    // A tool that is made of the function of this one gives it no manager.
+    const manager = isRunManager(second) ? second : undefined
+    const config = third ?? (isRunManager(second) ? {} : (second ?? {}))
     const { toolCall } = config
     const call = { name, id: toolCall?.id, args, mapping, runtime: config }
     const action = async (held: unknown): Promise<unknown> =>
@@ -72,7 +78,12 @@ export function guardedBy<Tool extends GuardableTool>(
     })
   }
   const clone = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as Tool
-  return Object.defineProperty(clone, '_call', { value: guarded, configurable: true, writable: true })
+  const asGuarded = { value: guarded, configurable: true, writable: true }
+  return Object.defineProperties(clone, { _call: asGuarded, ...(typeof func === 'function' && { func: asGuarded }) })
+}
+
+function isRunManager(value: RunManager | CallConfig | undefined): value is RunManager {
+  return typeof Object(value).getChild === 'function'
 }
 
 /** What a tool gives in the end: one that streams has run once its last chunk is there. As LangChain does it, but here. */

@@ -1,8 +1,16 @@
 /** For graphs that are put together of nodes, without `createAgent`. */
 import { assertOptions } from '@countersign/client/kernel'
-import type { ToolMessage } from '@langchain/core/messages'
+import { ToolMessage } from '@langchain/core/messages'
 import type { ToolCall } from '@langchain/core/messages/tool'
-import { Command, getConfig, isCommand, type LangGraphRunnableConfig, task } from '@langchain/langgraph'
+import {
+  Command,
+  GraphInterrupt,
+  getConfig,
+  isCommand,
+  isGraphInterrupt,
+  type LangGraphRunnableConfig,
+  task,
+} from '@langchain/langgraph'
 import { ToolNode, type ToolNodeOptions } from '@langchain/langgraph/prebuilt'
 import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
 import { guardedBy } from './guard-tool.js'
@@ -15,7 +23,8 @@ export type GuardedToolNodeOptions = ToolsGuardOptions & Pick<ToolNodeOptions, '
  * A `ToolNode` whose tools run only on a decision that permits them.
  *
  * A plain ToolNode runs all calls of a message again when one of them was interrupted. Here each call is a task of the graph:
- * what has finished is kept with the checkpoint, and comes back as it was; what was interrupted goes on.
+ * what has finished is kept with the checkpoint, and comes back as it was; what was interrupted goes on. Once
+ * all others have finished, the first interrupt of a message is shown, and the next one when it is answered.
  *
  * @throws TypeError naming the faulty option, and for what is no tool
  *
@@ -34,12 +43,46 @@ export function guardedToolNode(tools: Tools, options: GuardedToolNodeOptions): 
   return new TaskToolNode(guarded, Object.fromEntries(given))
 }
 
+/** One run of the node: its calls in their order, with what each of them interrupts the graph by. */
+interface Pass {
+  readonly interrupts: GraphInterrupt['interrupts'][]
+  hasBegun: boolean
+}
+
 class TaskToolNode extends ToolNode {
+  readonly #passes = new WeakMap<LangGraphRunnableConfig, Pass>()
+
+  protected override async run(input: unknown, config: LangGraphRunnableConfig) {
+    const [own, pass]: [LangGraphRunnableConfig, Pass] = [{ ...config }, { interrupts: [], hasBegun: false }]
+    this.#passes.set(own, pass)
+    const output = await super.run(input, own)
+    // LangGraph shows one interrupt of a node.
+    const first = pass.interrupts.find(({ length }) => length > 0)
+    if (first !== undefined) throw new GraphInterrupt(first)
+    return output
+  }
+
   protected override async runTool(call: ToolCall, config: LangGraphRunnableConfig, state: unknown) {
+    const pass = this.#passes.get(config)
     // Outside of a graph there are no tasks.
-    if (config.configurable?.__pregel_call === undefined) return super.runTool(call, config, state)
-    const run = task(call.name, () => super.runTool(call, { ...config, ...getConfig() }, state))
-    return revived(await run())
+    if (pass === undefined || config.configurable?.__pregel_call === undefined)
+      return super.runTool(call, config, state)
+    const turn = pass.interrupts.push([]) - 1
+    // The name is no model's: LangGraph puts it into plain objects.
+    const run = task('tool_call', () => {
+      const within = { ...config, ...getConfig() }
+      // An answer without an id belongs to the interrupt that was shown: the first.
+      if (pass.hasBegun) delete within.configurable?.__pregel_scratchpad?.nullResume
+      pass.hasBegun = true
+      return super.runTool(call, within, state)
+    })
+    try {
+      return revived(await run())
+    } catch (error) {
+      if (!isGraphInterrupt(error)) throw error
+      pass.interrupts[turn] = error.interrupts
+      return new ToolMessage({ content: '', tool_call_id: call.id ?? '' })
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { currentRun, guardTool } from '@countersign/langchain'
 import { type GuardedToolNodeOptions, guardedToolNode } from '@countersign/langchain/langgraph'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { ToolMessage } from '@langchain/core/messages'
-import { DynamicTool, type StructuredToolInterface } from '@langchain/core/tools'
+import { DynamicStructuredTool, DynamicTool, type StructuredToolInterface } from '@langchain/core/tools'
 import { Command, END, interrupt, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { ToolNode } from '@langchain/langgraph/prebuilt'
 import { tool } from 'langchain'
@@ -80,6 +80,22 @@ describe('a guarded tool', () => {
       ])
     }
     expect(runs).toEqual(['allow 1', 'allow 1'])
+  })
+
+  it('is guarded by its function, too, and so is a tool that is made of it', async () => {
+    const runs: string[] = []
+    const { safe, unsafe } = guardedTools(runs)
+    const rebuilt = (from: typeof safe) => [
+      tool(from.func as never, { name: from.name, schema: from.schema }) as unknown as typeof safe,
+      new DynamicStructuredTool({ ...from }) as unknown as typeof safe,
+    ]
+    rig.decisionIds()
+    expect(await safe.func({ n: 1 })).toBe('did 1')
+    for (const made of rebuilt(safe)) expect(await made.invoke({ n: 2 })).toBe('did 2')
+    expect(await rig.statuses()).toEqual(['confirmed', 'confirmed', 'confirmed'])
+    const refused = [() => unsafe.func({ n: 3 }), ...rebuilt(unsafe).map((made) => () => made.invoke({ n: 3 }))]
+    for (const call of refused) await expect(call()).rejects.toMatchObject({ reason: 'denied' })
+    expect(runs).toEqual(['allow 1', 'allow 2', 'allow 2'])
   })
 
   it('34: gives artifacts, and a denial in their place', async () => {
@@ -234,6 +250,50 @@ describe('a guarded node', () => {
       expect.arrayContaining(['did 1', 'did 4', 'did 5', 'moved', 'Error: card declined']),
     )
     expect((await rig.statuses()).sort()).toEqual(['confirmed', 'confirmed', 'confirmed', 'confirmed', 'rejected'])
+  })
+
+  it('is not brought down by the name of a tool that a model makes up', async () => {
+    const runs: string[] = []
+    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
+    const calls = ['allow', ...names].map((name) => ({ name }))
+    const answer = await graphOf(node(toolsOf(runs)), calls).invoke(go, thread())
+    expect(toolMessages(answer).map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'allow success',
+      ...names.map((name) => `${name} error`),
+    ])
+    expect(runs).toEqual(['allow 1'])
+  })
+
+  it('gives an answer to the interrupt that was shown, and to no other, one after the other', async () => {
+    const runs: string[] = []
+    const tools = toolsOf(runs, async ({ n }) => {
+      // Still at it when the others interrupt.
+      if (n === 9) await new Promise((done) => setImmediate(() => setImmediate(done)))
+      return n === 9 ? 'did 9' : `${runs.push(`answered ${n} ${interrupt(`delete ${n}?`)}`)}`
+    })
+    const calls = [{ name: 'review' }, ...[2, 3, 9].map((n) => ({ name: 'allow', args: { n } }))]
+    const [graph, config] = [graphOf(node(tools), calls), thread()]
+    const answered = () => runs.filter((run) => run.startsWith('answered'))
+    const shown = async () => (await graph.getState(config)).tasks.flatMap(({ interrupts }) => interrupts)
+    const answer = (resume: unknown) => graph.invoke(new Command({ resume }), config)
+    rig.decisionIds()
+    await graph.invoke(go, config)
+    const [review] = await shown()
+    await rig.operator.move(review?.value.decision_id, 'approve')
+    await answer('yes to the review')
+    expect(answered()).toEqual([])
+    for (const n of [1, 2]) {
+      expect(await shown()).toMatchObject([{ value: `delete ${n}?` }])
+      await answer(`yes to ${n}`)
+    }
+    expect(answered()).toEqual(['answered 1 yes to 1', 'answered 2 yes to 2'])
+    const [last] = await shown()
+    expect(last).toMatchObject({ value: 'delete 3?' })
+    const { messages } = await answer({ [last?.id ?? '']: 'yes to 3' })
+    expect(answered()).toHaveLength(3)
+    expect(toolMessages({ messages }).map(({ text }) => text)).toContain('did 9')
+    expect(runs.filter((run) => run === 'allow 9')).toHaveLength(1)
+    expect(await rig.statuses()).toEqual(['confirmed', 'confirmed', 'confirmed', 'confirmed'])
   })
 
   it('22: lets a tool interrupt itself twice, and runs it to its end once', async () => {
