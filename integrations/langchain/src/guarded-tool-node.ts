@@ -71,8 +71,9 @@ class TaskToolNode extends ToolNode {
     // The name is no model's: LangGraph puts it into plain objects.
     const run = task('tool_call', () => {
       const within = { ...config, ...getConfig() }
-      // An answer without an id belongs to the interrupt that was shown: the first.
-      if (pass.hasBegun) delete within.configurable?.__pregel_scratchpad?.nullResume
+      const { __pregel_resume_map: byId, __pregel_scratchpad: pad } = within.configurable ?? {}
+      // An answer without an id is for the interrupt that was shown, the first; LangGraph keeps it when it is used up.
+      if (pass.hasBegun || byId !== undefined) delete pad?.nullResume
       pass.hasBegun = true
       return super.runTool(call, within, state)
     })

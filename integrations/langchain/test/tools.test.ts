@@ -269,7 +269,9 @@ describe('a guarded node', () => {
     const tools = toolsOf(runs, async ({ n }) => {
       // Still at it when the others interrupt.
       if (n === 9) await new Promise((done) => setImmediate(() => setImmediate(done)))
-      return n === 9 ? 'did 9' : `${runs.push(`answered ${n} ${interrupt(`delete ${n}?`)}`)}`
+      if (n === 9) return 'did 9'
+      const answer = interrupt(`delete ${n}?`)
+      return `${runs.push(`answered ${n} ${answer}${n === 3 ? interrupt('really?') : ''}`)}`
     })
     const calls = [{ name: 'review' }, ...[2, 3, 9].map((n) => ({ name: 'allow', args: { n } }))]
     const [graph, config] = [graphOf(node(tools), calls), thread()]
@@ -289,8 +291,10 @@ describe('a guarded node', () => {
     expect(answered()).toEqual(['answered 1 yes to 1', 'answered 2 yes to 2'])
     const [last] = await shown()
     expect(last).toMatchObject({ value: 'delete 3?' })
-    const { messages } = await answer({ [last?.id ?? '']: 'yes to 3' })
-    expect(answered()).toHaveLength(3)
+    await answer({ [last?.id ?? '']: 'yes to 3' })
+    expect(await shown()).toMatchObject([{ value: 'really?' }])
+    const { messages } = await answer('really')
+    expect(answered().slice(2)).toEqual(['answered 3 yes to 3really'])
     expect(toolMessages({ messages }).map(({ text }) => text)).toContain('did 9')
     expect(runs.filter((run) => run === 'allow 9')).toHaveLength(1)
     expect(await rig.statuses()).toEqual(['confirmed', 'confirmed', 'confirmed', 'confirmed'])
