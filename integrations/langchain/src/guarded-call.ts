@@ -52,6 +52,9 @@ interface Prepared {
   readonly key: string | undefined
 }
 
+/** Who claims what a person has approved: several processes that resume one thread run it once. */
+const THIS_PROCESS = crypto.randomUUID()
+
 const runs = new AsyncLocalStorage<GuardRun>()
 
 /**
@@ -88,6 +91,7 @@ export async function guardCall<Result>(
       signal: runtime.signal,
       idempotencyKey: key,
       holder: key,
+      claimHolder: key && THIS_PROCESS,
       tag: id ?? name,
       nested: 'share' as const,
     }

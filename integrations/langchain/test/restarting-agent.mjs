@@ -1,5 +1,9 @@
-/** One pass of an agent: it begins or resumes a thread whose checkpoints are in a file, notes what it runs, and ends. */
+/**
+ * One pass of an agent: it begins or resumes a thread whose checkpoints are in a file, notes what it runs, and ends. Its tool
+ * takes until the standard input ends.
+ */
 import { appendFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { Countersign } from '@countersign/client'
 import { countersignGuard } from '@countersign/langchain'
 import { FileCheckpointSaver } from '@countersign/testkit/file-checkpoint-saver'
@@ -9,11 +13,13 @@ import { Command, interrupt } from '@langchain/langgraph'
 import { createAgent, tool } from 'langchain'
 import { z } from 'zod'
 
-const [name, folder, resume] = process.argv.slice(2)
+const [name, folder, checkpoints, resume] = process.argv.slice(2)
 const pay = tool(
-  ({ n }) => {
-    const answer = name === 'allow' ? interrupt('go on?') : 'reviewed'
-    appendFileSync(`${folder}/runs`, `${answer} ${n}\n`)
+  async ({ n }) => {
+    const answer = name === 'asks' ? interrupt('go on?') : 'reviewed'
+    appendFileSync(`${folder}/${name}.runs`, `${answer} ${n}\n`)
+    console.log('begun')
+    await text(process.stdin)
     return 'paid'
   },
   { name, schema: z.object({ n: z.number() }) },
@@ -30,9 +36,10 @@ const agent = createAgent({
   model: fakeModel().respond(answer).respond(answer),
   tools: [pay],
   middleware: [guard],
-  checkpointer: new FileCheckpointSaver(`${folder}/checkpoints`),
+  checkpointer: new FileCheckpointSaver(checkpoints),
 })
 const input = resume ? new Command({ resume }) : { messages: [{ role: 'human', content: 'go' }] }
 const { messages, __interrupt__: asked = [] } = await agent.invoke(input, { configurable: { thread_id: 'one' } })
 await client.flush()
-console.log(JSON.stringify({ asked: asked.map(({ value }) => value), last: messages.at(-1)?.text }))
+const denied = messages.flatMap(({ artifact }) => artifact?.denied ?? [])
+console.log(JSON.stringify({ asked: asked.map(({ value }) => value), last: messages.at(-1)?.text, denied }))

@@ -22,8 +22,8 @@ export function idempotencyKeyOf(given: unknown): string {
  *
  * @throws TypeError for what is no text, or empty
  */
-export function holderOf(given: unknown): string {
-  const holder = textOf('holder', given)
+export function holderOf(given: unknown, name = 'holder'): string {
+  const holder = textOf(name, given)
   return holder.length <= MAX_HOLDER && HOLDER.test(holder) ? holder : hashOfText(holder)
 }
 

@@ -229,3 +229,37 @@ describe('the tag of an admission', () => {
     expect(heard.events).toMatchObject([{ type: 'denied', tag: null }])
   })
 })
+
+it('claims what was reviewed by `claimHolder`, and goes on with it by that alone', async () => {
+  const sent: unknown[] = []
+  let [decision, claimed]: [unknown, unknown] = [undefined, undefined]
+  const client = memoryClient(({ path, body }) => {
+    const call = path.split('/').at(-1) ?? ''
+    sent.push([call, body.holder])
+    if (call === 'claim') claimed ??= body.holder
+    if (claimed !== undefined && claimed !== body.holder)
+      return [409, { code: 'already_claimed', title: '', status: 409, detail: '' }]
+    decision ??= permission({ path, body })[1]
+    return [200, { ...Object(decision), effect: 'review', status: claimed === undefined ? 'approved' : 'authorized' }]
+  })
+  const point = client.enforcement()
+  const first = await point.admit(asked, { ...job, claimHolder: 'process-1' })
+  first.begin()
+  first.pause()
+  const other = point.admit(asked, { ...job, claimHolder: 'process-2' })
+  expect(await denialOf(other)).toMatchObject({ reason: 'already_claimed' })
+  expect(await denialOf(point.admit(asked, job))).toMatchObject({ reason: 'already_claimed' })
+  const again = await point.admit(asked, { ...job, claimHolder: 'process-1' })
+  expect(again.kind).toBe('permitted')
+  expect(sent).toEqual([
+    ['decisions', 'job-1'],
+    ['claim', 'process-1'],
+    ['decisions', 'job-1'],
+    ['decisions', 'process-2'],
+    ['decisions', 'job-1'],
+    ['decisions', 'job-1'],
+    ['decisions', 'process-1'],
+  ])
+  const faulty = point.admit(asked, { ...job, claimHolder: '' })
+  expect((await denialOf(faulty)).cause).toMatchObject({ message: 'claimHolder has to be a text that is not empty' })
+})

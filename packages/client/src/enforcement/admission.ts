@@ -23,6 +23,11 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
    * have any length and any characters: see docs/sdk.md "Keys and holders".
    */
   readonly holder?: string | undefined
+  /**
+   * Who claims what was reviewed, and goes on with it after a pause; default: `holder`. With one that is random for each process,
+   * what was approved runs at most once, though several processes resume it with the same key and holder.
+   */
+  readonly claimHolder?: string | undefined
   /** Names the admission in every event about it, and is sent nowhere. */
   readonly tag?: string | undefined
   /**

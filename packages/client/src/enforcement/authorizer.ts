@@ -57,6 +57,7 @@ export interface Question {
 /** A question under way. */
 interface AskedCall extends Question {
   readonly holder: string
+  readonly claimHolder: string
   /** Of a call without an idempotency key: a repeat of it takes up the review that it leaves behind. */
   readonly repeatable: RepeatableCall | undefined
 }
@@ -82,10 +83,10 @@ export class Authorizer {
    * @throws Aborted once the signal is aborted, and anything else for what may not run
    */
   async permitFor({ asked, options }: Question, progress: Progress): Promise<string> {
-    const { signal, holder = crypto.randomUUID(), idempotencyKey } = options
+    const { signal, holder = crypto.randomUUID(), claimHolder = holder, idempotencyKey } = options
     const isRepeatable = idempotencyKey === undefined && this.#settings.mode === 'enforce'
     const repeatable = isRepeatable ? new RepeatableCall(asked, options.holder) : undefined
-    const call = { asked, options, holder, repeatable }
+    const call = { asked, options, holder, claimHolder, repeatable }
     const decision = (await this.#leftBehind(call, progress)) ?? (await this.#ask(call, progress))
     if (decision.status === 'authorized') this.#take(decision, progress)
     if (signal?.aborted) throw new Aborted(signal)
@@ -164,7 +165,7 @@ export class Authorizer {
   /** @param isLast there was another review, which somebody else has run meanwhile: this one is the call's own */
   async #ask(call: AskedCall, progress: Progress, isLast = false): Promise<Decision> {
     const { signal, idempotencyKey } = call.options
-    const decision = await this.#authorize(call, progress)
+    const decision = await this.#authorizeOrGoOn(call, progress)
     this.#note(decision, progress)
     if (!isForReview(decision)) return decision
     progress.isOnlyOurs = idempotencyKey === undefined
@@ -188,7 +189,10 @@ export class Authorizer {
   }
 
   /** The review that an equal call has left behind, here or in another process, and that is to be answered in place of this one. */
-  async #older(decision: Decision, { repeatable, options, holder }: AskedCall): Promise<PendingReview | undefined> {
+  async #older(
+    decision: Decision,
+    { repeatable, options, claimHolder }: AskedCall,
+  ): Promise<PendingReview | undefined> {
     if (repeatable === undefined) return undefined
     const { pendingReviews, olderReviews } = this.#calls
     const limits = { timeoutMs: this.#timeoutMs, signal: options.signal }
@@ -196,11 +200,15 @@ export class Authorizer {
     const found = await olderReviews.before(decision, repeatable.request_hash, isFree, limits)
     const known = pendingReviews.of(repeatable.question, this.#settings.now())
     if (known !== undefined) return known.id === decision.id ? undefined : known
-    return found && pendingReview(found, holder)
+    return found && pendingReview(found, claimHolder)
   }
 
   /** Undefined, with nothing noted, when it cannot run any more: whoever repeats the call has to ask anew. */
-  async #takeUp({ id, holder }: PendingReview, call: AskedCall, progress: Progress): Promise<Decision | undefined> {
+  async #takeUp(
+    { id, holder: claimHolder }: PendingReview,
+    call: AskedCall,
+    progress: Progress,
+  ): Promise<Decision | undefined> {
     const { repeatable, options } = call
     if (repeatable === undefined) return undefined
     try {
@@ -208,7 +216,7 @@ export class Authorizer {
       const found = await unlessAborted(looking, options.signal)
       if (found.request_hash === repeatable.request_hash && !isEnded(found)) {
         this.#note(found, progress)
-        return await this.#reviewed(found, { ...call, holder }, progress)
+        return await this.#reviewed(found, { ...call, claimHolder }, progress)
       }
     } catch (error) {
       if (error instanceof Aborted || !isGone(error)) throw error
@@ -221,9 +229,9 @@ export class Authorizer {
 
   /** The decision once this holder has taken it; what stays open is left behind for a repeat of the call. */
   async #reviewed(decision: Decision, call: AskedCall, progress: Progress): Promise<Decision> {
-    const { repeatable, holder, options } = call
+    const { repeatable, claimHolder, options } = call
     const review = async (): Promise<Decision> => {
-      const answered = await this.#review(decision, holder, options.signal)
+      const answered = await this.#review(decision, claimHolder, options.signal)
       this.#note(answered, progress)
       this.#take(answered, progress)
       return answered
@@ -231,7 +239,7 @@ export class Authorizer {
     if (repeatable === undefined) return review()
     const { pendingReviews } = this.#calls
     const { question } = repeatable
-    const leave = (last: Decision): void => pendingReviews.leave(question, pendingReview(last, holder))
+    const leave = (last: Decision): void => pendingReviews.leave(question, pendingReview(last, claimHolder))
     const isWaiting = this.#settings.review === 'wait'
     try {
       const answered = await (isWaiting ? pendingReviews.whileWaitingFor(question, decision.id, review) : review())
@@ -256,13 +264,25 @@ export class Authorizer {
     return this.#settings.timeoutMs ?? this.#calls.timeoutMs
   }
 
+  /** What this very process has claimed is asked for by its own claim. */
+  async #authorizeOrGoOn(call: AskedCall, progress: Progress): Promise<Decision> {
+    const { holder, claimHolder } = call
+    try {
+      return await this.#authorize(call, progress)
+    } catch (error) {
+      const isClaimed = ApiError.isInstance(error) && error.code === 'already_claimed'
+      if (!isClaimed || claimHolder === holder) throw error
+      return this.#authorize({ ...call, holder: claimHolder }, progress)
+    }
+  }
+
   /**
    * Not given the signal, and more time than there is: the answer to a question that nobody waits for any more is taken back
    * when it comes, or it would hold its budget until it expires. Not when somebody knows its key and holder, and so gets the
    * same permit by asking again.
    */
   async #authorize({ asked, options, holder, repeatable }: AskedCall, progress: Progress): Promise<Decision> {
-    const { signal, tag: _tag, nested: _nested, ...given } = options
+    const { signal, tag: _tag, nested: _nested, claimHolder: _claimHolder, ...given } = options
     const { resource, context, ...names } = asked
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
     const isOnlyOurs = given.idempotencyKey === undefined
@@ -322,9 +342,10 @@ export function shown({ permit_token: _permit, ...decision }: Decision): ShownDe
 }
 
 /** @throws TypeError */
-function assertAdmitOptions({ signal, idempotencyKey, holder, tag, nested }: AdmitOptions): void {
+function assertAdmitOptions({ signal, idempotencyKey, holder, claimHolder, tag, nested }: AdmitOptions): void {
   if (idempotencyKey !== undefined) idempotencyKeyOf(idempotencyKey)
   if (holder !== undefined) holderOf(holder)
+  if (claimHolder !== undefined) holderOf(claimHolder, 'claimHolder')
   if (nested !== undefined && nested !== 'share' && nested !== 'ask') {
     throw new TypeError("nested has to be 'share' or 'ask'")
   }

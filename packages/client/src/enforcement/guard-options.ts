@@ -16,6 +16,7 @@ export const GUARD_OPTIONS = [
   'signal',
   'idempotencyKey',
   'holder',
+  'claimHolder',
   'tag',
   'nested',
 ] as const satisfies readonly (keyof GuardOptions)[]
