@@ -30,6 +30,7 @@ const onMongodb = [
       'server/test/api/**/*.test.ts',
       'server/test/specification.test.ts',
       '{packages/*,integrations/*,server}/test/**/enforcement-suite.test.ts',
+      'server/test/enforcement/{pausing,repeated-reviews}.test.ts',
       'integrations/langchain/test/agents.test.ts',
       'packages/lost-answers/test/five-refunds.test.ts',
     ],

@@ -13,9 +13,17 @@ import { relative } from 'node:path'
  * @typedef {{ passed: number, faults: string[], skips: string[] }} Summary
  */
 
-/** What `npm run test:mongodb` has to run, and what it alone runs. */
-const ON_MONGODB =
-  /^server\/test\/(mongodb|api)\/|^server\/test\/specification\.test\.ts$|\/enforcement-suite\.test\.ts$|^packages\/lost-answers\/test\/five-refunds\.test\.ts$/
+/** What `npm run test:mongodb` has to run (the files that `onMongodb` of vitest.config.ts names), and what it alone runs. */
+const ON_MONGODB = new RegExp(
+  [
+    '^server/test/(mongodb|api)/',
+    '^server/test/specification\\.test\\.ts$',
+    '/enforcement-suite\\.test\\.ts$',
+    '^server/test/enforcement/(pausing|repeated-reviews)\\.test\\.ts$',
+    '^integrations/langchain/test/agents\\.test\\.ts$',
+    '^packages/lost-answers/test/five-refunds\\.test\\.ts$',
+  ].join('|'),
+)
 const ON_MONGODB_ALONE = /^server\/test\/mongodb\//
 /** What `npm run test:slow` has to run, and `npm test` must not. */
 const SLOW = /\.slow\.test\.ts$/

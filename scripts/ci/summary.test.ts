@@ -125,6 +125,23 @@ describe('the report on MongoDB', () => {
     )
   })
 
+  it.each([
+    'server/test/specification.test.ts',
+    'server/test/enforcement/enforcement-suite.test.ts',
+    'server/test/enforcement/pausing.test.ts',
+    'server/test/enforcement/repeated-reviews.test.ts',
+    'integrations/express/test/enforcement-suite.test.ts',
+    'integrations/langchain/test/agents.test.ts',
+    'packages/lost-answers/test/five-refunds.test.ts',
+  ])('holds what concerns money on both stores: %s', (file) => {
+    const mongodb = { testResults: [...MONGODB.testResults, ...reportOf(file).testResults] }
+    const quick = { testResults: [...vitestReport('passed').testResults, ...reportOf(file).testResults] }
+    const testFiles = [...CHECKOUT.testFiles, file]
+    expect(summaryOf({ steps: STEPS, quick, mongodb }, { ...CHECKOUT, testFiles }).faults).toEqual([])
+    const missing = `test file ${file}: not in reports/vitest-mongodb.json`
+    expect(summaryOf({ steps: STEPS, quick }, { ...CHECKOUT, testFiles }).faults).toEqual([missing])
+  })
+
   it('may skip nothing that is not in the list', () => {
     const skipped = MONGODB.testResults.map((file) => ({
       ...file,
