@@ -85,7 +85,7 @@ export async function guardCall<Result>(
   const tell = (outcome: DecisionEvent['outcome'], reason: DecisionEvent['reason'], decision_id: string | null): void =>
     write(runtime, { type: 'countersign.decision', tool: name, tool_call_id: id ?? null, outcome, reason, decision_id })
   const { request, toRun, key } = await prepare(guard, called, call)
-  let isRunning = false
+  let [isRunning, isWithdrawn] = [false, false]
   try {
     const options = {
       signal: runtime.signal,
@@ -96,7 +96,10 @@ export async function guardCall<Result>(
       nested: 'share' as const,
     }
     const admission = await guard.point.admit(request, options)
-    if (guard.review === 'interrupt') interruptForReview(guard.client, admission, call, runtime.interrupt)
+    // The guard around this one has interrupted for the decision that they share.
+    const isShared = admission.decision !== null && admission.decision.id === currentRun()?.decision?.id
+    if (guard.review === 'interrupt' && !isShared)
+      isWithdrawn = await interruptForReview(guard.client, admission, call, runtime.interrupt)
     const action = async (given: GuardRun): Promise<Ended<Result>> => {
       isRunning = true
       tell(admission.kind === 'observed' ? 'observed' : 'permitted', null, admission.decision?.id ?? null)
@@ -112,8 +115,10 @@ export async function guardCall<Result>(
     return ended.value
   } catch (error) {
     if (isRunning || !DeniedError.isInstance(error)) throw error
-    tell('denied', error.reason, error.decision_id)
-    return onDenied(error)
+    const { decision_id } = error
+    const denied = isWithdrawn ? new DeniedError('withdrawn', { decision_id, cause: error }) : error
+    tell('denied', denied.reason, decision_id)
+    return onDenied(denied)
   }
 }
 

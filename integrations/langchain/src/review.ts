@@ -24,16 +24,17 @@ export interface ReviewRequest {
  * up here in each pass, so that a tool which interrupts itself is never given an answer that was meant for the review; it
  * permits nothing.
  *
+ * @returns whether nobody has answered yet, and the review is withdrawn: nobody can come back to it any more
  * @throws what LangGraph interrupts by; the admission is paused then
  */
-export function interruptForReview(
+export async function interruptForReview(
   client: CountersignClient,
   admission: Admission,
   call: GuardedToolCall,
   interrupt: ((value: unknown) => unknown) | undefined,
-): void {
+): Promise<boolean> {
   const { asked, decision } = admission
-  if (admission.kind === 'observed' || asked === null || !decision?.review) return
+  if (admission.kind === 'observed' || asked === null || !decision?.review) return false
   const request: ReviewRequest = {
     type: 'countersign.review',
     decision_id: decision.id,
@@ -46,8 +47,6 @@ export function interruptForReview(
   try {
     if (interrupt === undefined) throw new Error('the tool is not called by a graph')
     interrupt(request)
-    // Nobody can come back to it any more.
-    if (admission.kind === 'paused') void withdraw(client, decision.id)
   } catch (error) {
     if (isGraphBubbleUp(error)) {
       admission.pause()
@@ -58,12 +57,18 @@ export function interruptForReview(
       'COUNTERSIGN_NO_CHECKPOINTER',
       `A tool call that awaits a review is denied, because the graph cannot be interrupted (${why}). Give the agent or graph a checkpointer and each invocation a thread_id, or set review to 'deny' or 'wait'.`,
     )
+    return false
   }
+  return admission.kind === 'paused' && withdraw(client, decision.id)
 }
 
-/** As the kernel asks it where a person has yet to answer. */
-function withdraw(client: CountersignClient, id: string): Promise<unknown> {
-  return client.decisions.reject(id, { reason: 'the call went on without an answer' }).catch(() => undefined)
+async function withdraw(client: CountersignClient, id: string): Promise<boolean> {
+  try {
+    await client.decisions.reject(id, { reason: 'the call went on without an answer' })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** What LangGraph steers by, such as an interrupt: for it alone. */

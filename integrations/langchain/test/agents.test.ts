@@ -378,10 +378,12 @@ describe('a call that a person reviews', () => {
     const [asked] = interruptsOf(await agent.invoke(go, config))
     const resume = { ok: true, approved: true, decision_id: asked?.value.decision_id }
     const answer = await agent.invoke(new Command({ resume }), config)
-    expect(toolMessages(answer)).toMatchObject([
-      { status: 'error', artifact: { denied: { reason: 'review_required' } } },
-    ])
+    const [message] = toolMessages(answer)
+    expect(message).toMatchObject({ status: 'error', artifact: { denied: { reason: 'withdrawn' } } })
+    expect(message?.text).toContain('was withdrawn')
+    expect(message?.text).not.toContain('Wait for')
     expect(runs).toEqual([])
+    expect((await rig.operator.decision(asked?.value.decision_id ?? '')).review?.status).toBe('withdrawn')
   })
 
   it('22: a tool that interrupts itself twice runs to its end once, by one decision, with its own answers', async () => {

@@ -128,6 +128,22 @@ it.each(['tool', 'agent'] as const)(
   },
 )
 
+it('37: a reviewed tool that is guarded itself, in a guarded agent, interrupts once for its review, and runs once', async () => {
+  const [, , review] = start()
+  if (!review) throw new Error('there is no tool')
+  const guarded = guardTool(review, { client: rig.client, review: 'interrupt', ...(MAP.review as object) })
+  const middleware = [rig.guard({ review: 'interrupt' })]
+  const agent = agentOf({ calls: [{ name: 'review' }], tools: [guarded], middleware })
+  const config = thread()
+  await agent.invoke(go, config)
+  const [id = ''] = rig.decisionIds()
+  await rig.operator.move(id, 'approve')
+  const answer = await agent.invoke(new Command({ resume: true }), config)
+  expect(answer).not.toHaveProperty('__interrupt__')
+  expect(toolMessages(answer)).toMatchObject([{ content: 'did 1', status: 'success' }])
+  expect(runs).toEqual(['review 1'])
+})
+
 describe('a callback handler', () => {
   const onEvent = (event: Rig['events'][number]) => rig.events.push(event)
 

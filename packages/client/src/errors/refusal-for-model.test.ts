@@ -31,7 +31,10 @@ describe('a refusal for a model', () => {
   it.each(Object.entries(REASONS))('%s says what happened and whether to try again', (reason, [happened, again]) => {
     const cause = new Error(`${INSIDE} ${PERMIT}`)
     const text = refusalForModel(new DeniedError(reason as DeniedReason, { decision_id, cause }))
-    expect(text).toMatch(/^This call ran nothing\. /)
+    const mayHaveRun = ['settled', 'already_claimed', 'permit_already_used'].includes(reason)
+    expect(text).toMatch(
+      mayHaveRun ? /^This call does not run again; it may have run before\. / : /^This call ran nothing\. /,
+    )
     expect(text).toMatch(happened)
     expect(text).toMatch(again)
     expect(text.endsWith(` (${reason}, decision ${decision_id})`)).toBe(true)

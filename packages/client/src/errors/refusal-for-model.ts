@@ -17,8 +17,11 @@ const AGAIN: Readonly<Record<Advice['retry'], string>> = {
   after_approval: 'Do not make this call again before a person has approved it.',
 }
 
+/** Refusals of what was begun before, here or elsewhere. */
+const RAN_BEFORE: readonly string[] = ['settled', 'already_claimed', 'permit_already_used']
+
 /**
- * A refusal as text for a model, such as the answer of a tool that was called: that nothing ran, why, what it may do now, whether
+ * A refusal as text for a model, such as the answer of a tool that was called: whether anything ran, why, what it may do now, whether
  * the same call may be made again, the reason and the id of the decision. For refusals of the decision point and of this machine.
  *
  * One line of at most 1,000 characters. Neither permit, policy, cause nor stack is in it, and words from outside hold nothing that
@@ -30,7 +33,7 @@ export function refusalForModel(error: DeniedError): string {
   const { reason, decision_id, retryAfterSeconds } = error
   const about = decision_id === null ? '' : `, decision ${bounded(decision_id, MAX_ID)}`
   const sentences = [
-    'This call ran nothing.',
+    RAN_BEFORE.includes(reason) ? 'This call does not run again; it may have run before.' : 'This call ran nothing.',
     ...(error.advice === null ? wordsOf(error) : wordsOfAdvice(error.advice)),
     ...(isAmount(retryAfterSeconds) ? [`Wait at least ${Math.ceil(retryAfterSeconds)} s.`] : []),
   ]
