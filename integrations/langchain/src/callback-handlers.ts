@@ -1,13 +1,21 @@
 /** What callbacks of LangChain can do: watch tools, and stop them as a second best. */
-import { DeniedError, refusalForModel } from '@countersign/client'
+import { DeniedError, type GuardRequest, refusalForModel } from '@countersign/client'
 import { assertOptions, questionOfTool } from '@countersign/client/kernel'
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
 import { failureOf } from './guarded-call.js'
 import { isGraphBubbleUp } from './review.js'
+import { ToolSchema } from './tool-schema.js'
 
 /** Callbacks are told no context: `configurable` of a call is the metadata of its run, with `thread_id`. */
-export type CallbackHandlerOptions = Omit<ToolsGuardOptions, 'mode' | 'review'>
+export interface CallbackHandlerOptions extends Omit<ToolsGuardOptions, 'mode' | 'review'> {
+  /**
+   * The tools of the run. A callback is told the arguments as the model wrote them, and the tool runs with what its schema makes
+   * of them: another amount, when it transforms. With `tools`, that is asked about; a tool that is not among them is a deny, and
+   * so is a call whose arguments its schema cannot read from JSON. Without them, it is asked about what the model wrote.
+   */
+  readonly tools?: readonly { readonly name: string }[] | undefined
+}
 
 type Start = Parameters<NonNullable<BaseCallbackHandler['handleToolStart']>>
 
@@ -22,17 +30,25 @@ abstract class ToolCallbackHandler extends BaseCallbackHandler {
   protected readonly begin: (...start: Start) => Promise<void>
   readonly #ends = new Map<string, End>()
 
-  protected constructor(name: string, options: ToolsGuardOptions, isBlocking: boolean) {
+  protected constructor(name: string, options: CallbackHandlerOptions & ToolsGuardOptions, isBlocking: boolean) {
     super({ raiseError: isBlocking, _awaitHandler: isBlocking })
-    const { map, ...rest } = options
+    const { map, tools, ...rest } = options
     const [mappingOf, guard] = [mappingIn(map), toolGuard(rest)]
+    const known = tools && new Map(tools.map((tool) => [tool.name, tool]))
     this.begin = (tool, input, runId, _parent, _tags, metadata = {}, runName, toolCallId) => {
       const called = runName ?? tool.name ?? tool.id.at(-1) ?? name
       const call = { name: called, id: toolCallId, context: {}, configurable: metadata }
       const ended = new Promise<unknown>((succeed, fail) => this.#ends.set(runId, { succeed, fail }))
       ended.catch(() => undefined)
-      const request = () => questionOfTool(guard, mappingOf(called), argumentsIn(input), call)
-      const asking = guard.point.admit(request, { tag: toolCallId ?? called })
+      const schema = new ToolSchema(known?.get(called))
+      const request = (args: unknown) => (): GuardRequest => {
+        if (known?.has(called) === false) throw new TypeError(`${called} is not among tools: add it there`)
+        if (schema.hasRefused) throw new TypeError(`the schema of ${called} cannot read its arguments from JSON`)
+        return questionOfTool(guard, mappingOf(called), args, call)
+      }
+      const asking = schema
+        .parse(argumentsIn(input))
+        .then((args) => guard.point.admit(request(args), { tag: toolCallId ?? called }))
       const how = { outcome: failureOf, isPause: isGraphBubbleUp }
       return new Promise<void>((begun, refused) => {
         const run = () => {
@@ -88,8 +104,12 @@ export class AuditCallbackHandler extends ToolCallbackHandler {
 export class BlockingCallbackHandler extends ToolCallbackHandler {
   readonly name = 'BlockingCallbackHandler'
 
-  constructor(options: CallbackHandlerOptions) {
+  constructor(options: CallbackHandlerOptions & { readonly tools: readonly { readonly name: string }[] }) {
     assertOptions('BlockingCallbackHandler', options, HANDLER_OPTIONS)
+    if (!Array.isArray(options.tools))
+      throw new TypeError(
+        'tools is missing: give the tools of the run, or one may run with other arguments than were asked about',
+      )
     super('BlockingCallbackHandler', options, true)
   }
 
@@ -102,7 +122,7 @@ export class BlockingCallbackHandler extends ToolCallbackHandler {
   }
 }
 
-const HANDLER_OPTIONS = [...TOOL_GUARD_OPTIONS.filter((option) => !['mode', 'review'].includes(option)), 'map']
+const HANDLER_OPTIONS = [...TOOL_GUARD_OPTIONS.filter((option) => !['mode', 'review'].includes(option)), 'map', 'tools']
 
 /** A tool tells its arguments as JSON, or as the text that it was given. */
 function argumentsIn(input: string): unknown {

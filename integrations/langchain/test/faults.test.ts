@@ -5,8 +5,9 @@ import { AuditCallbackHandler, BlockingCallbackHandler, guardTool } from '@count
 import { answerProblem } from '@countersign/testkit'
 import { type RealDecisionPoint, startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { Command, interrupt } from '@langchain/langgraph'
-import { createAgent } from 'langchain'
+import { createAgent, tool } from 'langchain'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
 import { agentOf, MAP, modelOf, Rig, thread, toolMessages, toolsOf } from './rig.js'
 
 const point: () => RealDecisionPoint = useDecisionPoint()
@@ -169,13 +170,36 @@ describe('a callback handler', () => {
 
   it('40: that blocks keeps a tool from running, and leaves one that interrupts itself alone', async () => {
     const tools = start(({ n }) => (n === 2 ? interrupt('go on?') : 'did it'))
-    const blocking = new BlockingCallbackHandler({ client: rig.client, map: MAP, onEvent })
+    const blocking = new BlockingCallbackHandler({ client: rig.client, map: MAP, tools, onEvent })
     const many = [{ name: 'allow' }, { name: 'deny' }, { name: 'allow', args: { n: 2 } }]
     await agentOf({ calls: many, tools, middleware: [] }).invoke(go, { ...thread(), callbacks: [blocking] })
     expect(runs.sort()).toEqual(['allow 1', 'allow 2'])
     await vi.waitFor(() => expect(rig.events.filter(({ type }) => type === 'settled').length).toBeGreaterThan(0))
     const statuses = (await rig.statuses()).sort()
     expect(statuses).toEqual(['authorized', 'confirmed', 'denied'])
+  })
+
+  it('that blocks asks about what a tool will make of its arguments, and runs none whose schema it does not know', async () => {
+    start()
+    const cents = z.object({ n: z.number().transform((euros) => euros * 100) })
+    const days = z.object({ n: z.date() })
+    const tools = [cents, days].map((schema) =>
+      tool(({ n }) => `${runs.push(`${n}`)}`, { name: schema === cents ? 'allow' : 'log', schema }),
+    )
+    const [allow, log] = tools
+    const handler = (tools: object[]) =>
+      new BlockingCallbackHandler({ client: rig.client, map: MAP, tools: tools as never, onEvent })
+    await allow?.invoke({ n: 5 } as never, { callbacks: [handler(tools)] })
+    await rig.client.flush()
+    const [id = ''] = rig.decisionIds()
+    expect(await rig.operator.decision(id)).toMatchObject({ context: { n: 500 }, status: 'confirmed' })
+    expect(runs).toEqual(['500'])
+    await expect(allow?.invoke({ n: 5 } as never, { callbacks: [handler([])] })).rejects.toThrow(/ran nothing/)
+    await expect(log?.invoke({ n: new Date() } as never, { callbacks: [handler(tools)] })).rejects.toThrow(
+      /ran nothing/,
+    )
+    expect(() => new BlockingCallbackHandler({ client: rig.client, map: MAP } as never)).toThrow(/tools/)
+    expect(runs).toEqual(['500'])
   })
 })
 

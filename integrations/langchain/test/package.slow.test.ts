@@ -72,7 +72,7 @@ await agent.invoke({ messages: text ?? '' }, { context: { agentId: 7 } })
 
 new StateGraph(MessagesAnnotation).addNode('tools', guardedToolNode([pay, search], { client, map: { pay: 'payment.send' } }))
 new ToolNode([safe])
-await agent.invoke({ messages: 'go' }, { context: { agentId: 'agent:a' }, callbacks: [new AuditCallbackHandler({ client }), new BlockingCallbackHandler({ client, map: { pay: 'payment.send' } })] })
+await agent.invoke({ messages: 'go' }, { context: { agentId: 'agent:a' }, callbacks: [new AuditCallbackHandler({ client }), new BlockingCallbackHandler({ client, tools: [pay], map: { pay: 'payment.send' } })] })
 
 // @ts-expect-error there is no way to let an error through
 countersignGuard({ client, onUnavailable: 'allow' })
@@ -85,7 +85,9 @@ countersignGuard({ client, map: { pay: { action: 'payment.send', agent_id: 'agen
 // @ts-expect-error a client is needed
 countersignGuard({ map: { pay: 'payment.send' } })
 // @ts-expect-error a callback cannot wait for a review
-new BlockingCallbackHandler({ client, review: 'wait' })
+new BlockingCallbackHandler({ client, tools: [pay], review: 'wait' })
+// @ts-expect-error the arguments that a tool runs with are not known without its schema
+new BlockingCallbackHandler({ client })
 // @ts-expect-error a guarded tool names its action by a text
 guardTool(pay, { client, action: 7 })
 `
