@@ -144,7 +144,7 @@ export const PERMISSION_SABOTAGES = sabotagesBy([
   },
   {
     what: 'asks anew when the same call is made again',
-    way: withCall(({ idempotencyKey: _dropped, ...call }) => call),
+    way: withCall((call) => ({ ...call, idempotencyKey: crypto.randomUUID() })),
     caughtBy: ['runs what was approved meanwhile when the same call is made again, once'],
   },
   {
