@@ -4,18 +4,23 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Countersign } from '@countersign/client'
 import { guard, permitErrors, type RouteGuardOptions } from '@countersign/express'
-import type {
-  Act,
-  CallOutcome,
-  EnforcementAdapter,
-  GuardedCall,
-  GuardSetup,
+import {
+  type Act,
+  type CallOutcome,
+  type EnforcementAdapter,
+  type GuardedCall,
+  type GuardSetup,
+  saysFailure,
 } from '@countersign/testkit/enforcement-suite'
 import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express'
 import { newApp, PATIENT_MS } from './rig.js'
 
 const GRACE_MS = 1_000
 const CALL = 'x-call'
+const DOES_NOT_APPLY = {
+  'runs what pauses itself twice to its end once, by one decision, and settles it by its end alone':
+    'a route answers each request, and goes on with none',
+}
 
 /** The calls of an app under way, by the header that names each. */
 class Calls {
@@ -64,6 +69,7 @@ export function wrappedRoutes(name: string): EnforcementAdapter {
 function routesBy(name: string, change: (parts: RouteParts) => RouteParts, isWrapped: boolean): EnforcementAdapter {
   return {
     name,
+    doesNotApply: DOES_NOT_APPLY,
     async open(setup) {
       const client = new Countersign({
         baseUrl: setup.baseUrl,
@@ -112,7 +118,7 @@ function appOf(
   const handler: RequestHandler = async (req, res) => {
     const { value, amount } = await act({ resource: String(req.params.resource), context: req.body })
     if (amount !== undefined) await req.permit?.confirm({ amount })
-    res.json(value)
+    res.status(saysFailure(value) ? 422 : 200).json(value)
   }
   const onError: ErrorRequestHandler = (error, req, res, _next) => {
     calls.noteError(req, error)

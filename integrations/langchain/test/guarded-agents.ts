@@ -8,16 +8,19 @@ import {
   guardTool,
   type MappedCall,
 } from '@countersign/langchain'
-import type {
-  Act,
-  CallOutcome,
-  EnforcementAdapter,
-  GuardedCall,
-  GuardSetup,
+import {
+  type Act,
+  type CallOutcome,
+  type EnforcementAdapter,
+  type GuardedCall,
+  type GuardSetup,
+  saysFailure,
 } from '@countersign/testkit/enforcement-suite'
+import { ToolMessage } from '@langchain/core/messages'
+import { Command, interrupt, isInterrupted, MemorySaver } from '@langchain/langgraph'
 import { createAgent, createMiddleware, tool } from 'langchain'
 import { z } from 'zod'
-import { modelOf, toolMessages } from './rig.js'
+import { type AgentParts, modelOf, toolMessages } from './rig.js'
 
 type Args = Pick<GuardedCall, 'resource' | 'context'>
 
@@ -37,7 +40,7 @@ const DOES_NOT_APPLY = {
 /** Agents of `createAgent` with the middleware. */
 export function guardedAgents(): EnforcementAdapter {
   return adapter('an agent', (setup, options) => {
-    const act = tool((args: Args) => acted(setup.act, args), { name: 'act', schema: ARGS })
+    const act = tool((args: Args, config) => acted(setup.act, args, config.toolCall?.id), { name: 'act', schema: ARGS })
     const guard = countersignGuard({ ...options, map: { act: (_args, call) => mapped(call) }, onToolError: 'throw' })
     const showing = createMiddleware({
       name: 'showing',
@@ -46,32 +49,49 @@ export function guardedAgents(): EnforcementAdapter {
         return handler(request)
       },
     })
-    return async (call) => {
-      const { resource, context } = call
-      const model = modelOf({ name: 'act', args: { resource, context: structuredClone(context) } })
-      const agent = createAgent({ model, tools: [act], middleware: [showing, guard] })
-      const answer = await agent.invoke({ messages: [{ role: 'human', content: 'go' }] }, configOf(call))
-      return toolMessages(answer)[0]
-    }
+    return agentCaller({ tools: [act], middleware: [showing, guard] })
   })
 }
 
-/** Tools that are guarded by themselves, and called by a program. */
+/** Tools that are guarded by themselves, and called by a program; by an agent where they pause, which no other caller can answer. */
 export function guardedTools(): EnforcementAdapter {
   return adapter('a tool', (setup, options) => {
-    const act = tool((args: Args) => acted(setup.act, args), { name: 'act', schema: ARGS })
+    const act = tool((args: Args, config) => acted(setup.act, args, config.toolCall?.id), { name: 'act', schema: ARGS })
     const safe = guardTool(act, {
       ...options,
       action: (_args, call) => mapped(call).action,
       resource: (_args, call) => mapped(call).resource ?? null,
       context: (_args, call) => mapped(call).context ?? null,
     })
+    const callInAgent = agentCaller({ tools: [safe], middleware: [] })
     return (call) => {
+      if (call.thread !== undefined) return callInAgent(call)
       const args = { resource: call.resource, context: structuredClone(call.context) }
       call.onArguments(args.context)
       return safe.invoke(args, configOf(call))
     }
   })
+}
+
+/** One agent for each call, all with the same checkpoints: a thread that there was is resumed. */
+function agentCaller(parts: Pick<AgentParts, 'tools' | 'middleware'>): CallTool {
+  const checkpointer = new MemorySaver()
+  const threads = new Set<string>()
+  return async (call) => {
+    const { resource, context, thread } = call
+    const model = modelOf({ name: 'act', args: { resource, context: structuredClone(context) } })
+    const agent = createAgent({
+      model,
+      tools: [...parts.tools],
+      middleware: [...parts.middleware],
+      ...(thread !== undefined && { checkpointer }),
+    })
+    const isResumed = thread !== undefined && threads.has(thread)
+    if (thread !== undefined) threads.add(thread)
+    const input = isResumed ? new Command({ resume: 'go on' }) : { messages: [{ role: 'human', content: 'go' }] }
+    const answer = await agent.invoke(input, configOf(call))
+    return isInterrupted(answer) ? answer : toolMessages(answer)[0]
+  }
 }
 
 const ARGS = z.object({ resource: z.string(), context: z.any() })
@@ -98,7 +118,11 @@ function adapter(
   }
 }
 
-const configOf = (call: GuardedCall) => ({ context: { call }, ...(call.signal && { signal: call.signal }) })
+const configOf = (call: GuardedCall) => ({
+  context: { call },
+  ...(call.signal && { signal: call.signal }),
+  ...(call.thread && { configurable: { thread_id: call.thread } }),
+})
 const callIn = (context: unknown): GuardedCall => (context as { call: GuardedCall }).call
 
 function mapped({ context }: GuardedToolCall): MappedCall {
@@ -108,16 +132,18 @@ function mapped({ context }: GuardedToolCall): MappedCall {
   return { action: call.mapping === 'unmapped' ? undefined : call.action, resource, context: call.context }
 }
 
-async function acted(act: Act, args: Args): Promise<string> {
-  const { value, amount } = await act(args)
+async function acted(act: Act, args: Args, id = ''): Promise<string | ToolMessage> {
+  const { value, amount } = await act(args, () => void interrupt('go on?'))
   if (amount !== undefined) currentRun()?.setAmount(amount)
-  return JSON.stringify(value)
+  const content = JSON.stringify(value)
+  return saysFailure(value) ? new ToolMessage({ status: 'error', content, tool_call_id: id, name: 'act' }) : content
 }
 
 async function outcomeOf(call: GuardedCall, callTool: CallTool): Promise<CallOutcome> {
   call.signal?.addEventListener('abort', call.onLeft)
   try {
     const answer = await callTool(call)
+    if (isInterrupted(answer)) return { kind: 'paused' }
     const { content = answer, artifact } = Object(answer)
     const shown = JSON.stringify(answer)
     if (artifact?.denied) return { kind: 'denied', ...artifact.denied, shown }

@@ -48,7 +48,12 @@ export function plainAdapter(
   }
 }
 
-const NEVER_ENDS = {
+const NO_PAUSE = 'a plain function runs to its end'
+const BY_ERRORS = 'a plain function fails by an error; what else is none, settleOn says'
+const DOES_NOT_APPLY = {
+  'runs what pauses itself twice to its end once, by one decision, and settles it by its end alone': NO_PAUSE,
+  'rejects what gave back a value that says by isError that it failed, and gives it to the caller': BY_ERRORS,
+  'rejects what gave back a value that says by its status that it failed, and gives it to the caller': BY_ERRORS,
   'leaves open what never ends after its caller has left': 'a function that never ends has no result to settle by',
 }
 
@@ -66,7 +71,7 @@ export const guardWay: PlainWay = ({ client, options, act, call }) => {
 }
 
 export const guardAdapter = plainAdapter('client.guard', guardWay, {
-  ...NEVER_ENDS,
+  ...DOES_NOT_APPLY,
   'runs and sends nothing when what maps the call to a question throws': 'it is given the question itself',
   'runs and sends nothing when nobody says which action it is': 'it is given the question itself',
   'in the mode observe runs also what cannot be mapped to a question': 'it is given the question itself',
@@ -103,7 +108,10 @@ export const protectWay: PlainWay = async ({ client, options, act, call }) => {
   return protectedPay(call.resource, call.context)
 }
 
-export const protectAdapter = plainAdapter('client.protect', protectWay, NEVER_ENDS)
+export const protectAdapter = plainAdapter('client.protect', protectWay, DOES_NOT_APPLY)
+
+/** What an action interrupts itself by. */
+export class Interrupted extends Error {}
 
 /** The arguments as the caller gave them. */
 export function givenOf({ resource, context }: GuardedCall): Given {
@@ -125,6 +133,7 @@ async function outcomeOf(calling: Promise<unknown>, { signal }: GuardedCall): Pr
       return { kind: 'denied', reason, decision_id, shown }
     }
     if (signal?.aborted && error === signal.reason) return { kind: 'aborted' }
+    if (error instanceof Interrupted) return { kind: 'paused' }
     return { kind: 'failed', error, shown: pictureOf(error) }
   }
 }

@@ -43,8 +43,11 @@ export interface SeenEvent {
   readonly settlement?: { readonly settle: string }
 }
 
-/** The action behind the guard. It counts its own runs; what it rejects with is its own error. */
-export type Act = (given: Given) => Promise<Done>
+/**
+ * The action behind the guard. It counts its own runs; what it rejects with is its own error. `pause` interrupts it in the way
+ * of the framework, and lets it go on in the pass after: each pass gets past one pause more.
+ */
+export type Act = (given: Given, pause?: () => void) => Promise<Done>
 
 /** What an action is given by the framework: what was permitted, and nothing that came later. */
 export interface Given {
@@ -53,10 +56,15 @@ export interface Given {
 }
 
 export interface Done {
-  /** For the caller. Plain JSON. */
+  /** For the caller. Plain JSON. What `saysFailure` is to be given back in the way in which the framework says so. */
   readonly value: JsonObject
   /** What it really cost, to be told in the way of the integration; absent: what was reserved. */
   readonly amount?: number
+}
+
+/** Whether the value of an action says that the action has failed. */
+export function saysFailure({ isError, status }: JsonObject): boolean {
+  return isError === true || status === 'error'
 }
 
 export interface OpenedGuard {
@@ -77,6 +85,8 @@ export interface GuardedCall {
   readonly idempotencyKey?: string
   /** Names the job that runs the action, where the integration lets a caller name it. */
   readonly holder?: string
+  /** Of an action that pauses: the same call with the same name again resumes it. */
+  readonly thread?: string
   /** Once it is aborted, the caller leaves. */
   readonly signal?: AbortSignal
   /** To be called once the framework has noticed that the caller has left. */
@@ -96,5 +106,7 @@ export type CallOutcome =
   | { readonly kind: 'denied'; readonly reason: string; readonly decision_id: string | null; readonly shown: string }
   /** With the error of the action as the framework has it, where it would be without a guard. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly shown: string }
+  /** It has interrupted itself, and can be resumed. */
+  | { readonly kind: 'paused' }
   /** The caller had left. */
   | { readonly kind: 'aborted' }

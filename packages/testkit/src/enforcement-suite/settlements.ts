@@ -1,3 +1,4 @@
+import type { JsonObject } from '@countersign/contract'
 import { expect } from 'vitest'
 import { answerNever, answerProblem, answerReset } from '../stub-answers.js'
 import type { StubAnswer } from '../stub-decision-point.js'
@@ -22,6 +23,12 @@ const LOST: Readonly<Record<string, () => Error>> = {
   'a status': () => Object.assign(new Error('it broke'), { statusCode: 500 }),
   'a cause of its cause': () => new Error('no refund', { cause: new Error('booking 8812', { cause: reset() }) }),
   'one of the errors that it gathers': () => new AggregateError([refused(), reset()], 'no bank took it'),
+}
+
+/** Values that say that the action failed: by what they tell. */
+const FAILURES: Readonly<Record<string, JsonObject>> = {
+  isError: { isError: true, text: 'no such account' },
+  'its status': { status: 'error', text: 'no such account' },
 }
 
 class BankConnectionError extends Error {}
@@ -85,6 +92,19 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 0 })
     },
   },
+  ...Object.entries(FAILURES).map(([what, value]) => ({
+    title: `rejects what gave back a value that says by ${what} that it failed, and gives it to the caller`,
+    isOptional: true as const,
+    async run(trial: Trial) {
+      const { action, policyId } = await trial.actionWithBudget(EUROS)
+      const guard = await trial.open({ act: async () => ({ value }) })
+      expect(await guard.call({ action })).toMatchObject({ shown: expect.stringContaining('no such account') })
+      expect(trial.runs).toHaveLength(1)
+      await trial.expectStatus(trial.decision.id, 'rejected')
+      expect(await trial.operator.told(trial.decision.id)).toEqual(['rejected'])
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 0, reserved: 0 })
+    },
+  })),
   {
     title: 'settles what failed in the way that settleOn says',
     async run(trial) {

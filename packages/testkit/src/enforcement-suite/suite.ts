@@ -10,6 +10,7 @@ import { HELD_ARGUMENT_CASES } from './held-arguments.js'
 import { LEAVING_CASES } from './leaving-callers.js'
 import { OBSERVING_CASES } from './observing.js'
 import { Operator, type RealDecisionPoint } from './operator.js'
+import { PAUSE_CASES } from './pauses.js'
 import { PERMITTED_CASES } from './permitted-actions.js'
 import { REFUSED_CASES } from './refused-actions.js'
 import { REVIEW_CASES } from './reviews.js'
@@ -26,6 +27,7 @@ export const ENFORCEMENT_CASES: readonly EnforcementCase[] = [
   ...AT_MOST_ONCE_CASES,
   ...HELD_ARGUMENT_CASES,
   ...SETTLEMENT_CASES,
+  ...PAUSE_CASES,
   ...LEAVING_CASES,
   ...FAULT_CASES,
   ...OBSERVING_CASES,

@@ -135,9 +135,9 @@ export class Trial {
         ...options,
         onEvent: (event) => void this.events.push(event),
       },
-      act: (given) => {
+      act: (given, pause) => {
         this.runs.push(given)
-        return act(given)
+        return act(given, pause)
       },
     })
     this.#opened.push(opened)
