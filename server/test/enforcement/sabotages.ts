@@ -3,6 +3,7 @@ import type { Sabotage } from '@countersign/testkit/enforcement-suite'
 import { AT_MOST_ONCE_SABOTAGES } from './sabotages/at-most-once.js'
 import { FAULT_SABOTAGES } from './sabotages/faults.js'
 import { OBSERVING_SABOTAGES } from './sabotages/observing.js'
+import { PAUSE_SABOTAGES } from './sabotages/pauses.js'
 import { PERMISSION_SABOTAGES } from './sabotages/permissions.js'
 import { SECRET_SABOTAGES } from './sabotages/secrets.js'
 import { SETTLEMENT_SABOTAGES } from './sabotages/settlements.js'
@@ -12,6 +13,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...AT_MOST_ONCE_SABOTAGES,
   ...FAULT_SABOTAGES,
   ...SETTLEMENT_SABOTAGES,
+  ...PAUSE_SABOTAGES,
   ...OBSERVING_SABOTAGES,
   ...SECRET_SABOTAGES,
 ]

@@ -1,9 +1,10 @@
 import type { EnforcementAdapter, OpenedGuard, Sabotage } from '@countersign/testkit/enforcement-suite'
-import { ownSettlementAdapter, ownSettlementWay } from '../own-settlements.js'
+import { ownSettlementAdapter, ownSettlements, ownSettlementWay } from '../own-settlements.js'
 import { givenOf, guardAdapter, guardWay, type PlainCall, type PlainWay, questionOf } from '../plain-functions.js'
 import { overhearing, sabotagesBy, withAct, withOptions } from './breaking.js'
 
 const LOST = 'leaves open what lost its answer, as'
+const SAYS = 'rejects what gave back a value that says by'
 const IN_VAIN = 'gives its caller the result when the decision point'
 
 /** Of what the decision point is told, and of callers that leave. */
@@ -50,6 +51,18 @@ export const SETTLEMENT_SABOTAGES: readonly Sabotage[] = [
       what: 'confirms what failed',
       way: settling('failed', { settle: 'confirm' }),
       caughtBy: ['rejects what failed'],
+    },
+    {
+      what: 'confirms whatever was given back',
+      way: ownSettlements({ isFailure: () => false }),
+      sound: ownSettlementAdapter,
+      caughtBy: [`${SAYS} isError`, `${SAYS} its status`],
+    },
+    {
+      what: 'knows a value that says so by isError alone',
+      way: ownSettlements({ isFailure: ({ isError }) => isError === true }),
+      sound: ownSettlementAdapter,
+      caughtBy: [`${SAYS} its status`],
     },
     {
       what: 'leaves open what failed',
