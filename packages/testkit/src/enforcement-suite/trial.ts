@@ -174,6 +174,7 @@ export class Trial {
       expect([status, ...FINAL_STATUSES]).toContain(found)
     })
     expect(found).toBe(status)
+    await this.#acknowledged()
   }
 
   /** That this was done with a decision, and nothing else; fails as soon as something else was. */
@@ -184,6 +185,12 @@ export class Trial {
       expect(done.length).toBeGreaterThanOrEqual(moves.length)
     })
     expect(done).toEqual(moves)
+    await this.#acknowledged()
+  }
+
+  /** Some settle behind their caller's back; and what is seen before it is acknowledged may not be in the accounts yet. */
+  async #acknowledged(): Promise<void> {
+    for (const opened of this.#opened) await opened.flush(this.patienceMs)
   }
 
   /** What came over the relay beside questions and looking: claims, redeems, confirmations and rejections. */
