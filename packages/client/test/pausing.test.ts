@@ -147,6 +147,21 @@ describe('the end of an action', () => {
     expect(heard.events.at(-1)).toMatchObject({ type: 'settled', ran })
   })
 
+  it('keeps the amount that the action has set where the outcome says none', async () => {
+    const { client, heard, point } = startPoint()
+    const outcome = () => ({ kind: 'succeeded', amount: undefined }) as const
+    await point.run(await point.admit(asked), (run) => run.setAmount(7), { outcome })
+    expect(await client.flush()).toBe(0)
+    expect(heard.events.at(-1)).toMatchObject({ type: 'settled', settlement: { settle: 'confirm', amount: 7 } })
+  })
+
+  it('says of what was only observed not that it did not run', async () => {
+    const { client, heard, point } = startPoint({ mode: 'observe' })
+    await point.run(await point.admit(asked), () => 'its value', { outcome: () => ({ kind: 'failed' }) })
+    expect(await client.flush()).toBe(0)
+    expect(heard.events.at(-1)).toMatchObject({ type: 'settled', settlement: { settle: 'reject' }, ran: null })
+  })
+
   const faults: [string, () => unknown][] = [
     [
       'throws',

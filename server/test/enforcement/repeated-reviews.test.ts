@@ -1,6 +1,10 @@
 /** A call without an idempotency key awaits a review: a repeat of it, and nothing else, takes that review up, once. */
+
+import { fileURLToPath } from 'node:url'
 import { Countersign, type CountersignOptions, DeniedError, type EnforcementOptions } from '@countersign/client'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Child, endChildren } from '../process/child.js'
+import { until } from '../process/until.js'
 import { useDecisionPoint } from './running-point.js'
 
 const point = useDecisionPoint()
@@ -13,7 +17,8 @@ describe('a repeat of a call that awaits a review', () => {
     clients.push(client)
     return client
   }
-  afterEach(() => {
+  afterEach(async () => {
+    await endChildren()
     for (const client of clients.splice(0)) client.close()
   })
 
@@ -65,6 +70,22 @@ describe('a repeat of a call that awaits a review', () => {
       return { spent, reserved }
     }
     return { operator, action, agentId, apiKey, ran, process, statuses, waiting, approve, account }
+  }
+
+  /** A process of its own: what it is told, and the next line that it prints. */
+  const startCaller = ({ apiKey, action, agentId }: { apiKey: string; action: string; agentId: string }) => {
+    const program = fileURLToPath(new URL('../processes/repeating-caller.mjs', import.meta.url))
+    const child = new Child(process.execPath, [program, point().url, apiKey, action, agentId, 'worker'], {
+      stdin: 'pipe',
+    })
+    let read = 0
+    const say = async (line: string): Promise<string> => {
+      child.process.stdin?.write(`${line}\n`)
+      const next = await until('an answer of the caller', async () => child.stdout.split('\n').slice(0, -1)[read])
+      read += 1
+      return next
+    }
+    return { say }
   }
 
   it('asks once however often it is repeated, runs once it is approved, and then asks anew', async () => {
@@ -173,6 +194,18 @@ describe('a repeat of a call that awaits a review', () => {
     expect(outcomes.filter((outcome) => outcome === 'ran')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome.startsWith('review_required'))).toHaveLength(7)
     expect([desk.ran, await desk.account()]).toEqual([[40], { spent: 40, reserved: 0 }])
+  })
+
+  it('runs in one of two processes, once, also where both name the same holder', async () => {
+    const desk = await startDesk()
+    const [one, other] = [startCaller(desk), startCaller(desk)]
+    expect([await one.say('go'), await other.say('go')]).toEqual(['review_required', 'review_required'])
+    await vi.waitFor(async () => expect(await desk.waiting()).toHaveLength(1), { timeout: 20_000 })
+    await desk.approve()
+    expect(await other.say('hold')).toBe('begun')
+    expect(await one.say('go')).toBe('review_required')
+    expect(await other.say('end')).toBe('ran')
+    await vi.waitFor(async () => expect(await desk.account()).toEqual({ spent: 40, reserved: 0 }), { timeout: 20_000 })
   })
 
   it('that is declined is told so, once; what was withdrawn is asked for anew', async () => {

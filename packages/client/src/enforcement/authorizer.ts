@@ -189,10 +189,7 @@ export class Authorizer {
   }
 
   /** The review that an equal call has left behind, here or in another process, and that is to be answered in place of this one. */
-  async #older(
-    decision: Decision,
-    { repeatable, options, claimHolder }: AskedCall,
-  ): Promise<PendingReview | undefined> {
+  async #older(decision: Decision, { repeatable, options }: AskedCall): Promise<PendingReview | undefined> {
     if (repeatable === undefined) return undefined
     const { pendingReviews, olderReviews } = this.#calls
     const limits = { timeoutMs: this.#timeoutMs, signal: options.signal }
@@ -200,7 +197,8 @@ export class Authorizer {
     const found = await olderReviews.before(decision, repeatable.request_hash, isFree, limits)
     const known = pendingReviews.of(repeatable.question, this.#settings.now())
     if (known !== undefined) return known.id === decision.id ? undefined : known
-    return found && pendingReview(found, claimHolder)
+    // Claimed as nobody else: a process that has claimed it by the same name runs it.
+    return found && pendingReview(found, crypto.randomUUID())
   }
 
   /** Undefined, with nothing noted, when it cannot run any more: whoever repeats the call has to ask anew. */

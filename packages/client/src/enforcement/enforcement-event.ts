@@ -17,7 +17,7 @@ export type Would = 'allow' | 'deny' | 'review' | 'unavailable'
  * - `denied`: the action does not run;
  * - `observed`: the mode is `observe`: the action runs, and this is what would have been;
  * - `settled`: the decision point knows what became of the action, or it was left to expire on purpose; `ran` says whether the
- *   action ran: true when it was confirmed, false when it was rejected, null when nobody knows;
+ *   action ran: true when it was confirmed, false when it was rejected, null when nobody knows, and for what the mode `observe` let run and rejected;
  * - `settlement_failed`: it does not; `willRetry` says whether it is told again;
  * - `settlement_dropped`: given up: the decision expires and counts as spent.
  */

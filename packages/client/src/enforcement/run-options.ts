@@ -30,7 +30,7 @@ export function outcomeOfValue<Value>(
 ): ActionOutcome {
   const said = atOnce('an outcome', outcome?.(value))
   if (said === undefined) return { kind: 'succeeded', value, amount }
-  if (said?.kind === 'succeeded') return { value, amount, ...said }
+  if (said?.kind === 'succeeded') return { value, ...said, amount: said.amount ?? amount }
   if (said?.kind !== 'failed') return said
   const isUnknown = signal?.aborted || (said.error !== undefined && isOutcomeUnknown(said.error))
   return isUnknown ? { ...said, kind: 'unknown' } : said

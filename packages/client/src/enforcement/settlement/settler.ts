@@ -45,7 +45,9 @@ export class Settler {
 
   /** Tells of one admission. */
   tell({ tag }: Pick<Progress, 'tag'>, event: AdmissionEvent): void {
-    this.#settings.tell({ ...event, tag })
+    // What is only observed runs all the same.
+    const isUnsaid = this.#settings.mode === 'observe' && event.type === 'settled' && event.ran === false
+    this.#settings.tell({ ...event, ...(isUnsaid && { ran: null }), tag })
   }
 
   settleOf(progress: Progress): SettleOnce {
