@@ -77,7 +77,7 @@ try {
   tell('\nSam asks for more, too, and somebody resumes it before a person has decided')
   await expectTurn({ thread: 'sam', says: 'Please refund 300 for order 8816', answer: '' })
   tell('  a new process resumes it')
-  await expectTurn({ thread: 'sam', results: ['review_required'], answer: 'I could not do all of it.' })
+  await expectTurn({ thread: 'sam', results: ['withdrawn'], answer: 'I could not do all of it.' })
   await expectBudget({ spent: 442.5, reserved: 0, remaining: 57.5 })
 
   tell('\nMax has written a note into his order, and the model obeys it')
