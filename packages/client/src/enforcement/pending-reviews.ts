@@ -38,9 +38,10 @@ export class PendingReviews {
 
   /** The first one of a question stays until it ends; of all questions the oldest is forgotten. */
   leave(question: string, review: PendingReview): void {
+    if (this.#left.has(question)) return
     const [oldest] = this.#left.keys()
     if (this.#left.size >= MOST && oldest !== undefined) this.#left.delete(oldest)
-    if (!this.#left.has(question)) this.#left.set(question, review)
+    this.#left.set(question, review)
   }
 
   forget(question: string, id: string): void {
