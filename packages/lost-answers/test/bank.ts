@@ -1,8 +1,8 @@
 /** The other side: speaks a protocol as far as the request that acts, and then does what is wrong. */
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import type { Fault } from './fault.js'
+import { listen } from './listener.js'
 import { SELF_SIGNED } from './self-signed.js'
 
 /** How a protocol goes, as far as the request that acts. */
@@ -40,21 +40,12 @@ export interface Bank {
   close(): Promise<void>
 }
 
-/** Where the other side is said to be. */
-export function hostOf(fault: Fault): string {
-  // Longer than a label of a name may be: no resolver is asked.
-  return fault === 'not_found' ? `${'a'.repeat(64)}.invalid` : '127.0.0.1'
-}
-
-/** Listens on a free port of 127.0.0.1, unless it is the fault that nobody does. */
+/** A bank that speaks this protocol, until the fault. */
 export async function openBank(protocol: Protocol, fault: Fault): Promise<Bank> {
-  const sockets = new Set<Socket>()
   let heard = 0
   const keys = new Set<string>()
   const serve = (socket: Socket): void => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-    // Faults are what it is for: a peer that goes away is none of its own.
+    // Over TLS it is another one than that which was listened for.
     socket.on('error', () => undefined)
     if (fault === 'reset_unread') return void socket.resetAndDestroy()
     const conversation = protocol()
@@ -68,22 +59,12 @@ export async function openBank(protocol: Protocol, fault: Fault): Promise<Bank> 
     })
   }
   const server: Server = fault === 'untrusted' ? createTlsServer(SELF_SIGNED, serve) : createServer(serve)
-  server.on('connection', (socket: Socket) => socket.on('error', () => undefined))
   // A client that trusts nobody is no fault of the server's.
   server.on('tlsClientError', () => undefined)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const close = async (): Promise<void> => {
-    for (const socket of sockets) socket.destroy()
-    if (!server.listening) return
-    server.close()
-    await once(server, 'close')
-  }
-  if (fault === 'refused') await close()
+  const { host, port, close } = await listen(server, fault)
   return {
     scheme: fault === 'untrusted' ? 'https' : 'http',
-    host: hostOf(fault),
+    host,
     port,
     heard: () => heard,
     acts: () => keys.size,

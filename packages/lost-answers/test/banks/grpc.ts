@@ -1,9 +1,9 @@
 /** A service of gRPC, on HTTP/2, with one method that takes anything. */
-import { once } from 'node:events'
 import { createServer, type ServerHttp2Stream } from 'node:http2'
-import type { AddressInfo, Socket } from 'node:net'
-import { type Bank, faultOfTry, hostOf } from '../bank.js'
+import type { Socket } from 'node:net'
+import { type Bank, faultOfTry } from '../bank.js'
 import type { Fault } from '../fault.js'
+import { listen } from '../listener.js'
 
 /** INVALID_ARGUMENT, ABORTED, INTERNAL, UNAVAILABLE. */
 const STATUSES: Partial<Readonly<Record<Fault, number>>> = { refusal: 3, conflict: 10, failure: 13, failure_behind: 14 }
@@ -11,16 +11,13 @@ const STATUSES: Partial<Readonly<Record<Fault, number>>> = { refusal: 3, conflic
 const BEHIND = 'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: '
 
 export async function openGrpcBank(fault: Fault): Promise<Bank> {
-  const sockets = new Set<Socket>()
   let heard = 0
   const server = createServer()
   server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-    socket.on('error', () => undefined)
     if (fault === 'reset_unread') socket.resetAndDestroy()
   })
   server.on('session', (session) => session.on('error', () => undefined))
+  const { host, port, sockets, close } = await listen(server, fault)
   const reset = (): void => {
     for (const socket of sockets) socket.resetAndDestroy()
   }
@@ -33,17 +30,7 @@ export async function openGrpcBank(fault: Fault): Promise<Bank> {
       misbehave(stream, faultOfTry(fault, heard), reset)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const close = async (): Promise<void> => {
-    for (const socket of sockets) socket.destroy()
-    if (!server.listening) return
-    server.close()
-    await once(server, 'close')
-  }
-  if (fault === 'refused') await close()
-  return { scheme: 'http', host: hostOf(fault), port, heard: () => heard, acts: () => heard, close }
+  return { scheme: 'http', host, port, heard: () => heard, acts: () => heard, close }
 }
 
 function misbehave(stream: ServerHttp2Stream, fault: Fault, reset: () => void): void {
