@@ -55,6 +55,7 @@ export default defineConfig({
       project('client', ['packages/client/{src,test}/**/*.test.ts']),
       project('express', ['integrations/express/{src,test}/**/*.test.ts']),
       project('langchain', ['integrations/langchain/{src,test}/**/*.test.ts'], 60_000),
+      project('mcp', ['integrations/mcp/{src,test}/**/*.test.ts'], 60_000),
       lostAnswers,
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),

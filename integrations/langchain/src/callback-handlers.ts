@@ -1,8 +1,8 @@
 /** What callbacks of LangChain can do: watch tools, and stop them as a second best. */
 import { DeniedError, type GuardRequest, refusalForModel } from '@countersign/client'
-import { assertOptions, questionOfTool } from '@countersign/client/kernel'
+import { assertOptions, mappingIn, questionOfTool, TOOL_GUARD_OPTIONS } from '@countersign/client/kernel'
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
-import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
+import { type ToolsGuardOptions, toolGuard } from './guard-options.js'
 import { failureOf } from './guarded-call.js'
 import { isGraphBubbleUp } from './review.js'
 import { ToolSchema } from './tool-schema.js'

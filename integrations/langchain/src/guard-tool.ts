@@ -1,5 +1,5 @@
-import { assertOptions, checkToolMapping, MAPPED_MEMBERS } from '@countersign/client/kernel'
-import { TOOL_GUARD_OPTIONS, type ToolGuard, type ToolGuardOptions, toolGuard } from './guard-options.js'
+import { assertOptions, checkToolMapping, MAPPED_MEMBERS, TOOL_GUARD_OPTIONS } from '@countersign/client/kernel'
+import { type ToolGuard, type ToolGuardOptions, toolGuard } from './guard-options.js'
 import { type CallRuntime, guardCall } from './guarded-call.js'
 import type { MappedMembers, ToolMapping } from './guarded-tool-call.js'
 import { denialMessage } from './tool-messages.js'

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type ActionOutcome, DeniedError, type GuardRequest, type GuardRun } from '@countersign/client'
-import { HeldData, questionOfTool } from '@countersign/client/kernel'
+import { type ActionOutcome, DeniedError, type GuardRun } from '@countersign/client'
+import { prepareToolCall } from '@countersign/client/kernel'
 import { ToolMessage } from '@langchain/core/messages'
 import { callKey } from './call-key.js'
 import type { ToolGuard } from './guard-options.js'
@@ -45,13 +45,6 @@ export interface DecisionEvent {
 /** How the run of a call ended. */
 type Ended<Result> = { readonly value: Result } | { readonly refused: unknown }
 
-/** What is asked about a call, and the arguments that it runs with. */
-interface Prepared {
-  readonly request: () => GuardRequest
-  readonly toRun: () => unknown
-  readonly key: string | undefined
-}
-
 /** Who claims what a person has approved: several processes that resume one thread run it once. */
 const THIS_PROCESS = crypto.randomUUID()
 
@@ -84,7 +77,8 @@ export async function guardCall<Result>(
   }
   const tell = (outcome: DecisionEvent['outcome'], reason: DecisionEvent['reason'], decision_id: string | null): void =>
     write(runtime, { type: 'countersign.decision', tool: name, tool_call_id: id ?? null, outcome, reason, decision_id })
-  const { request, toRun, key } = await prepare(guard, called, call)
+  const { request, toRun, question } = await prepareToolCall(guard, { ...called, call })
+  const key = question === null ? undefined : callKey(call, question.request, question.args)
   let [isRunning, isWithdrawn] = [false, false]
   try {
     const options = {
@@ -119,36 +113,6 @@ export async function guardCall<Result>(
     const denied = isWithdrawn ? new DeniedError('withdrawn', { decision_id, cause: error }) : error
     tell('denied', denied.reason, decision_id)
     return onDenied(denied)
-  }
-}
-
-/** Maps a call to its question; whatever keeps it from that is a fault of asking. */
-async function prepare(guard: ToolGuard, called: CallToGuard, call: GuardedToolCall): Promise<Prepared> {
-  const { args, parse, mapping } = called
-  try {
-    const held = hold(args)
-    const request = questionOfTool(guard, mapping, parse ? await parse(held.take()) : held.take(), call)
-    // A copy of its own: a tool may change what it is given.
-    return {
-      request: () => request,
-      toRun: () => structuredClone(held.take()),
-      key: callKey(call, request, held.take()),
-    }
-  } catch (error) {
-    const request = (): never => {
-      throw error
-    }
-    // In the mode `observe` it runs, as it came.
-    return { request, toRun: () => args, key: undefined }
-  }
-}
-
-/** @throws DeniedError (`arguments_refused`) for what is no data */
-function hold(args: unknown): HeldData<unknown> {
-  try {
-    return new HeldData(args, 'arguments')
-  } catch (error) {
-    throw new DeniedError('arguments_refused', { cause: error })
   }
 }
 

@@ -1,5 +1,5 @@
 /** For graphs that are put together of nodes, without `createAgent`. */
-import { assertOptions } from '@countersign/client/kernel'
+import { assertOptions, mappingIn, TOOL_GUARD_OPTIONS } from '@countersign/client/kernel'
 import { ToolMessage } from '@langchain/core/messages'
 import type { ToolCall } from '@langchain/core/messages/tool'
 import {
@@ -12,7 +12,7 @@ import {
   task,
 } from '@langchain/langgraph'
 import { ToolNode, type ToolNodeOptions } from '@langchain/langgraph/prebuilt'
-import { mappingIn, TOOL_GUARD_OPTIONS, type ToolsGuardOptions, toolGuard } from './guard-options.js'
+import { type ToolsGuardOptions, toolGuard } from './guard-options.js'
 import { guardedBy } from './guard-tool.js'
 
 type Tools = ConstructorParameters<typeof ToolNode>[0]

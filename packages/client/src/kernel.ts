@@ -13,6 +13,14 @@ export { noteFaultPlace } from './enforcement/fault-place.js'
 export { warnOfFault } from './enforcement/operator-faults.js'
 export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
 export { HiddenTools } from './enforcement/tools/hidden-tools.js'
+export { type CallToPrepare, type PreparedCall, prepareToolCall } from './enforcement/tools/prepared-call.js'
+export {
+  mappingIn,
+  TOOL_GUARD_OPTIONS,
+  type ToolGuard,
+  type ToolGuardOptions,
+  toolGuard,
+} from './enforcement/tools/tool-guard.js'
 export {
   type AgentIdOfCall,
   type CalledTool,

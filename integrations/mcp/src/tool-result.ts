@@ -1,0 +1,56 @@
+/** Results of `tools/call`, as both SDKs and the wire have them: read, and never changed but in `_meta`. */
+import { type ActionOutcome, type Admission, type DeniedError, refusalForModel } from '@countersign/client'
+
+/** As far as a gate looks at it. */
+export interface ToolResult {
+  readonly [member: string]: unknown
+  readonly content?: unknown
+  readonly isError?: unknown
+  readonly _meta?: unknown
+}
+
+/** What `_meta["countersign/decision"]` of a result tells. Neither permit nor policy is in it. */
+export interface ShownDecisionOfCall {
+  /** Null when there was no answer of the decision point. */
+  readonly id: string | null
+  /** `deny` of whatever else kept the call from running, too. */
+  readonly effect: string
+  /** Of a refusal. */
+  readonly reason?: DeniedError['reason']
+}
+
+export const DECISION_META = 'countersign/decision'
+
+/** As the tool gave it, with the decision that it ran by. */
+export function withDecision(result: ToolResult, { decision }: Admission): ToolResult {
+  return decision === null ? result : noting(result, { id: decision.id, effect: decision.effect })
+}
+
+/**
+ * A refusal as the result of the tool: an error, so that a model reads it and a tool with an `outputSchema` may have it. What
+ * awaits a review has the same form: the same call can be made again once it is approved.
+ */
+export function denialResult(denied: DeniedError): ToolResult {
+  const { content, isError } = { content: [{ type: 'text', text: refusalForModel(denied) }], isError: true }
+  return noting({ content, isError }, shownDenial(denied))
+}
+
+export function shownDenial({ reason, decision_id }: DeniedError): ShownDecisionOfCall {
+  return { id: decision_id, effect: reason === 'review_required' ? 'review' : 'deny', reason }
+}
+
+/** What a result says about the call; undefined when it succeeded. */
+export function outcomeOfResult(result: ToolResult): ActionOutcome | undefined {
+  return result.isError === true ? { kind: 'failed', error: textOf(result) } : undefined
+}
+
+function noting(result: ToolResult, shown: ShownDecisionOfCall): ToolResult {
+  return { ...result, _meta: { ...Object(result._meta ?? {}), [DECISION_META]: shown } }
+}
+
+/** All that a result says in words. */
+function textOf({ content }: ToolResult): string {
+  const parts: readonly unknown[] = Array.isArray(content) ? content : []
+  const texts = parts.map((part) => Object(part).text).filter((text) => typeof text === 'string')
+  return texts.join('\n')
+}
