@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ConfigError, configText, type ProxyConfig, parseConfig, readConfig } from './config.js'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'countersign-mcp-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const whole: ProxyConfig = {
+  agent_id: 'agent:desk',
+  unmapped: 'deny',
+  list: 'hide',
+  review: 'pending',
+  mode: 'enforce',
+  tools: {
+    'read file': { action: 'file.read', resource: 'file:{path}', context: ['head'], definition: 'sha256-abc' },
+    write: { action: 'file.write', resource: null, context: 'arguments' },
+  },
+  clients: [{ agent_id: 'agent:a', token_sha256: 'a'.repeat(64) }],
+}
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    parseConfig(text, 'gate.json')
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    expect(error.message).toContain('gate.json')
+    return error.problems
+  }
+}
+
+test('what is written reads back, also with a byte order mark', () => {
+  expect(parseConfig(configText(whole), 'gate.json')).toEqual(whole)
+  expect(parseConfig(`\uFEFF${configText(whole)}`, 'gate.json')).toEqual(whole)
+  expect(parseConfig('{"tools":{}}', 'gate.json')).toEqual({ tools: {} })
+})
+
+test.each<[string, string]>([
+  ['', 'it is no JSON'],
+  ['{"tools":{}', 'it is no JSON'],
+  ['[]', 'expected object'],
+  ['{}', 'tools: '],
+  ['{"tools":{},"api_key":"cs_sk_1"}', '"api_key"'],
+  ['{"tools":{},"agent_id":"-"}', 'agent_id: has to start'],
+  ['{"tools":{},"review":"elicit"}', 'review: '],
+  ['{"tools":{},"clients":[]}', 'clients: '],
+  ['{"tools":{},"clients":[{"agent_id":"a","token_sha256":"secret"}]}', 'clients[0].token_sha256: has to be'],
+  ['{"tools":{"read":{"action":"file.read"}}}', 'tools["read"].resource: '],
+  ['{"tools":{"read":{"action":"file..read","resource":null}}}', 'tools["read"].action: has to be words'],
+  ['{"tools":{"read":{"action":"file.read","resource":"{kind}:{id}"}}}', 'tools["read"].resource: has to be <type>'],
+  ['{"tools":{"read":{"action":"file.read","resource":"file:{a}{b}"}}}', 'text between {a} and {b}'],
+  ['{"tools":{"read":{"action":"file.read","resource":null,"context":"all"}}}', 'tools["read"].context: has to be'],
+  ['{"tools":{"read":{"action":"file.read","resource":null,"definition":"md5-1"}}}', 'tools["read"].definition: has'],
+  ['{"tools":{"read":{"action":"file.read","resource":null,"resources":1}}}', 'tools["read"]: '],
+])('%s is told with its place', (text, words) => {
+  expect(problemsOf(text).join('\n')).toContain(words)
+})
+
+test('every place is told', () => {
+  const text = '{"tools":{"a":{"action":"","resource":null},"b":{"action":"","resource":null}},"mode":"off"}'
+  expect(problemsOf(text)).toHaveLength(3)
+})
+
+test('a file that is not there, and one that is none', async () => {
+  const absent = readConfig(join(folder, 'gate.json'))
+  await expect(absent).rejects.toThrow(/gate\.json cannot be used:\n {2}- it is not there: .* init/)
+  await expect(readConfig(folder)).rejects.toThrow('it cannot be read (EISDIR)')
+  await writeFile(join(folder, 'here.json'), configText(whole))
+  await expect(readConfig(join(folder, 'here.json'))).resolves.toEqual(whole)
+})

@@ -1,0 +1,128 @@
+/** The configuration file of the proxy: which tool is which action, and how calls are gated. Source: docs/mcp.md. */
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { CountersignClient } from '@countersign/client'
+import { z } from 'zod'
+import type { GateOptions } from '../gate-options.js'
+import { toolMapping } from './json-mapping.js'
+
+/** In the working directory, unless another one is named. */
+export const CONFIG_FILE = 'countersign-mcp.json'
+
+const PrintableText = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'has to be text that is not empty' })
+const AgentId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/, {
+  error: 'has to start with a letter or digit, and hold only letters, digits and . _ : @ / + -',
+})
+
+const Tool = z
+  .strictObject({
+    action: z.string().regex(/^([A-Za-z0-9_-]|\{[^{}]+\})+(\.([A-Za-z0-9_-]|\{[^{}]+\})+)*$/, {
+      error: 'has to be words of letters, digits, _ and - with dots between them, such as file.read',
+    }),
+    resource: z
+      .string()
+      .regex(/^[A-Za-z0-9_.-]+:./, { error: 'has to be <type>:<id>, such as file:{path}, or null' })
+      .nullable(),
+    context: z.union([z.literal('arguments'), z.array(PrintableText)], {
+      error: 'has to be a list of names of arguments, or "arguments"',
+    }),
+    definition: z.templateLiteral(['sha256-', z.string().min(1)], { error: 'has to be sha256-…, as `init` writes it' }),
+  })
+  .partial({ context: true, definition: true })
+  .superRefine((tool, context) => {
+    try {
+      toolMapping(tool)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+    }
+  })
+
+const Client = z.strictObject({
+  agent_id: AgentId,
+  token_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, { error: 'has to be the 64 hexadecimal digits of a SHA-256, in lower case' }),
+})
+
+const ProxyConfig = z
+  .strictObject({
+    agent_id: AgentId,
+    unmapped: z.enum(['deny', 'map']),
+    list: z.enum(['all', 'hide']),
+    review: z.enum(['pending', 'wait']),
+    mode: z.enum(['enforce', 'observe']),
+    tools: z.record(z.string(), Tool),
+    clients: z.array(Client).min(1),
+  })
+  .partial({ agent_id: true, unmapped: true, list: true, review: true, mode: true, clients: true })
+
+/** As the file holds it. */
+export type ProxyConfig = z.infer<typeof ProxyConfig>
+
+/** A file that cannot be used; `problems` names every place. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+
+  constructor(
+    path: string,
+    readonly problems: readonly string[],
+  ) {
+    super(`${path} cannot be used:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+  }
+}
+
+/** @throws ConfigError, also for a file that is not there or cannot be read */
+export async function readConfig(path: string): Promise<ProxyConfig> {
+  const file = resolve(path)
+  try {
+    return parseConfig(await readFile(file, 'utf8'), file)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    const hint = 'give its path by --config, or make one: countersign-mcp init -- <command>'
+    throw new ConfigError(file, [code === 'ENOENT' ? `it is not there: ${hint}` : `it cannot be read (${code})`])
+  }
+}
+
+/**
+ * @param path for messages
+ * @throws ConfigError
+ */
+export function parseConfig(text: string, path: string): ProxyConfig {
+  const { error, data } = ProxyConfig.safeParse(valueIn(text, path))
+  if (error === undefined) return data
+  throw new ConfigError(
+    path,
+    error.issues.map((issue) => `${placeOf(issue.path)}${issue.message}`),
+  )
+}
+
+/** As `init` writes it. */
+export function configText(config: ProxyConfig): string {
+  return `${JSON.stringify(config, null, 2)}\n`
+}
+
+/** What the file says of gating. Who acts is said by the client. */
+export function gateOptionsOf({ unmapped, review, mode, tools }: ProxyConfig, client: CountersignClient): GateOptions {
+  const map = Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, toolMapping(tool)]))
+  return { client, map, unmapped, review, mode }
+}
+
+function valueIn(text: string, path: string): unknown {
+  try {
+    // Editors on Windows begin a file with a byte order mark.
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch (error) {
+    throw new ConfigError(path, [`it is no JSON: ${(error as Error).message}`])
+  }
+}
+
+/** `tools["read_file"].resource: `, and nothing for the whole file. */
+function placeOf(path: readonly PropertyKey[]): string {
+  const steps = path.map((step, index) => {
+    if (typeof step === 'number' || !/^\w+$/.test(String(step)) || path[index - 1] === 'tools')
+      return `[${JSON.stringify(step)}]`
+    return index === 0 ? String(step) : `.${String(step)}`
+  })
+  return steps.length === 0 ? '' : `${steps.join('')}: `
+}

@@ -1,0 +1,123 @@
+import { DeniedError } from '@countersign/client'
+import { questionOfTool } from '@countersign/client/kernel'
+import { describe, expect, test } from 'vitest'
+import type { GatedCall } from '../gated-call.js'
+import { type MappedTool, toolMapping } from './json-mapping.js'
+
+const call: GatedCall = { name: 'tool', authInfo: undefined, sessionId: undefined, meta: {} }
+const settings = { point: { actionOf: (_: string, mapped?: string) => mapped ?? 'none' }, agentId: 'agent:a' }
+
+function questionOf(tool: Partial<MappedTool>, args: unknown) {
+  return questionOfTool(settings, toolMapping({ action: 'file.read', resource: null, ...tool }), args, call)
+}
+
+/** What the caller reads; undefined where the question can be asked. */
+function refusalOf(tool: Partial<MappedTool>, args: unknown): string | undefined {
+  try {
+    questionOf(tool, args)
+    return undefined
+  } catch (error) {
+    if (!DeniedError.isInstance(error)) throw error
+    expect(error.reason).toBe('question_refused')
+    return error.detail ?? ''
+  }
+}
+
+const file = { resource: 'file:{path}' }
+
+describe('a template', () => {
+  test.each<[Partial<MappedTool>, Record<string, unknown>, Record<string, unknown>]>([
+    [{}, {}, { action: 'file.read', resource: null }],
+    [file, { path: '/data/a b.txt' }, { resource: 'file:/data/a b.txt' }],
+    [file, { path: 'C:\\data\\a.txt' }, { resource: 'file:C:\\data\\a.txt' }],
+    [file, { path: '\\\\server\\share' }, { resource: 'file:\\\\server\\share' }],
+    [file, { path: '/data/' }, { resource: 'file:/data/' }],
+    [file, { path: '/data/..a/b..c/.hidden' }, { resource: 'file:/data/..a/b..c/.hidden' }],
+    [
+      { resource: 'url:{url}' },
+      { url: 'https://a.b/c?next=https://d' },
+      { resource: 'url:https://a.b/c?next=https://d' },
+    ],
+    [{ resource: 'order:{n}' }, { n: 12 }, { resource: 'order:12' }],
+    [{ resource: 'flag:{on}' }, { on: false }, { resource: 'flag:false' }],
+    [{ resource: 'repo:{owner}/{repo}' }, { owner: 'a', repo: 'b' }, { resource: 'repo:a/b' }],
+    [{ resource: 'repo:{at.owner}' }, { at: { owner: 'a' } }, { resource: 'repo:a' }],
+    [{ action: 'browser.{verb}' }, { verb: 'open_tab' }, { action: 'browser.open_tab' }],
+  ])('%j of %j', (tool, args, question) => {
+    expect(questionOf(tool, args)).toMatchObject(question)
+  })
+
+  test.each<[Partial<MappedTool>, unknown, string]>([
+    [file, {}, '{path}, which is absent'],
+    [file, undefined, '{path}, which is absent'],
+    [file, { Path: '/a' }, 'is absent'],
+    [file, { path: null }, 'is absent'],
+    [file, ['/a'], 'is absent'],
+    [{ resource: 'x:{constructor}' }, {}, 'is absent'],
+    [{ resource: 'x:{path.length}' }, { path: '/a' }, 'is absent'],
+    [{ resource: 'x:{paths.0}' }, { paths: ['/a'] }, 'is absent'],
+    [file, { path: ['/a'] }, 'is not one string, number or boolean'],
+    [file, { path: { toString: '/a' } }, 'is not one string, number or boolean'],
+    [{ resource: 'order:{n}' }, { n: Number.NaN }, 'is not one string, number or boolean'],
+    [file, { path: '' }, 'is empty'],
+    [file, { path: ' \t' }, 'is empty'],
+    [file, { path: '/a\0b' }, 'holds what no resource may hold'],
+    [file, { path: '/a\nb' }, 'holds what no resource may hold'],
+    [file, { path: '/a\u202eb' }, 'holds what no resource may hold'],
+    [file, { path: '/a\ud800' }, 'holds what no resource may hold'],
+    [file, { path: ' /secret' }, 'begins or ends with a space or a quote'],
+    [file, { path: '"/data/x' }, 'begins or ends with a space or a quote'],
+    [file, { path: "/data/..'" }, 'begins or ends with a space or a quote'],
+    [file, { path: '/data\u00a0' }, 'begins or ends with a space or a quote'],
+    [file, { path: '/data/../secret' }, '`file:{path}`, which has a segment of dots'],
+    [file, { path: '..' }, 'has a segment of dots'],
+    [file, { path: '/data/.. /secret' }, 'has a segment of dots'],
+    [file, { path: '/data/.../secret' }, 'has a segment of dots'],
+    [file, { path: '/data/./secret' }, 'has a segment of dots'],
+    [file, { path: 'C:\\data\\..\\secret' }, 'has a segment of dots'],
+    [file, { path: '/data/%2e%2E/secret' }, 'has a segment of dots'],
+    [file, { path: '/data/%252e%252e%252fsecret' }, 'has a segment of dots'],
+    [file, { path: '/data/..%2fsecret' }, 'has a segment of dots'],
+    [file, { path: '/data/..%5csecret' }, 'has a segment of dots'],
+    [file, { path: '//data' }, 'has `//`'],
+    [file, { path: '/data//secret' }, 'has `//`'],
+    [file, { path: 'C://data' }, 'has `//`'],
+    [{ resource: 'file:/data/.{name}' }, { name: './secret' }, 'holds `/`'],
+    [{ resource: 'file:/data/{name}' }, { name: 'a/b' }, 'holds `/`'],
+    [{ resource: 'repo:{owner}/{repo}' }, { owner: 'a/b', repo: 'c' }, '{owner}, which holds `/`'],
+    [{ resource: 'repo:{owner}/{repo}' }, { owner: 'a', repo: 'b/c' }, '{repo}, which holds `/`'],
+    [{ resource: 'env:{name}:{key}' }, { name: 'a', key: 'b:c' }, 'holds `:`'],
+    [{ action: 'browser.{verb}' }, { verb: 'open.admin' }, 'holds what no action may hold'],
+    [{ action: 'browser.{verb}' }, { verb: 'öffnen' }, 'holds what no action may hold'],
+  ])('%j refuses %j', (tool, args, words) => {
+    expect(refusalOf(tool, args)).toContain(words)
+  })
+
+  test.each([
+    ['x:{a}{b}', 'text between {a} and {b}'],
+    ['x:{}', 'braces that name no argument'],
+    ['x:{a b}', 'braces that name no argument'],
+    ['x:{a', 'braces that name no argument'],
+    ['x:a}', 'braces that name no argument'],
+    ['x:{a..b}', 'braces that name no argument'],
+  ])('%s can name nothing', (resource, words) => {
+    expect(() => toolMapping({ action: 'a', resource })).toThrow(words)
+  })
+})
+
+describe('the context', () => {
+  const args = { path: '/a', amount: 3, deep: { b: [1] } }
+
+  test('of all arguments', () => {
+    expect(questionOf({ context: 'arguments' }, args)).toMatchObject({ context: args })
+  })
+  test('of some, where those that are left out are left out', () => {
+    expect(questionOf({ context: ['amount', 'unit', 'constructor'] }, args).context).toEqual({ amount: 3 })
+  })
+  test('of a call without arguments', () => {
+    expect(questionOf({ context: 'arguments' }, undefined).context).toEqual({})
+  })
+  test('of none', () => {
+    expect(questionOf({}, args).context).toBeUndefined()
+  })
+})

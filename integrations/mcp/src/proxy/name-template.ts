@@ -1,0 +1,122 @@
+/** Names made of the arguments of a call by a template, such as `file:{path}`: each value has to be there, alone, and in its place. */
+import { DeniedError } from '@countersign/client'
+import type { ToolArguments } from '@countersign/client/kernel'
+
+export type TemplateMember = 'action' | 'resource'
+
+interface Placeholder {
+  readonly path: readonly string[]
+  /** As it is written. */
+  readonly text: string
+  /** What no value may hold here, as it would be read as the text around it. */
+  readonly separators: readonly string[]
+}
+
+type Piece = string | Placeholder
+
+const PLACEHOLDER = /^\{([^\s.{}]+(?:\.[^\s.{}]+)*)\}$/
+
+/** What a value may be made of: the decision point takes nothing else; a value is one word of an action. */
+const ALLOWED: Readonly<Record<TemplateMember, RegExp>> = {
+  action: /^[A-Za-z0-9_-]+$/,
+  resource: /^[^\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]+$/u,
+}
+
+/**
+ * A text with placeholders as a function of the arguments, which throws a DeniedError (`question_refused`) that names what is at
+ * fault; a text without them as it is.
+ *
+ * @throws TypeError for braces that are no placeholder, and for placeholders with nothing between them
+ */
+export function fromTemplate(member: TemplateMember, template: string): string | ((args: ToolArguments) => string) {
+  if (!/[{}]/.test(template)) return template
+  const pieces = piecesOf(template)
+  return (args) => {
+    const name = pieces.map((piece) => (typeof piece === 'string' ? piece : filledBy(member, piece, args))).join('')
+    const fault = member === 'resource' ? faultOfPath(name) : undefined
+    if (fault !== undefined) throw refusal(member, `\`${template}\``, fault, new UnfitValue(`${member} ${fault}`))
+    return name
+  }
+}
+
+function piecesOf(template: string): readonly Piece[] {
+  const texts = template.split(/(\{[^{}]*\})/).filter((text) => text !== '')
+  const structure = structureOf(texts.filter((text) => !PLACEHOLDER.test(text)).join(''), template)
+  return texts.map((text, index) => {
+    const path = PLACEHOLDER.exec(text)?.[1]
+    if (path === undefined) {
+      if (!/[{}]/.test(text)) return text
+      throw new TypeError(
+        `\`${template}\` has braces that name no argument: write {name}, or {name.member} of an object`,
+      )
+    }
+    const after = texts[index + 1]
+    if (after !== undefined && PLACEHOLDER.test(after)) {
+      throw new TypeError(`\`${template}\` needs text between ${text} and ${after}, so that they can be told apart`)
+    }
+    const separators = after === undefined ? structure : [...new Set([...structure, after.charAt(0)])]
+    return { path: path.split('.'), text, separators }
+  })
+}
+
+/** The colons and slashes of a template, beside the colon that its type ends with: more of them would be another name. */
+function structureOf(literals: string, template: string): readonly string[] {
+  const typeEnds = /^[^{}:]*:/.test(template)
+  const rest = typeEnds ? literals.slice(literals.indexOf(':') + 1) : literals
+  return [':', '/'].filter((separator) => rest.includes(separator))
+}
+
+function filledBy(member: TemplateMember, { path, text, separators }: Placeholder, args: ToolArguments): string {
+  const given = lookUp(args, path)
+  if (given === undefined || given === null) {
+    // The template may be at fault, of which the operator is warned.
+    throw refusal(member, text, 'is absent', new TypeError(`${member}: the call has no argument ${text}`))
+  }
+  const refuse = (fault: string) => refusal(member, text, fault, new UnfitValue(`${member}: ${text} ${fault}`))
+  if (!['string', 'boolean'].includes(typeof given) && !Number.isFinite(given)) {
+    throw refuse('is not one string, number or boolean')
+  }
+  const value = String(given)
+  if (value.trim() === '') throw refuse('is empty')
+  if (!ALLOWED[member].test(value)) throw refuse(`holds what no ${member} may hold here`)
+  // Servers are known to strip them: what was asked about would not be what is acted on.
+  if (/^[\s"'`]|[\s"'`]$/.test(value)) throw refuse('begins or ends with a space or a quote')
+  const separator = separators.find((one) => value.includes(one))
+  if (separator !== undefined) {
+    throw refuse(`holds \`${separator}\`, which the template uses to tell its parts apart`)
+  }
+  return value
+}
+
+function lookUp(from: unknown, [name, ...more]: readonly string[]): unknown {
+  if (name === undefined) return from
+  const isObject = typeof from === 'object' && from !== null && !Array.isArray(from)
+  return lookUp(isObject && Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : undefined, more)
+}
+
+/** Ways to write a path so that a rule about another path matches it; `://` of a URL is none. */
+function faultOfPath(resource: string): string | undefined {
+  const path = resource
+    .slice(resource.indexOf(':') + 1)
+    // As a server that decodes it would read it, however often it was encoded.
+    .replace(/%(?:25)*(2e|2f|5c)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  const segments = path.split(/[/\\]/)
+  // Spaces, quotes and further dots around it are what some servers and systems strip.
+  if (segments.some((segment) => /^[\s"'`.]*\.[\s"'`.]*$/.test(segment)))
+    return 'has a segment of dots alone, such as `..`'
+  if (!/^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path) && path.includes('//')) return 'has `//`, an empty segment'
+  return undefined
+}
+
+/** The template is sound, and the caller sent what does not fit: there is nothing to warn the operator of. */
+class UnfitValue extends Error {
+  override readonly name = 'UnfitValue'
+}
+
+/** @param cause for the operator alone */
+function refusal(member: TemplateMember, place: string, fault: string, cause: Error): DeniedError {
+  return new DeniedError('question_refused', {
+    detail: `The ${member} of this call is made of ${place}, which ${fault}, so the call did not run.`,
+    cause,
+  })
+}
