@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DeniedError, type GuardRun } from '@countersign/client'
 import { prepareToolCall, type QuestionSettings } from '@countersign/client/kernel'
+import { callKey } from './call-key.js'
 import type { ToolGate } from './gate-options.js'
 import type { GatedCall } from './gated-call.js'
 import { denialResult, outcomeOfResult, shownDenial, type ToolResult, withDecision } from './tool-result.js'
@@ -40,14 +41,17 @@ export async function gateToolCall(
   run: (args: unknown) => Promise<ToolResult>,
 ): Promise<ToolResult> {
   const mapping = gate.mappingOf(call.name)
-  const { request, toRun } = await prepareToolCall(settingsFor(gate, call), { call, args, mapping, parse })
-  const asked = (): ReturnType<typeof request> => {
-    if (fault !== undefined) throw fault
-    return request()
+  const { request, toRun, question } = await prepareToolCall(settingsFor(gate, call), { call, args, mapping, parse })
+  let asked = fault === undefined ? request : thrower(fault)
+  let idempotencyKey: string | undefined
+  try {
+    idempotencyKey = callKey(gate.idempotencyKey, call, question?.request.agent_id)
+  } catch (error) {
+    asked = thrower(error)
   }
   let isRunning = false
   try {
-    const admission = await gate.point.admit(asked, { signal, tag: call.name, nested: 'share' })
+    const admission = await gate.point.admit(asked, { signal, tag: call.name, nested: 'share', idempotencyKey })
     const action = (given: GuardRun): Promise<ToolResult> => {
       isRunning = true
       return runs.run(given, run, toRun())
@@ -69,6 +73,12 @@ export class RefusedCall extends Error {
     const { content, _meta } = denialResult(denied) as { content: [{ text: string }]; _meta: unknown }
     super(content[0].text, { cause: denied })
     this.data = _meta ?? shownDenial(denied)
+  }
+}
+
+function thrower(fault: unknown): () => never {
+  return () => {
+    throw fault
   }
 }
 
