@@ -71,6 +71,71 @@ describe('an action that pauses', () => {
     await expect(desk.point.admit(desk.of(7), desk.job)).rejects.toMatchObject({ reason: 'settled' })
   })
 
+  it.each(['at-least-once', 'at-most-once'] as const)(
+    'goes on %s by the id of its decision, without a key',
+    async (runs) => {
+      const desk = await startDesk({ runs })
+      const [byId, interrupt] = [{ pauseBy: 'id' } as const, new Error('which account?')]
+      const first = await desk.point.admit(desk.of(7), byId)
+      const failing = desk.point.run(first, () => Promise.reject(interrupt), {
+        isPause: (error) => error === interrupt,
+      })
+      await expect(failing).rejects.toBe(interrupt)
+      const goOn = { ...byId, goOnWith: first.decision?.id ?? '' }
+      const leaving = new AbortController()
+      const second = await desk.point.admit(desk.of(7), { ...goOn, signal: leaving.signal })
+      leaving.abort(new Error('gone'))
+      // It began in the first pass: nobody may say that it did not.
+      expect(() => second.begin()).toThrow('gone')
+      expect(await desk.account()).toEqual({ spent: 0, reserved: 7 })
+
+      const both = await Promise.allSettled([1, 2].map(() => desk.point.admit(desk.of(7), goOn)))
+      const [admission] = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+      if (admission !== undefined) expect(await desk.point.run(admission, () => 'paid')).toBe('paid')
+      expect(await desk.account()).toEqual({ spent: 7, reserved: 0 })
+      await expect(desk.point.admit(desk.of(7), goOn)).rejects.toMatchObject({ reason: 'settled' })
+    },
+  )
+
+  it('goes on by an id with the very same question alone', async () => {
+    const desk = await startDesk()
+    const { decision } = await desk.point.admit(desk.of(7))
+    const goOn = { goOnWith: decision?.id ?? '' }
+    const others = [
+      desk.of(8),
+      { ...desk.of(7), resource: 'order:1' },
+      { ...desk.of(7), context: { amount: 7, to: 'me' } },
+    ]
+    for (const other of others) await expect(desk.point.admit(other, goOn)).rejects.toMatchObject({ reason: 'refused' })
+    const unknown = desk.point.admit(desk.of(7), { goOnWith: `dec_${'0'.repeat(26)}` })
+    await expect(unknown).rejects.toMatchObject({ reason: 'refused' })
+    await expect(desk.point.admit(desk.of(7), { ...goOn, ...desk.job })).rejects.toMatchObject({
+      reason: 'mapping_failed',
+    })
+    expect(await desk.account()).toEqual({ spent: 0, reserved: 7 })
+  })
+
+  it('goes on by its id with the review that it awaited, once of two at a time, and no repeat hears of it', async () => {
+    const desk = await startDesk({ review: 'pause' })
+    const waiting = await desk.point.admit(desk.of(50), { pauseBy: 'id' })
+    const goOn = { pauseBy: 'id', goOnWith: waiting.decision?.id ?? '' } as const
+    expect(await desk.point.admit(desk.of(50), goOn)).toMatchObject({ kind: 'paused', decision: waiting.decision })
+    await desk.client.decisions.approve(goOn.goOnWith)
+    const both = await Promise.allSettled([1, 2].map(() => desk.point.admit(desk.of(50), goOn)))
+    expect(both.map((one) => (one.status === 'fulfilled' ? one.value.kind : one.reason.reason)).sort()).toEqual([
+      'already_claimed',
+      'permitted',
+    ])
+    const repeat = await desk.point.admit(desk.of(50), { pauseBy: 'id' })
+    expect(repeat).toMatchObject({ kind: 'paused' })
+    expect(repeat.decision?.id).not.toBe(goOn.goOnWith)
+    await desk.client.decisions.decline(repeat.decision?.id ?? '')
+    const declined = desk.point.admit(desk.of(50), { goOnWith: repeat.decision?.id ?? '' })
+    await expect(declined).rejects.toMatchObject({ reason: 'declined' })
+    expect(await desk.point.admit(desk.of(50))).toMatchObject({ kind: 'paused' })
+  })
+
   it('of what runs at most once is held, and no other process can begin it', async () => {
     const desk = await startDesk({ runs: 'at-most-once' })
     const paused = await desk.point.admit(desk.of(7), desk.job)

@@ -28,6 +28,16 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
    * what was approved runs at most once, though several processes resume it with the same key and holder.
    */
   readonly claimHolder?: string | undefined
+  /**
+   * What `pause` gives back is gone on with by its `key` and holder (default), or by the `id` of the decision: then it needs no
+   * key of its own, and is `goOnWith` of the next admission.
+   */
+  readonly pauseBy?: 'key' | 'id' | undefined
+  /**
+   * The id of a decision about the very same question, asked with the same API key: goes on with it instead of asking. For what
+   * was paused by its id, and for a review that was answered meanwhile. Whoever names the id has to know that it may.
+   */
+  readonly goOnWith?: string | undefined
   /** Names the admission in every event about it, and is sent nowhere. */
   readonly tag?: string | undefined
   /**
@@ -61,8 +71,9 @@ export interface PermittedAdmission {
   begin(): void
   /**
    * Gives the decision back, before the action begins or when it has interrupted itself: nothing is settled, then or later. Who
-   * asks again with the same `idempotencyKey` and `holder` is admitted again, as long as the decision lasts. What was asked
-   * without both cannot be asked for again: it is rejected if it has not begun, else left. Does nothing once it is settled.
+   * asks again with the same `idempotencyKey` and `holder` is admitted again, as long as the decision lasts; with `pauseBy: 'id'`
+   * whoever goes on with its id. What cannot be asked for again is rejected if it has not begun, else left. Does nothing once it
+   * is settled.
    *
    * With `runs: 'at-most-once'` this process alone can go on with it, for its permit is used up.
    */

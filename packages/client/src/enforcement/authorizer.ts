@@ -83,11 +83,14 @@ export class Authorizer {
    * @throws Aborted once the signal is aborted, and anything else for what may not run
    */
   async permitFor({ asked, options }: Question, progress: Progress): Promise<string> {
-    const { signal, holder = crypto.randomUUID(), claimHolder = holder, idempotencyKey } = options
+    const { signal, holder = crypto.randomUUID(), claimHolder = holder, idempotencyKey, goOnWith } = options
     const isRepeatable = idempotencyKey === undefined && this.#settings.mode === 'enforce'
     const repeatable = isRepeatable ? new RepeatableCall(asked, options.holder) : undefined
     const call = { asked, options, holder, claimHolder, repeatable }
-    const decision = (await this.#leftBehind(call, progress)) ?? (await this.#ask(call, progress))
+    const decision =
+      goOnWith === undefined
+        ? ((await this.#leftBehind(call, progress)) ?? (await this.#ask(call, progress)))
+        : await this.#goOn(goOnWith, call, progress)
     if (decision.status === 'authorized') this.#take(decision, progress)
     if (signal?.aborted) throw new Aborted(signal)
     const now = this.#settings.now()
@@ -142,6 +145,7 @@ export class Authorizer {
       progress.tag = options.tag ?? null
       progress.signal = options.signal
       progress.isAskedAgain = options.idempotencyKey !== undefined && options.holder !== undefined
+      progress.isPausedById = options.pauseBy === 'id'
       progress.mayHaveBegun = progress.isAskedAgain
       const request = asking.request()
       place = faultPlaceOf(request)
@@ -151,6 +155,30 @@ export class Authorizer {
       const denied = DeniedError.isInstance(error) ? error : new DeniedError('mapping_failed', { cause: error })
       if (place !== undefined) noteFaultPlace(denied, place)
       throw denied
+    }
+  }
+
+  /**
+   * The decision of this id, if it is about the very same question: nothing is asked, whatever became of it.
+   *
+   * @throws DeniedError (`refused`) for the decision of another question
+   */
+  async #goOn(id: string, { asked, options, claimHolder }: AskedCall, progress: Progress): Promise<Decision> {
+    const { pendingReviews } = this.#calls
+    const { question, request_hash } = new RepeatableCall(asked, options.holder)
+    const looking = this.#calls.decision(id, { timeoutMs: this.#timeoutMs })
+    const found = await unlessAborted(looking, options.signal)
+    if (found.request_hash !== request_hash) throw new DeniedError('refused')
+    this.#note(found, progress)
+    progress.mayHaveBegun = found.status === 'authorized'
+    try {
+      if (!isForReview(found)) return found
+      const answered = await this.#review(found, claimHolder, options.signal)
+      this.#note(answered, progress)
+      return answered
+    } finally {
+      // Of what is over for the reviewers, this call has heard: no repeat is to hear it once more.
+      if (!isForReview(progress.decision)) pendingReviews.forget(question, id)
     }
   }
 
@@ -280,10 +308,11 @@ export class Authorizer {
    * same permit by asking again.
    */
   async #authorize({ asked, options, holder, repeatable }: AskedCall, progress: Progress): Promise<Decision> {
-    const { signal, tag: _tag, nested: _nested, claimHolder: _claimHolder, ...given } = options
+    const { signal, idempotencyKey } = options
+    const given = idempotencyKey === undefined ? {} : { idempotencyKey }
     const { resource, context, ...names } = asked
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
-    const isOnlyOurs = given.idempotencyKey === undefined
+    const isOnlyOurs = idempotencyKey === undefined
     const { isAskedAgain } = progress
     const timeoutMs = this.#timeoutMs
     const asking = this.#calls.authorize(
@@ -340,12 +369,18 @@ export function shown({ permit_token: _permit, ...decision }: Decision): ShownDe
 }
 
 /** @throws TypeError */
-function assertAdmitOptions({ signal, idempotencyKey, holder, claimHolder, tag, nested }: AdmitOptions): void {
+function assertAdmitOptions(options: AdmitOptions): void {
+  const { signal, idempotencyKey, holder, claimHolder, pauseBy, goOnWith, tag, nested } = options
   if (idempotencyKey !== undefined) idempotencyKeyOf(idempotencyKey)
   if (holder !== undefined) holderOf(holder)
   if (claimHolder !== undefined) holderOf(claimHolder, 'claimHolder')
   if (nested !== undefined && nested !== 'share' && nested !== 'ask') {
     throw new TypeError("nested has to be 'share' or 'ask'")
+  }
+  if (pauseBy !== undefined && pauseBy !== 'key' && pauseBy !== 'id')
+    throw new TypeError("pauseBy has to be 'key' or 'id'")
+  if (goOnWith !== undefined && (typeof goOnWith !== 'string' || idempotencyKey !== undefined)) {
+    throw new TypeError('goOnWith has to be the id of a decision, and leaves no question for an idempotencyKey')
   }
   if (tag !== undefined && typeof tag !== 'string') throw new TypeError('tag has to be a string')
   if (signal !== undefined && !(typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function')) {

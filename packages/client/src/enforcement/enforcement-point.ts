@@ -176,6 +176,7 @@ export class EnforcementPoint {
       turn: null,
       isOnlyOurs: false,
       isAskedAgain: false,
+      isPausedById: false,
       leaveBehind: null,
       mayHaveBegun: false,
     }

@@ -21,6 +21,8 @@ export interface Progress {
   isOnlyOurs: boolean
   /** Whoever asks again with the same key and holder is given this very decision, and may run it. */
   isAskedAgain: boolean
+  /** Whoever goes on with its id may run it. */
+  isPausedById: boolean
   /** Lets a repeat of the call take up what was reviewed for it; null when its key and holder do. */
   leaveBehind: (() => void) | null
   /** An earlier run of this job, with the same key and holder, may have begun the action before it crashed. */
@@ -94,12 +96,12 @@ export class Settler {
    * has begun.
    */
   pause(progress: Progress, settle: SettleOnce, hasBegun: boolean): void {
-    const { turn, isAskedAgain, leaveBehind } = progress
-    if (turn === null || isAskedAgain || leaveBehind !== null) {
+    const { turn, isAskedAgain, isPausedById, leaveBehind } = progress
+    if (turn === null || isAskedAgain || isPausedById || leaveBehind !== null) {
       if (!settle.pause() || turn === null) return
       turn.hasBegun ||= hasBegun
       turn.isTaken = false
-      leaveBehind?.()
+      if (!isPausedById) leaveBehind?.()
     } else if (hasBegun) void settle.leave()
     else this.takeBack(progress, settle)
   }
