@@ -1,5 +1,6 @@
 /** MCP servers whose tools run only on a decision that permits it. Source: docs/mcp.md. */
 export type { MappedCall, ToolArguments } from '@countersign/client/kernel'
+export { type GateableServer, gate } from './gate.js'
 export type { GateOptions } from './gate-options.js'
 export type { AgentId, AuthInfo, GatedCall, MappedMembers, ToolMapping } from './gated-call.js'
 export { currentRun } from './gated-tool-call.js'

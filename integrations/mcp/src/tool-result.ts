@@ -39,9 +39,19 @@ export function shownDenial({ reason, decision_id }: DeniedError): ShownDecision
   return { id: decision_id, effect: reason === 'review_required' ? 'review' : 'deny', reason }
 }
 
+/** What a tool threw, by the result that says so in words alone. */
+const thrown = new WeakMap<ToolResult, unknown>()
+
+/** The result, known to tell of this error where it is one. */
+export function thrownBy(error: unknown, result: ToolResult): ToolResult {
+  thrown.set(result, error)
+  return result
+}
+
 /** What a result says about the call; undefined when it succeeded. */
 export function outcomeOfResult(result: ToolResult): ActionOutcome | undefined {
-  return result.isError === true ? { kind: 'failed', error: textOf(result) } : undefined
+  if (result.isError !== true) return undefined
+  return { kind: 'failed', error: thrown.has(result) ? thrown.get(result) : textOf(result) }
 }
 
 function noting(result: ToolResult, shown: ShownDecisionOfCall): ToolResult {

@@ -1,0 +1,33 @@
+import { type GateOptions, toolGate } from './gate-options.js'
+import { GatedHandlers } from './gated-handlers.js'
+
+/** `McpServer` and `Server` of both SDKs. */
+export interface GateableServer {
+  connect(transport: never): Promise<void>
+}
+
+/** By the server that has the handlers. */
+const gated = new WeakMap<object, GatedHandlers>()
+
+/**
+ * Lets the tools of a server run only on a decision that permits it, whoever registers them, before or after. The same
+ * options for the same server change nothing.
+ *
+ * @returns the server that was given
+ * @throws TypeError naming the faulty option; and where the server is of another make, so that nothing would stand between a
+ * call and its tool
+ *
+ * @example
+ * const server = gate(new McpServer(info), { client, map: { refund: { action: 'payment.refund', resource: (a) => `order:${a.id}` } } })
+ */
+export function gate<Server extends GateableServer>(server: Server, options: GateOptions): Server {
+  const settings = toolGate('gate', options)
+  const { server: inner } = Object(server) as { server?: unknown }
+  const handling: object = typeof inner === 'object' && inner !== null ? inner : Object(server)
+  const known = gated.get(handling)
+  if (known !== undefined && known.gate !== settings)
+    throw new TypeError('the server has a gate with other options already')
+  if (known === undefined)
+    gated.set(handling, new GatedHandlers(settings, handling, handling === server ? undefined : server))
+  return server
+}
