@@ -1,0 +1,86 @@
+/** A message of `tools/call` and its response, read for the gate. */
+import { DeniedError } from '@countersign/client'
+import type { AuthInfo, GatedCall } from './gated-call.js'
+import {
+  ambiguousMember,
+  ambiguousMemberWithin,
+  INVALID_PARAMS,
+  isObject,
+  type ProtocolError,
+  type RequestMessage,
+  type ResponseMessage,
+} from './json-rpc.js'
+import type { ToolResult } from './tool-result.js'
+
+/** What is known of a message of the client beside its text. */
+export interface ClientContext {
+  readonly authInfo?: AuthInfo | undefined
+  readonly sessionId?: string | undefined
+  /** Aborted when the client is gone: a call that is not forwarded by then never is. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ReadCall {
+  readonly call: GatedCall
+  readonly args: Readonly<Record<string, unknown>>
+  readonly fault: DeniedError | undefined
+  /** Params of the call with these arguments. */
+  readonly paramsWith: (args: unknown) => Readonly<Record<string, unknown>>
+}
+
+/** The call, or what is wrong with it. */
+export function readCall({ params }: RequestMessage, { authInfo, sessionId }: ClientContext): ReadCall | ProtocolError {
+  if (!isObject(params)) return invalidParams('params has to be an object')
+  const { name, arguments: args = {}, _meta: meta = {} } = params
+  if (typeof name !== 'string') return invalidParams('name has to be a string')
+  if (!isObject(args)) return invalidParams('arguments has to be an object')
+  if (!isObject(meta)) return invalidParams('_meta has to be an object')
+  const other = ambiguousMember(params, ['name', 'arguments', '_meta'])
+  if (other !== undefined) return invalidParams(`the member ${JSON.stringify(other)} could be taken for another one`)
+  const paramsWith = (given: unknown) => ({ ...params, ...(params.arguments !== undefined && { arguments: given }) })
+  return { call: { name, authInfo, sessionId, meta }, args, fault: faultOf(args), paramsWith }
+}
+
+/** @throws AnswerOfServer, and AnswerLost for what says nothing */
+export function resultOf({ result, error }: ResponseMessage): ToolResult {
+  if (isObject(error) && typeof error.message === 'string') throw new AnswerOfServer(error as unknown as ProtocolError)
+  if (isObject(result)) return result
+  throw new AnswerLost('it is neither a result nor an error')
+}
+
+/** The error that the server has answered with. Its words can hold a budget, as those of a result can. */
+export class AnswerOfServer extends Error {
+  readonly told: ProtocolError
+  readonly data: unknown
+
+  constructor(told: ProtocolError) {
+    super(told.message)
+    this.told = told
+    this.data = told.data
+  }
+}
+
+/** Nobody knows how far the call came. */
+export class AnswerLost extends Error {
+  override readonly name = 'AnswerLost'
+
+  constructor(reason: string) {
+    super(`The answer was lost: ${reason}`)
+  }
+}
+
+/** What another program may read otherwise than the mapping does. */
+function faultOf(args: object): DeniedError | undefined {
+  try {
+    const other = ambiguousMemberWithin(args)
+    if (other === undefined) return undefined
+    const detail = `Two arguments have names that differ in case alone: ${JSON.stringify(other)} could be taken for the other one.`
+    return new DeniedError('arguments_refused', { detail })
+  } catch (cause) {
+    return new DeniedError('arguments_refused', { cause })
+  }
+}
+
+function invalidParams(message: string): ProtocolError {
+  return { code: INVALID_PARAMS, message: `Invalid params: ${message}` }
+}
