@@ -15,8 +15,8 @@ export interface CountersignGuardOptions extends ToolsGuardOptions {
   readonly onToolError?: 'message' | 'throw' | undefined
   /**
    * Does not show the model tools whose action is denied to the agent whatever it is about, nor tools that nobody mapped. What
-   * the decision point has said counts for 10 seconds. Where it says nothing, and where a function gives the action, all are
-   * shown. This enforces nothing. Default false.
+   * the decision point has said counts for 10 seconds. Where it says nothing, and where a function gives the action, all that
+   * are mapped are shown. This enforces nothing. Default false.
    */
   readonly hideForbidden?: boolean | undefined
   /** Of the middleware. Two guards of one agent need two names. Default `CountersignGuard`. */

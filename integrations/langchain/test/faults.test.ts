@@ -203,7 +203,7 @@ describe('a callback handler', () => {
   })
 })
 
-it('hides tools that may never run, and none when nobody says so', async () => {
+it('hides tools that may never run, and only unmapped ones when nobody says so', async () => {
   const tools = start()
   const shown = async (options: Parameters<Rig['guard']>[0]) => {
     const model = modelOf()
@@ -220,7 +220,9 @@ it('hides tools that may never run, and none when nobody says so', async () => {
   expect(await shown({ client: scoped })).toEqual(['allow', 'review', 'log'])
   const { log: _unmapped, ...map } = MAP
   expect(await shown({ client: scoped, map })).toEqual(['allow', 'review'])
-  expect(await shown({ client: rig.newClient({ baseUrl: 'http://127.0.0.1:9', maxRetries: 0 }) })).toHaveLength(4)
+  const nobody = rig.newClient({ baseUrl: 'http://127.0.0.1:9', maxRetries: 0 })
+  expect(await shown({ client: nobody })).toHaveLength(4)
+  expect(await shown({ client: nobody, map })).toEqual(['allow', 'deny', 'review'])
 })
 
 it('passes the self-test of guards', async () => {

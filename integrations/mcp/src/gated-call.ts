@@ -13,15 +13,19 @@ export interface AuthInfo {
   readonly extra?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A `tools/call`, beside its arguments. */
-export interface GatedCall extends CalledTool {
-  /** As the caller wrote it: there may be no such tool. */
-  readonly name: string
+/** Who makes a request. */
+export interface Caller {
   /** Undefined where nobody was authenticated, as over stdio. */
   readonly authInfo: AuthInfo | undefined
   readonly sessionId: string | undefined
   /** `_meta` of the request: the caller's own words, which an agent may have chosen. */
   readonly meta: Readonly<Record<string, unknown>>
+}
+
+/** A `tools/call`, beside its arguments. */
+export interface GatedCall extends CalledTool, Caller {
+  /** As the caller wrote it: there may be no such tool. Empty where it is the list that is asked for. */
+  readonly name: string
 }
 
 export type ToolMapping = Mapping<GatedCall>

@@ -4,7 +4,7 @@ import { DeniedError, type GuardRun } from '@countersign/client'
 import { prepareToolCall, type QuestionSettings } from '@countersign/client/kernel'
 import { callKey } from './call-key.js'
 import type { ToolGate } from './gate-options.js'
-import type { GatedCall } from './gated-call.js'
+import type { Caller, GatedCall } from './gated-call.js'
 import { denialResult, outcomeOfResult, shownDenial, type ToolResult, withDecision } from './tool-result.js'
 
 /** A call that is to be asked about. */
@@ -82,6 +82,7 @@ function thrower(fault: unknown): () => never {
   }
 }
 
-function settingsFor({ naming, agentId }: ToolGate, { authInfo }: GatedCall): QuestionSettings<GatedCall> {
+/** Who acts, and as what, in what this caller asks for. */
+export function settingsFor({ naming, agentId }: ToolGate, { authInfo }: Caller): QuestionSettings<GatedCall> {
   return { point: naming, agentId: agentId ?? authInfo?.clientId }
 }

@@ -34,20 +34,24 @@ export class HiddenTools<Call extends CalledTool> {
   }
 
   /**
-   * All tools but those whose action is denied to the agent whatever it is about. All of them where nobody knows.
+   * All tools but those that the guard takes none of, and those whose action is denied to the agent whatever it is about. Where
+   * nobody knows the latter, they are not hidden.
+   *
    * @param call what `agentId` reads the agent from: of no tool yet
+   * @param agentId in place of the guard's, where it depends on more than the guard
    */
-  async without<Tool>(tools: readonly Tool[], call: Call): Promise<Tool[]> {
+  async without<Tool>(tools: readonly Tool[], call: Call, agentId = this.#guard.agentId): Promise<Tool[]> {
     if (this.#guard.point.mode === 'observe') return [...tools]
+    const actions = new Map(tools.map((tool) => [tool, this.#actionOf(Object(tool).name)]))
+    const taken = tools.filter((tool) => actions.get(tool) !== null)
     try {
-      const actions = new Map(tools.map((tool) => [tool, this.#actionOf(Object(tool).name)]))
       const fixed = [...new Set(actions.values())].filter((action) => typeof action === 'string')
-      const agent_id = agentOfTool(this.#guard.agentId, call)
+      const agent_id = agentOfTool(agentId, call)
       const forbidden = await this.#forbidden(agent_id, fixed.sort())
-      return tools.filter((tool) => actions.get(tool) !== null && !forbidden.has(actions.get(tool) ?? ''))
+      return taken.filter((tool) => !forbidden.has(actions.get(tool) ?? ''))
     } catch (error) {
       warnOfFault(error)
-      return [...tools]
+      return taken
     }
   }
 

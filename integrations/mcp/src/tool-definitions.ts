@@ -1,0 +1,194 @@
+/** Whether a tool is still the one that was mapped: by a hash of all that a model reads of it. */
+import { createHash } from 'node:crypto'
+import { DeniedError } from '@countersign/client'
+import { warnOperator } from '@countersign/client/kernel'
+import canonicalize from 'canonicalize'
+import { allTools, type ListTools, type ToolListPage, toolName, toolsOfPage } from './tool-pages.js'
+
+/** What of a tool is hashed: what a model reads, and what a host decides by. */
+const DEFINING_MEMBERS: ReadonlySet<string> = new Set([
+  'name',
+  'title',
+  'description',
+  'inputSchema',
+  'outputSchema',
+  'annotations',
+])
+
+const DEFINITION_HASH = /^sha256-[0-9a-f]{64}$/
+
+/** What a gate is told of the tools as they were mapped. */
+export interface PinnedTools {
+  /** Hashes of definitions, by the name of the tool. */
+  readonly pinned: ReadonlyMap<string, string>
+}
+
+/**
+ * Names the definition of a tool by its content: `sha256-` and 64 hexadecimal digits of the SHA-256 of its canonical JSON (RFC 8785),
+ * of exactly `{name, title, description, inputSchema, outputSchema, annotations}` without those that are absent.
+ *
+ * @throws Error for what is no tool, or holds what canonical JSON cannot, such as half of a surrogate pair
+ *
+ * Source: docs/mcp.md "Pinned definitions".
+ */
+export function definitionHash(tool: unknown): string {
+  return `sha256-${createHash('sha256')
+    .update(canonicalOf(definitionOf(tool)))
+    .digest('hex')}`
+}
+
+/** Each defining member as canonical JSON. @throws Error as definitionHash does */
+export function definingMembers(tool: unknown): ReadonlyMap<string, string> {
+  const definition = definitionOf(tool)
+  return new Map(Object.entries(definition).map(([member, value]) => [member, canonicalOf(value)]))
+}
+
+/** @throws TypeError naming the faulty one */
+export function pinnedTools(definitions: unknown = {}): ReadonlyMap<string, string> {
+  if (typeof definitions !== 'object' || definitions === null)
+    throw new TypeError('definitions has to be an object of hashes by the names of tools')
+  const pinned = new Map(Object.entries(definitions))
+  for (const [tool, hash] of pinned) {
+    if (typeof hash === 'string' && DEFINITION_HASH.test(hash)) continue
+    throw new TypeError(
+      `the definition of ${tool} has to be 'sha256-' and 64 hexadecimal digits, as definitionHash gives`,
+    )
+  }
+  return pinned
+}
+
+/** Why a pinned tool is not taken; in words for the caller, none of which are the server's. */
+const FAULTS = {
+  changed: 'This tool has changed since it was mapped',
+  shown_twice: 'The server shows two tools of this name',
+  missing: 'The server does not show this tool',
+  unknown: 'The server could not be asked what this tool is',
+} as const
+
+type Fault = keyof typeof FAULTS
+
+/**
+ * What one server has shown of its tools. A tool that was once shown changed, or twice, stays denied: a server that shows the old
+ * definition again may do so for this look alone.
+ */
+export class ToolDefinitions {
+  readonly #gate: PinnedTools
+  /** Pinned tools as they were mapped, shown since the list changed last. */
+  readonly #sound = new Set<string>()
+  readonly #faulty = new Map<string, Fault>()
+  /** How often the list has changed. */
+  #changes = 0
+  /** The look at the list that is under way: the names of what it finds sound. */
+  #look: Promise<ReadonlySet<string>> | null = null
+
+  constructor(gate: PinnedTools) {
+    this.#gate = gate
+  }
+
+  /** The server says that its list has changed: what was seen does not count any more. A change that was found does. */
+  listChanged(): void {
+    this.#changes += 1
+    this.#sound.clear()
+    this.#look = null
+  }
+
+  /** What a page of the list shows, as it came from the server. */
+  note(page: ToolListPage): void {
+    for (const name of this.#compared(toolsOfPage(page))) this.#sound.add(name)
+  }
+
+  /** Whether a tool may not be shown, as of what was noted: its words are not those that were mapped. */
+  isFaulty(name: string): boolean {
+    return this.#faulty.has(name)
+  }
+
+  /**
+   * What keeps a call from being asked about: the tool is not the one that was mapped, or nobody can tell. Undefined for a tool
+   * without a pinned definition. Never rejects.
+   *
+   * @param list asks the server for its list, when this tool was not shown since the list changed last
+   */
+  async fault(name: string, list: ListTools): Promise<DeniedError | undefined> {
+    if (!this.#gate.pinned.has(name)) return undefined
+    try {
+      const isSound = this.#sound.has(name) || this.#faulty.has(name) || (await this.#looked(list)).has(name)
+      const fault = this.#faulty.get(name) ?? (isSound ? undefined : 'missing')
+      return fault && denial(name, fault)
+    } catch (cause) {
+      return denial(name, 'unknown', cause)
+    }
+  }
+
+  /** Calls at the same time share a look, but not its failure: whose call it was may have left. */
+  async #looked(list: ListTools): Promise<ReadonlySet<string>> {
+    try {
+      if (this.#look !== null) return await this.#look
+    } catch {
+      // Once more, then.
+    }
+    this.#look ??= this.#lookUp(list)
+    return this.#look
+  }
+
+  async #lookUp(list: ListTools): Promise<ReadonlySet<string>> {
+    const changes = this.#changes
+    try {
+      const sound = this.#compared(await allTools(list))
+      // Where the list has changed meanwhile, it counts for those alone who have asked.
+      if (changes === this.#changes) for (const name of sound) this.#sound.add(name)
+      return sound
+    } finally {
+      if (changes === this.#changes) this.#look = null
+    }
+  }
+
+  /** The names of the tools that are as they were mapped; notes those that are not. */
+  #compared(tools: readonly unknown[]): ReadonlySet<string> {
+    const { pinned } = this.#gate
+    const shown = new Set<string>()
+    for (const tool of pinned.size === 0 ? [] : tools) {
+      const name = toolName(tool) ?? ''
+      const hash = pinned.get(name)
+      if (hash === undefined || this.#faulty.has(name)) continue
+      if (shown.has(name)) this.#faulty.set(name, 'shown_twice')
+      else if (hashOf(tool) !== hash) this.#faulty.set(name, 'changed')
+      shown.add(name)
+    }
+    for (const name of this.#faulty.keys()) {
+      shown.delete(name)
+      this.#sound.delete(name)
+    }
+    return shown
+  }
+}
+
+function denial(name: string, fault: Fault, cause?: unknown): DeniedError {
+  warnOperator(
+    'COUNTERSIGN_TOOL_CHANGED',
+    `The tool ${JSON.stringify(name.slice(0, 100))} is denied: ${FAULTS[fault]}. Compare what the server shows with what is pinned, by countersign-mcp check or definitionHash, and pin what you accept.`,
+    `${fault} ${name}`,
+  )
+  return new DeniedError('unmapped', { detail: `${FAULTS[fault]}, so it did not run.`, cause })
+}
+
+/** Undefined for what has none, which is never the one that was pinned. */
+function hashOf(tool: unknown): string | undefined {
+  try {
+    return definitionHash(tool)
+  } catch {
+    return undefined
+  }
+}
+
+/** As it is on the wire: what is no JSON is no part of it. */
+function definitionOf(tool: unknown): Readonly<Record<string, unknown>> {
+  if (toolName(tool) === undefined) throw new TypeError('What has no name is no tool.')
+  const defining = Object.entries(tool as object).filter(([member]) => DEFINING_MEMBERS.has(member))
+  return JSON.parse(JSON.stringify(Object.fromEntries(defining)))
+}
+
+function canonicalOf(value: unknown): string {
+  const canonical = canonicalize(value)
+  if (canonical === undefined) throw new TypeError('A tool has to be JSON.')
+  return canonical
+}

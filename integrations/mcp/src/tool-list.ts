@@ -1,0 +1,33 @@
+/** What a client is shown of the tools of a server. Hiding enforces nothing: the gate does, in each call. */
+import type { ToolGate } from './gate-options.js'
+import type { Caller } from './gated-call.js'
+import { settingsFor } from './gated-tool-call.js'
+import type { ToolDefinitions } from './tool-definitions.js'
+import { type ToolListPage, toolName, toolsOfPage } from './tool-pages.js'
+
+/**
+ * A page of the list as this caller may see it, in place of what the server has given. Never rejects.
+ *
+ * @param definitions of this server: they note what it shows
+ */
+export async function shownTools(
+  gate: ToolGate,
+  definitions: ToolDefinitions,
+  page: ToolListPage,
+  caller: Caller,
+): Promise<ToolListPage> {
+  definitions.note(page)
+  const { hidden, pinned, naming } = gate
+  if (naming.mode === 'observe' || (hidden === null && pinned.size === 0)) return page
+  const given = toolsOfPage(page)
+  const sound = given.filter((tool) => {
+    const name = toolName(tool)
+    return name !== undefined && !definitions.isFaulty(name)
+  })
+  const call = { ...caller, name: '' }
+  const tools = hidden === null ? sound : await hidden.without(sound, call, settingsFor(gate, caller).agentId)
+  const isForAll = hidden === null && tools.length === given.length
+  // Another agent may be shown other tools.
+  const scope = page.cacheScope === undefined || isForAll ? {} : { cacheScope: 'private' }
+  return { ...page, tools, ...scope }
+}

@@ -1,0 +1,75 @@
+/** The list of a server's tools, page by page, as far as a server may stretch it. */
+
+/** The result of `tools/list`, as a server has given it. */
+export interface ToolListPage {
+  readonly [member: string]: unknown
+  readonly tools?: unknown
+  readonly nextCursor?: unknown
+}
+
+/** Asks a server for a page of its own, unfiltered list: the first one, or the one that a cursor stands for. */
+export type ListTools = (cursor?: string) => Promise<ToolListPage>
+
+const MAX_PAGES = 100
+const MAX_TOOLS = 10_000
+/** For the whole list, in milliseconds. */
+const LIST_MS = 30_000
+
+/**
+ * All tools of a server, as it shows them: nothing of them is checked.
+ *
+ * @throws Error for what is no list, and for one without an end: of more than 100 pages, 10,000 tools or 30 seconds, or with a
+ * cursor that comes twice; and what `list` throws
+ */
+export async function allTools(list: ListTools): Promise<unknown[]> {
+  let timer: NodeJS.Timeout | undefined
+  let isLate = false
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      isLate = true
+      reject(new Error(`The server has not shown all its tools in ${LIST_MS / 1_000} s.`))
+    }, LIST_MS)
+  })
+  try {
+    return await Promise.race([collected(list, () => isLate), tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Of a page that may be anything. */
+export function toolsOfPage(page: unknown): readonly unknown[] {
+  const { tools } = Object(page ?? {}) as ToolListPage
+  return Array.isArray(tools) ? tools : []
+}
+
+/** Undefined for what is no tool. */
+export function toolName(tool: unknown): string | undefined {
+  const { name } = Object(tool ?? {}) as { name?: unknown }
+  return typeof name === 'string' ? name : undefined
+}
+
+async function collected(list: ListTools, isLate: () => boolean): Promise<unknown[]> {
+  const tools: unknown[] = []
+  const cursors = new Set<string>()
+  let cursor: string | undefined
+  for (let pages = 1; !isLate(); pages += 1) {
+    const page = Object((await list(cursor)) ?? {}) as ToolListPage
+    if (!Array.isArray(page.tools)) throw new Error('What the server answers to tools/list is no list of tools.')
+    for (const tool of page.tools) tools.push(tool)
+    if (tools.length > MAX_TOOLS) throw new Error(`The server shows more than ${MAX_TOOLS} tools.`)
+    cursor = cursorOf(page)
+    if (cursor === undefined) break
+    if (cursors.has(cursor)) throw new Error('The list of tools has no end: a cursor came twice.')
+    cursors.add(cursor)
+    if (pages >= MAX_PAGES) throw new Error(`The list of tools has more than ${MAX_PAGES} pages.`)
+  }
+  return tools
+}
+
+/** An empty one stands for no further page, as in the clients of the SDKs. */
+function cursorOf({ nextCursor }: ToolListPage): string | undefined {
+  if (nextCursor === undefined || nextCursor === null || nextCursor === '') return undefined
+  if (typeof nextCursor === 'string') return nextCursor
+  throw new Error('A cursor of the list of tools is no text.')
+}
