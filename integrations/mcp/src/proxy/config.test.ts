@@ -17,7 +17,12 @@ const whole: ProxyConfig = {
   review: 'pending',
   mode: 'enforce',
   tools: {
-    'read file': { action: 'file.read', resource: 'file:{path}', context: ['head'], definition: 'sha256-abc' },
+    'read file': {
+      action: 'file.read',
+      resource: 'file:{path}',
+      context: ['head'],
+      definition: `sha256-${'0'.repeat(64)}`,
+    },
     write: { action: 'file.write', resource: null, context: 'arguments' },
   },
   clients: [{ agent_id: 'agent:a', token_sha256: 'a'.repeat(64) }],

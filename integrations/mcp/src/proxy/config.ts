@@ -26,7 +26,7 @@ const Tool = z
     context: z.union([z.literal('arguments'), z.array(PrintableText)], {
       error: 'has to be a list of names of arguments, or "arguments"',
     }),
-    definition: z.templateLiteral(['sha256-', z.string().min(1)], { error: 'has to be sha256-…, as `init` writes it' }),
+    definition: z.string().regex(/^sha256-[0-9a-f]{64}$/, { error: 'has to be sha256-…, as `init` writes it' }),
   })
   .partial({ context: true, definition: true })
   .superRefine((tool, context) => {
@@ -103,9 +103,14 @@ export function configText(config: ProxyConfig): string {
 }
 
 /** What the file says of gating. Who acts is said by the client. */
-export function gateOptionsOf({ unmapped, review, mode, tools }: ProxyConfig, client: CountersignClient): GateOptions {
-  const map = Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, toolMapping(tool)]))
-  return { client, map, unmapped, review, mode }
+export function gateOptionsOf(config: ProxyConfig, client: CountersignClient): GateOptions {
+  const { unmapped, list, review, mode } = config
+  const tools = Object.entries(config.tools)
+  const map = Object.fromEntries(tools.map(([name, tool]) => [name, toolMapping(tool)]))
+  const definitions = Object.fromEntries(
+    tools.flatMap(([name, { definition }]) => (definition === undefined ? [] : [[name, definition]])),
+  )
+  return { client, map, definitions, unmapped, list, review, mode }
 }
 
 function valueIn(text: string, path: string): unknown {

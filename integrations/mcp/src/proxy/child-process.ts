@@ -1,0 +1,186 @@
+/** An MCP server as a child process: started without our key, talked to by lines, and ended with all that it has started. */
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { type LineListener, lineOf, readLines } from './json-lines.js'
+
+/** How long a server may take to end by itself, and then by SIGTERM: clients give the proxy two seconds for each. */
+const GRACE_MS = 1_000
+
+const IS_WINDOWS = process.platform === 'win32'
+
+/** A command that cannot be started; `exitCode` as shells have it. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly exitCode: 126 | 127
+
+  constructor(command: string, { code = 'unknown' }: NodeJS.ErrnoException) {
+    const hint = IS_WINDOWS ? ' On Windows npx and its like are scripts: write cmd /c npx in its place.' : ''
+    super(
+      code === 'ENOENT'
+        ? `The command ${command} was not found. Give its path, or set PATH where the proxy is started.${hint}`
+        : `The command ${command} could not be started (${code}).${hint}`,
+    )
+    this.exitCode = code === 'ENOENT' ? 127 : 126
+  }
+}
+
+export interface ServerEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/**
+ * What a server is started with: all that the proxy has, but nothing that is Countersign's, and nothing that holds its key under another
+ * name.
+ */
+export function childEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  const key = own.COUNTERSIGN_API_KEY
+  const isOurs = (name: string, value = ''): boolean =>
+    // On Windows case does not count.
+    name.toUpperCase().startsWith('COUNTERSIGN_') || (!!key && value.includes(key))
+  return Object.fromEntries(Object.entries(own).filter(([name, value]) => !isOurs(name, value)))
+}
+
+export class ServerProcess {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>
+  #isOpen = true
+  #hasExited = false
+  #stopping: Promise<void> | undefined
+  /** Resolves as soon as nothing can be sent any more. */
+  readonly closed: Promise<void>
+  /** Resolves once it has ended, and all that it wrote was read. Nothing that it has started is left then, unless it left its group. */
+  readonly ended: Promise<ServerEnd>
+
+  private constructor(child: ChildProcessByStdio<Writable, Readable, null>) {
+    this.#child = child
+    const killRest = (): void => killGroup(child, 'SIGKILL')
+    process.once('exit', killRest)
+    this.ended = this.#end().finally(() => process.off('exit', killRest))
+    // An error is told to whoever was writing.
+    child.stdin.on('error', () => {})
+    this.closed = new Promise((resolve) => {
+      child.stdin.on('close', () => {
+        this.#isOpen = false
+        resolve()
+      })
+    })
+  }
+
+  /** @throws CommandError */
+  static async start(command: string, args: readonly string[]): Promise<ServerProcess> {
+    const child = spawn(command, args, {
+      env: childEnvironment(),
+      stdio: ['pipe', 'pipe', 'inherit'],
+      // A group of its own, to end it with all that it has started. On Windows that would be a window of its own.
+      detached: !IS_WINDOWS,
+      windowsHide: true,
+    })
+    // Before any other turn: it may end, or write, right after it has begun.
+    const server = new ServerProcess(child)
+    child.stdout.pause()
+    await once(child, 'spawn').catch((error) => {
+      throw new CommandError(command, error)
+    })
+    return server
+  }
+
+  /** What was sent and the server has not read yet. */
+  get unreadBytes(): number {
+    return this.#child.stdin.writableLength
+  }
+
+  /** Begins to read what the server writes. */
+  listen(listener: LineListener): void {
+    readLines(this.#child.stdout, listener)
+    this.#child.stdout.resume()
+  }
+
+  /** Reads on, or holds the server up. What it has left behind is read in any case. */
+  setReading(isReading: boolean): void {
+    if (isReading || this.#hasExited) this.#child.stdout.resume()
+    else this.#child.stdout.pause()
+  }
+
+  /** Told whenever the server has read all that was sent. */
+  onDrain(listener: () => void): void {
+    this.#child.stdin.on('drain', listener)
+  }
+
+  /**
+   * One message. Resolves when the system has taken it, and rejects where nobody knows whether it has arrived.
+   *
+   * @throws Error, at once, where nothing was sent
+   */
+  send(message: unknown): Promise<void> {
+    if (!this.#isOpen) throw new Error('The server has ended, and was not sent this message.')
+    const line = lineOf(message)
+    return new Promise((resolve, reject) => {
+      this.#child.stdin.write(line, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+
+  /**
+   * Ends the server, harder and harder, and resolves when it has ended.
+   *
+   * @param isUrgent begins with SIGTERM, in place of the end of its input
+   */
+  async stop({ isUrgent = false } = {}): Promise<void> {
+    if (isUrgent) killGroup(this.#child, 'SIGTERM')
+    this.#stopping ??= this.#stop(isUrgent)
+    return this.#stopping
+  }
+
+  /** Ends it at once. */
+  kill(): void {
+    killGroup(this.#child, 'SIGKILL')
+  }
+
+  async #stop(isUrgent: boolean): Promise<void> {
+    this.#isOpen = false
+    this.#child.stdin.end()
+    if (await endsWithin(this.ended, GRACE_MS)) return
+    killGroup(this.#child, isUrgent ? 'SIGKILL' : 'SIGTERM')
+    if (await endsWithin(this.ended, GRACE_MS)) return
+    killGroup(this.#child, 'SIGKILL')
+    await this.ended
+  }
+
+  async #end(): Promise<ServerEnd> {
+    const child = this.#child
+    const closed = once(child, 'close').catch(() => {})
+    const [code, signal] = await once(child, 'exit').catch(() => [null, null])
+    this.#hasExited = true
+    this.#isOpen = false
+    child.stdout.resume()
+    // What it has started may hold its output open for good.
+    killGroup(child, 'SIGKILL')
+    if (!(await endsWithin(closed, GRACE_MS))) child.stdout.destroy()
+    return { code, signal }
+  }
+}
+
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  const { pid } = child
+  if (pid === undefined) return
+  try {
+    if (!IS_WINDOWS) process.kill(-pid, signal)
+    // There are neither groups nor signals: the whole tree is ended, at once.
+    else if (child.exitCode === null) spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore' }).unref()
+  } catch {
+    // Nobody is left.
+  }
+}
+
+/** Whether it ends in time; how it ends does not matter. */
+export async function endsWithin(end: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, false)
+  })
+  try {
+    return await Promise.race([end.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

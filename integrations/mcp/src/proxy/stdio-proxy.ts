@@ -1,0 +1,132 @@
+/** Between a client on standard input and output and the server that this process has started, until one of them ends. */
+import type { Readable, Writable } from 'node:stream'
+import { type GateOptions, toolGate } from '../gate-options.js'
+import { errorMessage, INTERNAL_ERROR, type JsonRpcMessage } from '../json-rpc.js'
+import { MessageGate } from '../message-gate.js'
+import { endsWithin, type ServerProcess } from './child-process.js'
+import { lineOf, readLines } from './json-lines.js'
+import type { Log } from './log.js'
+
+/** How long what is under way may take once the client is gone. */
+const LAST_ANSWERS_MS = 5_000
+/** What may wait to be read on either side before the client has to wait. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+const PARSE_ERROR = -32_700
+
+export interface StdioProxyOptions {
+  readonly server: ServerProcess
+  readonly gate: GateOptions
+  readonly input: Readable
+  readonly output: Writable
+  readonly log: Log
+  /** Aborted when the proxy has to end. */
+  readonly signal: AbortSignal
+}
+
+/** What has ended first. */
+export type StdioProxyEnd = 'client' | 'server' | 'signal'
+
+/** Resolves when the server has ended, and each call has been settled, or left because nobody knows what became of it. */
+export async function stdioProxy({
+  server,
+  gate,
+  input,
+  output,
+  log,
+  signal,
+}: StdioProxyOptions): Promise<StdioProxyEnd> {
+  const write = (message: JsonRpcMessage): void => {
+    if (!output.write(writtenLine(message))) server.setReading(false)
+    setClientReading()
+  }
+  const messages = new MessageGate<undefined, undefined>(toolGate('countersign-mcp', gate), {
+    toServer: (message) => {
+      const sent = server.send(message)
+      setClientReading()
+      return sent
+    },
+    toClient: write,
+    answer: write,
+  })
+  // A client is held up no sooner than it has to be: while it is not read, nobody sees that it is gone.
+  const setClientReading = (): void => {
+    if (Math.max(output.writableLength, server.unreadBytes) > MAX_UNREAD_BYTES) input.pause()
+    else input.resume()
+  }
+  output.on('drain', () => {
+    server.setReading(true)
+    setClientReading()
+  })
+  server.onDrain(setClientReading)
+
+  const handed = listenToServer(server, messages, log)
+  readLines(input, {
+    onMessage: (message) => messages.fromClient(message, undefined),
+    onGarbage: (fault) => write(errorMessage(null, { code: PARSE_ERROR, message: `Parse error: ${fault}` })),
+  })
+
+  const told = new Promise<StdioProxyEnd>((resolve) => {
+    const stop = (): void => {
+      resolve('signal')
+      void server.stop({ isUrgent: true })
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+  const serverClosed = server.closed.then((): StdioProxyEnd => 'server')
+  const end = await Promise.race([told, clientEnd(input, output), serverClosed])
+  if (end === 'client') await endsWithin(Promise.race([messages.idle(), serverClosed, told]), LAST_ANSWERS_MS)
+  await server.stop()
+  await handed()
+  await messages.close('the server has ended')
+  return end
+}
+
+/** Gives what waits until all that the server has sent was handed on. */
+function listenToServer(
+  server: ServerProcess,
+  messages: MessageGate<undefined, undefined>,
+  log: Log,
+): () => Promise<void> {
+  const handing = new Set<Promise<void>>()
+  let isWarned = false
+  server.listen({
+    onMessage: (message) => {
+      const handed = messages.fromServer(message, undefined).catch(() => undefined)
+      handing.add(handed)
+      void handed.then(() => handing.delete(handed))
+    },
+    onGarbage: (fault, start) => {
+      if (!isWarned)
+        log.warn(
+          `The server wrote ${fault} to its standard output (${start}). Such lines are left out; this is said once.`,
+        )
+      isWarned = true
+    },
+  })
+  return async () => {
+    await Promise.all(handing)
+  }
+}
+
+function clientEnd(input: Readable, output: Writable): Promise<StdioProxyEnd> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve('client')
+    input.on('end', end).on('close', end).on('error', end)
+    // The other side is gone: nobody reads what would be written.
+    output.on('close', end).on('error', end)
+  })
+}
+
+/** A message of the server may be nested so deep that it cannot be written: its request is answered all the same. */
+function writtenLine(message: JsonRpcMessage): string {
+  try {
+    return lineOf(message)
+  } catch (error) {
+    const id = 'id' in message ? (message.id ?? null) : null
+    if ('method' in message || id === null) throw error
+    return lineOf(
+      errorMessage(id, { code: INTERNAL_ERROR, message: 'Internal error: the answer of the server cannot be read' }),
+    )
+  }
+}
