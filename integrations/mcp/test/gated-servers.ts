@@ -1,0 +1,231 @@
+/** Gated servers of both SDKs as integrations for the enforcement suite: each call goes through a real client. */
+import { Countersign } from '@countersign/client'
+import { currentRun, type GatedCall, type GateOptions, gate, type MappedCall } from '@countersign/mcp'
+import {
+  type Act,
+  type CallOutcome,
+  type EnforcementAdapter,
+  type GuardedCall,
+  saysFailure,
+} from '@countersign/testkit/enforcement-suite'
+import { Client as ClientV2, InMemoryTransport as InMemoryV2 } from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { inputRequired, McpServer as McpServerV2 } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { z } from 'zod'
+
+type Args = Pick<GuardedCall, 'resource' | 'context'>
+
+/** As the tool gives it, and the client gets it. */
+interface Result {
+  readonly [member: string]: unknown
+  readonly content?: unknown
+}
+
+/** A tool that knows which call of the suite it is, and what the first leg of the same call has left for it. */
+type Tool = (args: Args, callId: string, requestState?: string) => Promise<Result>
+
+/** A client whose server has one tool, `act`. */
+interface Connection {
+  readonly callTool: (params: Params, signal?: AbortSignal) => Promise<Result>
+  readonly close: () => Promise<void>
+}
+
+interface Params {
+  readonly [member: string]: unknown
+  readonly name: 'act'
+  readonly arguments: Record<string, unknown>
+  readonly _meta: Record<string, unknown>
+}
+
+const CALL = 'suite/call'
+const TOOL = { description: 'Acts.', inputSchema: z.object({ resource: z.string(), context: z.any() }) }
+const IMPLEMENTATION = { name: 'enforcement-suite', version: '1.0.0' }
+/** Of machines with a lot else to do. */
+const PATIENCE_MS = 120_000
+
+const NEVER_SETTLED = {
+  'leaves open what never ends after its caller has left':
+    'a tool is settled when it ends, so that nothing is told of one that never does: its decision expires',
+}
+const CANNOT_PAUSE = {
+  'runs what pauses itself twice to its end once, by one decision, and settles it by its end alone':
+    'a tool of the protocol of 2025 asks its client while it runs',
+}
+
+/** A server of the SDK 1.x, which speaks the protocol of 2025. */
+export function gatedServersV1(): EnforcementAdapter {
+  const connect: Connect = async (tool, options) => {
+    const server = new McpServer(IMPLEMENTATION)
+    server.registerTool('act', TOOL, (args, { _meta }) => tool(args as Args, String(_meta?.[CALL])) as never)
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    await gate(server, options).connect(far)
+    const client = new Client(IMPLEMENTATION)
+    await client.connect(near)
+    return {
+      callTool(params, signal) {
+        return client.callTool(params, undefined, { timeout: PATIENCE_MS, ...(signal && { signal }) })
+      },
+      close: () => client.close(),
+    }
+  }
+  return adapter('a server of the SDK 1.x', connect, { ...NEVER_SETTLED, ...CANNOT_PAUSE })
+}
+
+/** A server of the SDK 2.x, which speaks the protocol of 2026-07-28. */
+export function gatedServersV2(): EnforcementAdapter {
+  const connect: Connect = async (tool, options) => {
+    const [near, far] = InMemoryV2.createLinkedPair()
+    const serve = () => {
+      const server = new McpServerV2(IMPLEMENTATION)
+      server.registerTool('act', TOOL, (args, { mcpReq }) => {
+        return tool(args as Args, String(mcpReq._meta?.[CALL]), mcpReq.requestState()) as never
+      })
+      return gate(server, options)
+    }
+    const handle = serveStdio(serve, { transport: far })
+    const client = new ClientV2(IMPLEMENTATION, {
+      versionNegotiation: { mode: 'auto' },
+      capabilities: { elicitation: {} },
+      inputRequired: { autoFulfill: false },
+    })
+    await client.connect(near)
+    return {
+      callTool(params, signal) {
+        return client.callTool(params, { timeout: PATIENCE_MS, allowInputRequired: true, ...(signal && { signal }) })
+      },
+      async close() {
+        await client.close()
+        await handle.close()
+      },
+    }
+  }
+  return adapter('a server of the SDK 2.x', connect, { ...NEVER_SETTLED, ...CANNOT_PAUSE })
+}
+
+/** The calls of one client under way. */
+class Calls {
+  readonly #all = new Map<string, GuardedCall>()
+  /** What the tool has thrown. */
+  readonly errors = new Map<string, Error>()
+  /** By thread: what the client has to send with the next leg of the same call. */
+  readonly states = new Map<string, string>()
+
+  add(call: GuardedCall): string {
+    const id = crypto.randomUUID()
+    this.#all.set(id, call)
+    return id
+  }
+
+  of({ meta }: Pick<GatedCall, 'meta'>): GuardedCall {
+    return this.#all.get(String(meta[CALL])) as GuardedCall
+  }
+}
+
+type Connect = (tool: Tool, options: GateOptions) => Promise<Connection>
+
+function adapter(name: string, connect: Connect, doesNotApply: Readonly<Record<string, string>>): EnforcementAdapter {
+  return {
+    name,
+    doesNotApply,
+    async open({ baseUrl, apiKey, act, options: { review, ...rest } }) {
+      const client = new Countersign({ baseUrl, apiKey, timeoutMs: 60_000, connectTimeoutMs: 60_000 })
+      const calls = new Calls()
+      const options: GateOptions = {
+        client,
+        ...rest,
+        review: review === 'wait' ? 'wait' : 'pending',
+        agentId: (call) => calls.of(call).agent_id,
+        idempotencyKey: (call) => calls.of(call).idempotencyKey,
+        map: { act: (args, call) => mapped(args as unknown as Args, calls.of(call)) },
+      }
+      const connection = await connect(toolOf(act, calls), options)
+      return {
+        call: (call) => callBy(connection, calls, call),
+        flush: (timeoutMs) => client.flush({ timeoutMs }),
+        async close() {
+          await connection.close()
+          client.close()
+        },
+      }
+    },
+  }
+}
+
+function mapped({ resource, context }: Args, { mapping, action }: GuardedCall): MappedCall {
+  if (mapping === 'throws') throw new Error('there is no such order')
+  const named = mapping === 'misspelt' ? `order:${(context as { ordr?: string }).ordr}` : resource
+  return { action: mapping === 'unmapped' ? undefined : action, resource: named, context }
+}
+
+/** Asks its caller to go on where the action pauses: each leg gets past one pause more. */
+class Paused {
+  readonly passes: number
+
+  constructor(passes: number) {
+    this.passes = passes
+  }
+}
+
+function toolOf(act: Act, calls: Calls): Tool {
+  return async (args, callId, requestState) => {
+    let pauses = 0
+    const pause = (): void => {
+      if (pauses === Number(requestState ?? 0)) throw new Paused(pauses + 1)
+      pauses += 1
+    }
+    try {
+      const { value, amount } = await act(args, pause)
+      if (amount !== undefined) currentRun()?.setAmount(amount)
+      const content = [{ type: 'text', text: JSON.stringify(value) }]
+      return saysFailure(value) ? { content, isError: true } : { content }
+    } catch (error) {
+      if (error instanceof Paused) return { ...GO_ON, requestState: String(error.passes) }
+      calls.errors.set(callId, error as Error)
+      throw error
+    }
+  }
+}
+
+const GO_ON = inputRequired({
+  inputRequests: {
+    go: inputRequired.elicit({ message: 'Go on?', requestedSchema: { type: 'object', properties: {} } }),
+  },
+})
+
+async function callBy({ callTool }: Connection, calls: Calls, call: GuardedCall): Promise<CallOutcome> {
+  const { resource, thread, signal, onArguments, onLeft } = call
+  const id = calls.add(call)
+  const context = structuredClone(call.context)
+  // In memory nothing is copied: the server's own request holds the same object.
+  onArguments(context)
+  // The client tells the server at once.
+  signal?.addEventListener('abort', () => setImmediate(onLeft))
+  const requestState = thread === undefined ? undefined : calls.states.get(thread)
+  const answers = { inputResponses: { go: { action: 'accept', content: {} } }, requestState }
+  try {
+    const result = await callTool(
+      { name: 'act', arguments: { resource, context }, _meta: { [CALL]: id }, ...(requestState && answers) },
+      signal,
+    )
+    if (result.resultType === 'input_required') {
+      calls.states.set(thread ?? '', String(result.requestState))
+      return { kind: 'paused' }
+    }
+    return outcomeOf(result, calls.errors.get(id))
+  } catch (error) {
+    return signal?.aborted ? { kind: 'aborted' } : { kind: 'failed', error, shown: String(error) }
+  }
+}
+
+/** @param error what the tool threw, whose message has to be all of the result */
+function outcomeOf(result: Result, error: Error | undefined): CallOutcome {
+  const shown = JSON.stringify(result)
+  const [{ text }] = result.content as [{ text: string }]
+  const { id, reason } = Object(Object(result._meta)['countersign/decision'])
+  if (reason !== undefined) return { kind: 'denied', reason, decision_id: id, shown }
+  if (error !== undefined && result.isError === true && text === error.message) return { kind: 'failed', error, shown }
+  return { kind: 'value', value: JSON.parse(text), shown }
+}
