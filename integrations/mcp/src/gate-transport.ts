@@ -1,0 +1,109 @@
+/** A server's transport whose messages pass a gate, whatever handles them. */
+import { type GateOptions, toolGate } from './gate-options.js'
+import type { AuthInfo } from './gated-call.js'
+import type { JsonRpcMessage } from './json-rpc.js'
+import { MessageGate } from './message-gate.js'
+
+/** A server's transport of either SDK. */
+export interface GateableTransport {
+  onmessage?: unknown
+  onclose?: unknown
+  send(message: never, options?: never): Promise<void>
+  readonly sessionId?: string | undefined
+}
+
+/** What a transport tells beside a message, as far as a gate looks at it. */
+interface MessageExtra {
+  readonly authInfo?: AuthInfo | undefined
+}
+
+type OnMessage = (message: unknown, extra?: MessageExtra) => void
+type Send = (message: JsonRpcMessage, options?: unknown) => Promise<void>
+// biome-ignore lint/suspicious/noExplicitAny: whatever a handler is given.
+type Handler = (...given: any[]) => void
+
+const gated = new WeakMap<object, GateOptions>()
+
+/**
+ * Gates a transport of a server, before or after it is connected: whatever handles `tools/call`, then or later, is given only
+ * what may run. The same options once more change nothing.
+ *
+ * @returns the transport that was given
+ * @throws TypeError naming the faulty option; and for what is no transport, or cannot be gated
+ *
+ * @example
+ * await server.connect(gateTransport(new StdioServerTransport(), { client, map }))
+ */
+export function gateTransport<Transport extends GateableTransport>(
+  transport: Transport,
+  options: GateOptions,
+): Transport {
+  const gate = toolGate('gateTransport', options)
+  const known = gated.get(transport)
+  if (known === options) return transport
+  if (known !== undefined) throw new TypeError('the transport has a gate with other options already')
+  if (typeof transport?.send !== 'function') throw new TypeError('gateTransport has to be given a transport')
+  const send = transport.send.bind(transport) as Send
+  let handle: OnMessage | undefined
+  /** The message that the handlers are being given. */
+  let given: unknown
+  const messages = new MessageGate<MessageExtra | undefined, unknown>(gate, {
+    toServer: (message, extra) => {
+      const before = given
+      given = message
+      try {
+        handle?.(message, extra)
+      } finally {
+        given = before
+      }
+    },
+    toClient: send,
+    answer: (message) => send(message),
+  })
+  // A server that is connected calls the handler that was there before its own: with what that is given itself.
+  const gateHandler = (handler: OnMessage): OnMessage => {
+    handle = handler
+    return (message, extra) => {
+      if (message === given) handler(message, extra)
+      else messages.fromClient(message, extra, { authInfo: extra?.authInfo, sessionId: transport.sessionId })
+    }
+  }
+  const closeAfter = (handler: Handler): Handler => {
+    return (...closed) => {
+      void messages.close('the client is gone')
+      handler(...closed)
+    }
+  }
+  replaceHandler(transport, 'onmessage', gateHandler)
+  replaceHandler(transport, 'onclose', closeAfter)
+  Object.defineProperty(transport, 'send', {
+    value: (message: unknown, sendOptions?: unknown) => messages.fromServer(message, sendOptions),
+  })
+  gated.set(transport, options)
+  return transport
+}
+
+/** Whoever sets the handler of the transport, now or later: what it calls is that one, wrapped. */
+function replaceHandler(
+  transport: GateableTransport,
+  name: 'onmessage' | 'onclose',
+  wrap: (handler: Handler) => Handler,
+): void {
+  const inherited = inheritedAccessor(transport, name)
+  let own: Handler | undefined
+  const set = (handler: unknown): void => {
+    own = typeof handler === 'function' ? wrap(handler as Handler) : undefined
+    // Some hand the handlers on to a transport within.
+    inherited?.set?.call(transport, own)
+  }
+  set(transport[name])
+  Object.defineProperty(transport, name, { get: () => own, set, enumerable: true })
+}
+
+function inheritedAccessor(value: object, name: string): PropertyDescriptor | undefined {
+  for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at)) {
+    const descriptor = Object.getOwnPropertyDescriptor(at, name)
+    if (descriptor !== undefined) return descriptor
+  }
+  return undefined
+}
