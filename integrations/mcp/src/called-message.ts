@@ -1,6 +1,6 @@
 /** A message of `tools/call` and its response, read for the gate. */
 import { DeniedError } from '@countersign/client'
-import type { AuthInfo, GatedCall } from './gated-call.js'
+import type { AuthInfo, Caller, GatedCall } from './gated-call.js'
 import {
   ambiguousMember,
   ambiguousMemberWithin,
@@ -20,6 +20,11 @@ export interface ClientContext {
   readonly signal?: AbortSignal | undefined
 }
 
+/** What every request of 2026-07-28 has in its `_meta`. */
+const ENVELOPE: ReadonlySet<string> = new Set(
+  ['protocolVersion', 'clientInfo', 'clientCapabilities'].map((name) => `io.modelcontextprotocol/${name}`),
+)
+
 export interface ReadCall {
   readonly call: GatedCall
   readonly args: Readonly<Record<string, unknown>>
@@ -28,17 +33,30 @@ export interface ReadCall {
   readonly paramsWith: (args: unknown) => Readonly<Record<string, unknown>>
 }
 
+/** Who makes a request of any method. */
+export function callerOf({ params }: RequestMessage, { authInfo, sessionId }: ClientContext): Caller {
+  const { _meta: meta } = isObject(params) ? params : {}
+  return { authInfo, sessionId, meta: isObject(meta) ? meta : {} }
+}
+
 /** The call, or what is wrong with it. */
-export function readCall({ params }: RequestMessage, { authInfo, sessionId }: ClientContext): ReadCall | ProtocolError {
+export function readCall(message: RequestMessage, context: ClientContext): ReadCall | ProtocolError {
+  const { params } = message
   if (!isObject(params)) return invalidParams('params has to be an object')
-  const { name, arguments: args = {}, _meta: meta = {} } = params
+  const { name, arguments: args = {}, _meta } = params
   if (typeof name !== 'string') return invalidParams('name has to be a string')
   if (!isObject(args)) return invalidParams('arguments has to be an object')
-  if (!isObject(meta)) return invalidParams('_meta has to be an object')
+  if (_meta !== undefined && !isObject(_meta)) return invalidParams('_meta has to be an object')
   const other = ambiguousMember(params, ['name', 'arguments', '_meta'])
   if (other !== undefined) return invalidParams(`the member ${JSON.stringify(other)} could be taken for another one`)
   const paramsWith = (given: unknown) => ({ ...params, ...(params.arguments !== undefined && { arguments: given }) })
-  return { call: { name, authInfo, sessionId, meta }, args, fault: faultOf(args), paramsWith }
+  return { call: { name, ...callerOf(message, context) }, args, fault: faultOf(args), paramsWith }
+}
+
+/** Params by which a request of the gate's own is one of the same protocol, for the same client, as a call. */
+export function envelopeOf(meta: Caller['meta']): { readonly _meta?: object } {
+  const members = Object.entries(meta).filter(([name]) => ENVELOPE.has(name))
+  return members.length === 0 ? {} : { _meta: Object.fromEntries(members) }
 }
 
 /** @throws AnswerOfServer, and AnswerLost for what says nothing */

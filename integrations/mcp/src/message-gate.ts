@@ -2,8 +2,18 @@
  * One connection at the level of its messages: what transports and proxies are gated by. `tools/call` is asked about and settled
  * by its response, and everything else passes in order.
  */
-import { AnswerLost, AnswerOfServer, type ClientContext, type ReadCall, readCall } from './called-message.js'
+import { randomUUID } from 'node:crypto'
+import {
+  AnswerLost,
+  AnswerOfServer,
+  type ClientContext,
+  callerOf,
+  envelopeOf,
+  type ReadCall,
+  readCall,
+} from './called-message.js'
 import type { ToolGate } from './gate-options.js'
+import type { Caller } from './gated-call.js'
 import { gateToolCall, RefusedCall } from './gated-tool-call.js'
 import {
   CONNECTION_CLOSED,
@@ -21,6 +31,9 @@ import {
   readMessage,
 } from './json-rpc.js'
 import { CANCELLED, PendingCall } from './pending-call.js'
+import { ToolDefinitions } from './tool-definitions.js'
+import { shownTools } from './tool-list.js'
+import type { ToolListPage } from './tool-pages.js'
 import type { ToolResult } from './tool-result.js'
 
 /** Where messages go. `via` is what was given with the message of that side. */
@@ -48,6 +61,8 @@ const MAX_PENDING = 10_000
 /** Of calls that were cancelled after they had been forwarded: no server has to answer those. */
 const MAX_CANCELLED = 100
 const MAX_BATCH = 100
+/** For the answer to a request of the gate's own, in milliseconds. */
+const OWN_MS = 30_000
 const OWN_ID = 'countersign:'
 
 /** Whether the gate itself asks this of the server: the response is for nobody else. */
@@ -63,11 +78,21 @@ export class MessageGate<ClientVia, ServerVia> {
   readonly #pending = new Map<RequestId, Pending<ServerVia>>()
   readonly #cancelled = new Set<RequestId>()
   readonly #awaitIdle: (() => void)[] = []
+  readonly #definitions: ToolDefinitions
+  /** The lists that the client is yet to be shown, in order. */
+  #lists: Promise<unknown> = Promise.resolve()
+  #lastCaller: Caller = { authInfo: undefined, sessionId: undefined, meta: {} }
   #closed: string | undefined
 
-  constructor(gate: ToolGate, ways: MessageWays<ClientVia, ServerVia>) {
+  /** @param definitions those of the server, where several connections lead to it */
+  constructor(
+    gate: ToolGate,
+    ways: MessageWays<ClientVia, ServerVia>,
+    definitions: ToolDefinitions = new ToolDefinitions(gate),
+  ) {
     this.#gate = gate
     this.#ways = ways
+    this.#definitions = definitions
   }
 
   /** @param message what `JSON.parse` gave: a message, or a batch of them */
@@ -99,12 +124,16 @@ export class MessageGate<ClientVia, ServerVia> {
     }
     const read = readMessage(message)
     if (read.kind === 'invalid') return
+    if (read.kind === 'notification' && read.message.method === 'notifications/tools/list_changed')
+      this.#definitions.listChanged()
     if (read.kind !== 'response' || !isRequestId(read.message.id)) return this.#ways.toClient(read.message, via)
-    const { id } = read.message
+    const { id, result } = read.message
     const pending = this.#pending.get(id)
     if (pending !== undefined) return pending.respond(read.message, via)
+    if (isOwnId(id)) return
     // A stream that is resumed brings once more what was answered before.
-    if (!isOwnId(id)) await this.#ways.toClient(read.message, via)
+    if (isObject(result) && Array.isArray(result.tools)) return this.#showList(read.message, via, this.#lastCaller)
+    return this.#ways.toClient(read.message, via)
   }
 
   /** The request will have no response: the client is told so, and a call is settled by the error. */
@@ -135,7 +164,7 @@ export class MessageGate<ClientVia, ServerVia> {
     else if (this.#pending.has(id) || isOwnRequest(message)) this.#refuse(id, via, 'a request with this id is pending')
     else if (this.#pending.size >= MAX_PENDING) this.#refuse(id, via, 'too many requests are pending')
     else if (method === 'tools/call') this.#call(message, via, context)
-    else this.#pass(message, via)
+    else this.#pass(message, via, context)
   }
 
   #notification(message: NotificationMessage, via: ClientVia): void {
@@ -149,12 +178,15 @@ export class MessageGate<ClientVia, ServerVia> {
   }
 
   /** A request of any other method. */
-  #pass(message: RequestMessage, via: ClientVia): void {
-    const { id } = message
+  #pass(message: RequestMessage, via: ClientVia, context: ClientContext): void {
+    const { id, method } = message
+    const caller = callerOf(message, context)
+    if (method === 'tools/list') this.#lastCaller = caller
     this.#pending.set(id, {
       respond: async (response, serverVia) => {
         this.#over(id)
-        await this.#ways.toClient(response, serverVia)
+        if (method === 'tools/list') await this.#showList(response, serverVia, caller)
+        else await this.#ways.toClient(response, serverVia)
       },
       fail: async (error) => {
         this.#over(id)
@@ -207,12 +239,15 @@ export class MessageGate<ClientVia, ServerVia> {
     { message, via }: { readonly message: RequestMessage; readonly via: ClientVia },
   ): Promise<void> {
     const { signal } = call
+    const list = (cursor?: string): Promise<ToolListPage> =>
+      this.#ask('tools/list', { ...(cursor !== undefined && { cursor }), ...envelopeOf(read.call.meta) }, via)
     const forward = (args: unknown): Promise<ToolResult> =>
       call.forward(() => this.#forward({ ...message, params: paramsWith(args) }, via))
     const { jsonrpc, id } = message
     let response: ResponseMessage
     try {
-      response = { jsonrpc, id, result: await gateToolCall(this.#gate, { ...read, signal }, forward) }
+      const fault = read.fault ?? (await this.#definitions.fault(read.call.name, list))
+      response = { jsonrpc, id, result: await gateToolCall(this.#gate, { ...read, fault, signal }, forward) }
     } catch (error) {
       if (error === CANCELLED) return this.#ways.dropped?.(via)
       response = errorMessage(id, this.#errorFor(error))
@@ -225,6 +260,40 @@ export class MessageGate<ClientVia, ServerVia> {
       await this.#answer(errorMessage(id, this.#errorFor(error)), via)
       throw error
     }
+  }
+
+  /** The answer of the server to a request of the gate's own. */
+  async #ask(method: string, params: object, via: ClientVia): Promise<ToolResult> {
+    if (this.#closed !== undefined) throw new AnswerLost(this.#closed)
+    const id = `${OWN_ID}${randomUUID()}`
+    const call = new PendingCall<ServerVia>()
+    const late = setTimeout(() => call.fail(new AnswerLost('the server took too long')), OWN_MS)
+    late.unref()
+    this.#pending.set(id, {
+      respond: async (response, serverVia) => call.respond(response, serverVia),
+      fail: async (error) => call.fail(error),
+      cancel: () => false,
+    })
+    try {
+      return await call.forward(() => this.#forward({ jsonrpc: '2.0', id, method, params }, via))
+    } finally {
+      clearTimeout(late)
+      this.#over(id)
+    }
+  }
+
+  /** Lists reach the client in the order in which the server has sent them. */
+  async #showList(response: ResponseMessage, via: ServerVia, caller: Caller): Promise<void> {
+    const { hidden, pinned } = this.#gate
+    if ((hidden === null && pinned.size === 0) || !isObject(response.result)) return this.#ways.toClient(response, via)
+    const page = shownTools(this.#gate, this.#definitions, response.result, caller)
+    const before = this.#lists
+    const shown = (async () => {
+      await before
+      await this.#ways.toClient({ ...response, result: await page }, via)
+    })()
+    this.#lists = shown.catch(() => undefined)
+    return shown
   }
 
   #over(id: RequestId): void {
