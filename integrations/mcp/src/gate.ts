@@ -1,5 +1,5 @@
 import { type GateOptions, toolGate } from './gate-options.js'
-import { GatedHandlers } from './gated-handlers.js'
+import { GatedServer } from './gated-server.js'
 
 /** `McpServer` and `Server` of both SDKs. */
 export interface GateableServer {
@@ -7,7 +7,7 @@ export interface GateableServer {
 }
 
 /** By the server that has the handlers. */
-const gated = new WeakMap<object, GatedHandlers>()
+const gated = new WeakMap<object, GatedServer>()
 
 /**
  * Lets the tools of a server run only on a decision that permits it, whoever registers them, before or after. The same
@@ -22,12 +22,11 @@ const gated = new WeakMap<object, GatedHandlers>()
  */
 export function gate<Server extends GateableServer>(server: Server, options: GateOptions): Server {
   const settings = toolGate('gate', options)
-  const { server: inner } = Object(server) as { server?: unknown }
-  const handling: object = typeof inner === 'object' && inner !== null ? inner : Object(server)
+  const { server: inner } = Object(server) as { readonly server?: unknown }
+  const handling = typeof inner === 'object' && inner !== null ? inner : Object(server)
   const known = gated.get(handling)
-  if (known !== undefined && known.gate !== settings)
-    throw new TypeError('the server has a gate with other options already')
-  if (known === undefined)
-    gated.set(handling, new GatedHandlers(settings, handling, handling === server ? undefined : server))
+  if (known === undefined) gated.set(handling, new GatedServer(settings, handling, Object(server)))
+  else if (known.gate !== settings)
+    throw new TypeError('gate has been called with other options for this server already')
   return server
 }

@@ -84,5 +84,6 @@ function thrower(fault: unknown): () => never {
 
 /** Who acts, and as what, in what this caller asks for. */
 export function settingsFor({ naming, agentId }: ToolGate, { authInfo }: Caller): QuestionSettings<GatedCall> {
-  return { point: naming, agentId: agentId ?? authInfo?.clientId }
+  // Who was authenticated, but as nobody, is not this program itself.
+  return { point: naming, agentId: agentId ?? (authInfo && (() => authInfo.clientId)) }
 }

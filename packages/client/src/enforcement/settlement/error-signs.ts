@@ -185,6 +185,8 @@ const STRIPE_ERROR = /^Stripe\w*Error$/
 const STRIPE_REFUSALS: ReadonlySet<number> = new Set([400, 402])
 /** Of gRPC: an argument, a name, a right, a state, a range or a method that cannot be. */
 const GRPC_REFUSALS: ReadonlySet<unknown> = new Set([3, 5, 7, 9, 11, 12, 16])
+/** Of JSON-RPC: a method or params that cannot be. */
+const JSON_RPC_REFUSALS: ReadonlySet<unknown> = new Set([-32601, -32602])
 /**
  * Of MongoDB, which knows a write that comes again by its number: a value, a document, a name or a key that cannot be. All else
  * may be said to the second try alone: that its server is no primary any more, or does not let it in.
@@ -217,7 +219,7 @@ export function signOf(error: object): ErrorSign {
     sign === 'transport' ||
     typeof syscall === 'string' ||
     isNamelessCall(at) ||
-    names.some((name) => TRANSPORT_NAME.test(name))
+    (names.some((name) => TRANSPORT_NAME.test(name)) && !isRefusalOfJsonRpc(at))
   )
     return 'transport'
   return 'none'
@@ -267,6 +269,11 @@ function isOnlyTryOfGrpc({ metadata }: Members): boolean {
   if (typeof get !== 'function') return true
   const has = (name: string): boolean => !isEmpty(get.call(metadata, name))
   return has('content-type') && !has('grpc-previous-rpc-attempts')
+}
+
+/** As the SDKs of the Model Context Protocol throw them: an answer, and not a fault of the line. */
+function isRefusalOfJsonRpc({ name, code }: Members): boolean {
+  return name === 'ProtocolError' && JSON_RPC_REFUSALS.has(code)
 }
 
 /** What a head says where it says nothing: an empty list in gRPC, null in ConnectRPC. */

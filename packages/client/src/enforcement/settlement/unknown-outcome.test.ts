@@ -58,6 +58,8 @@ describe('nobody knows how far an action came after', () => {
     ['a fetch of node-fetch that took too long', error('late', { type: 'request-timeout' })],
     ['a gateway that gave up', error('x', { status: 504 })],
     ['a server that failed', error('x', { statusCode: 500 })],
+    ['an MCP server that failed', error('x', { name: 'ProtocolError', code: -32603 })],
+    ['an MCP server that lost an answer', because('x', reset(), { name: 'ProtocolError', code: -32602 })],
     ['a server that failed, as axios tells', error('x', { response: { status: 503 } })],
     ['a server that failed, as AWS tells', error('x', { $metadata: { httpStatusCode: 500 } })],
     ['a server that failed, as a person writes', new Error('the bank answered 502')],
@@ -313,6 +315,7 @@ describe('an action has failed that ended with', () => {
     ['a constraint of a database', error('violates check constraint "positive"', { code: '23514' })],
     ['a file that is not there', error('ENOENT: no such file', { code: 'ENOENT', errno: -2 })],
     ['a text', 'no'],
+    ['params that an MCP server refuses', error('Tool x not found', { name: 'ProtocolError', code: -32602 })],
     ['a number for a code', error('exit', { code: 4 })],
     ['causes in a circle', inCircle({})],
   ])('%s', (_what, one) => {

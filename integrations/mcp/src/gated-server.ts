@@ -1,0 +1,129 @@
+/** The handlers of `tools/call` and `tools/list` of one server, gated. */
+import { isDeepStrictEqual } from 'node:util'
+import type { ToolGate } from './gate-options.js'
+import type { Caller } from './gated-call.js'
+import { gateToolCall } from './gated-tool-call.js'
+import { type HandledRequest, type Handler, HandlerHook } from './handler-hook.js'
+import { INVALID_PARAMS, isObject } from './json-rpc.js'
+import { RegisteredTools } from './registered-tools.js'
+import { requestContext } from './request-context.js'
+import { ToolDefinitions } from './tool-definitions.js'
+import { shownTools } from './tool-list.js'
+import type { ToolListPage } from './tool-pages.js'
+import { type ToolResult, thrownBy } from './tool-result.js'
+
+interface Asked {
+  readonly name: string
+  readonly args: unknown
+}
+
+export class GatedServer {
+  readonly gate: ToolGate
+  readonly #hook: HandlerHook
+  readonly #tools: RegisteredTools
+  readonly #definitions: ToolDefinitions
+  /** What is running, by the signal of its request. */
+  readonly #running = new WeakMap<AbortSignal, Asked>()
+
+  /**
+   * @param server has the handlers
+   * @param mcpServer has the tools; the same where nobody knows them
+   * @throws TypeError where the server does not look its handlers up as both SDKs do
+   */
+  constructor(gate: ToolGate, server: object, mcpServer: object) {
+    this.gate = gate
+    this.#definitions = new ToolDefinitions(gate)
+    this.#hook = new HandlerHook(server, ['tools/call', 'tools/list'], (handler) => this.#inPlaceOf(handler))
+    this.#tools = new RegisteredTools(mcpServer)
+  }
+
+  #inPlaceOf(handler: Handler): Handler {
+    return (request, context) => {
+      const method = Object(request).method ?? 'tools/call'
+      if (method === 'tools/call') return this.#call(handler, request, context)
+      return method === 'tools/list' ? this.#shown(handler, request, context) : handler(request, context)
+    }
+  }
+
+  async #call(handler: Handler, request: HandledRequest, context: unknown): Promise<ToolResult> {
+    const { name, args, meta, paramsWith } = readParams(request.params)
+    const { signal, authInfo, sessionId } = requestContext(context)
+    if (signal !== undefined && this.#isRunning(signal, { name, args }))
+      return (await handler(request, context)) as ToolResult
+    const call = { name, authInfo, sessionId, meta }
+    const fault = await this.#definitionFault(name, context)
+    const parse = this.#tools.parserOf(name, signal)
+    return gateToolCall(this.gate, { call, args: args ?? {}, parse, fault, signal }, (given) =>
+      this.#run(
+        () => handler({ ...request, params: paramsWith(given) }, context),
+        { name, args: args && given },
+        signal,
+      ),
+    )
+  }
+
+  async #run(run: () => unknown, asked: Asked, signal: AbortSignal | undefined): Promise<ToolResult> {
+    if (signal === undefined) return (await run()) as ToolResult
+    this.#running.set(signal, asked)
+    try {
+      const result = (await run()) as ToolResult
+      const thrown = this.#tools.thrownIn(signal)
+      return thrown === undefined ? result : thrownBy(thrown.error, result)
+    } finally {
+      this.#running.delete(signal)
+    }
+  }
+
+  /** Whether a handler that another one wraps is given what is running: that was asked about, and may run once. */
+  #isRunning(signal: AbortSignal, asked: Asked): boolean {
+    const running = this.#running.get(signal)
+    if (running === undefined || !isDeepStrictEqual(running, asked)) return false
+    this.#running.delete(signal)
+    return true
+  }
+
+  /** A server of one's own can be asked each time: none has to say that its list has changed. */
+  async #definitionFault(name: string, context: unknown): ReturnType<ToolDefinitions['fault']> {
+    if (!this.gate.pinned.has(name)) return undefined
+    this.#definitions.listChanged()
+    return this.#definitions.fault(name, async (cursor) => {
+      const params = cursor === undefined ? {} : { cursor }
+      return (await this.#hook.originalOf('tools/list')?.({ method: 'tools/list', params }, context)) as ToolListPage
+    })
+  }
+
+  async #shown(handler: Handler, request: HandledRequest, context: unknown): Promise<ToolListPage> {
+    const page = (await handler(request, context)) as ToolListPage
+    const { authInfo, sessionId, isStateless } = requestContext(context)
+    const { _meta: meta } = Object(request.params)
+    const caller: Caller = { authInfo, sessionId, meta: isObject(meta) ? meta : {} }
+    const shown = await shownTools(this.gate, this.#definitions, page, caller)
+    // The server would mark it by what it was told for lists that are the same for everybody.
+    return shown === page || !isStateless ? shown : { ...shown, cacheScope: 'private' }
+  }
+}
+
+interface CallParams extends Asked {
+  readonly meta: Readonly<Record<string, unknown>>
+  /** The same, with these arguments where there were any. */
+  readonly paramsWith: (args: unknown) => object
+}
+
+/** @throws InvalidParams */
+function readParams(params: unknown): CallParams {
+  if (!isObject(params)) throw new InvalidParams('params has to be an object')
+  const { name, arguments: args, _meta: meta = {} } = params
+  if (typeof name !== 'string') throw new InvalidParams('name has to be a string')
+  if (args !== undefined && !isObject(args)) throw new InvalidParams('arguments has to be an object')
+  if (!isObject(meta)) throw new InvalidParams('_meta has to be an object')
+  return { name, args, meta, paramsWith: (given) => ({ ...params, ...(args !== undefined && { arguments: given }) }) }
+}
+
+/** Both SDKs tell `code` and `message` of what a handler throws. */
+class InvalidParams extends Error {
+  readonly code = INVALID_PARAMS
+
+  constructor(fault: string) {
+    super(`Invalid params: ${fault}`)
+  }
+}

@@ -1,0 +1,133 @@
+/** Where a server of either SDK looks its request handlers up: whoever sets them, and whenever, it finds others in their place. */
+
+/** `context` is the `extra` of 1.x and the `ctx` of 2.x. */
+export type Handler = (request: HandledRequest, context: unknown) => unknown
+
+export interface HandledRequest {
+  readonly method?: unknown
+  readonly params?: unknown
+}
+
+/** What both SDKs have within, and no type of theirs tells. */
+interface Internals {
+  _requestHandlers: Map<string, Handler>
+  fallbackRequestHandler?: Handler | undefined
+  _onrequest(request: object): unknown
+  connect(transport: unknown): Promise<void>
+}
+
+const NOT_PLACED =
+  'gate cannot place its hook in this server: it takes servers of @modelcontextprotocol/sdk and of @modelcontextprotocol/server'
+
+const PROBE = { jsonrpc: '2.0', id: 0, method: 'tools/call', params: { name: '', arguments: {} } }
+
+export class HandlerHook {
+  readonly #server: Internals
+  readonly #inPlaceOf: (handler: Handler) => Handler
+  readonly #methods: ReadonlySet<string>
+  /** Whose look-ups give what stands in place of the handlers. */
+  readonly #maps = new WeakSet<object>()
+  /** The same for the same. */
+  readonly #replacements = new WeakMap<Handler, Handler>()
+  readonly #originals = new WeakMap<Handler, Handler>()
+  #probe: 'none' | 'sent' | 'seen' = 'none'
+
+  /**
+   * @param inPlaceOf given the handler of one of these methods, or one for all methods that have none
+   * @throws TypeError where the server does not look its handlers up as both SDKs do
+   */
+  constructor(server: object, methods: readonly string[], inPlaceOf: (handler: Handler) => Handler) {
+    this.#server = server as Internals
+    this.#methods = new Set(methods)
+    this.#inPlaceOf = inPlaceOf
+    try {
+      this.#place()
+    } catch (error) {
+      throw new TypeError(NOT_PLACED, { cause: error })
+    }
+    this.#assertLooking()
+  }
+
+  /** The handler of a method as it was set. */
+  originalOf(method: string): Handler | undefined {
+    const found = this.#server._requestHandlers.get(method) ?? this.#server.fallbackRequestHandler
+    return found && (this.#originals.get(found) ?? found)
+  }
+
+  #place(): void {
+    const server = this.#server
+    let handlers = this.#watched(server._requestHandlers)
+    let fallback = server.fallbackRequestHandler
+    const { connect } = server
+    // Neither can be defined anew: what comes in between later is this or an error.
+    Object.defineProperties(server, {
+      _requestHandlers: {
+        enumerable: true,
+        get: () => handlers,
+        set: (given: Map<string, Handler>) => {
+          handlers = this.#watched(given)
+        },
+      },
+      fallbackRequestHandler: {
+        enumerable: true,
+        get: () => fallback && this.#replacement(fallback),
+        set: (given: Handler | undefined) => {
+          fallback = given
+        },
+      },
+      connect: {
+        writable: true,
+        configurable: true,
+        value: async (transport: unknown) => {
+          this.#assertLooking()
+          await connect.call(server, transport)
+        },
+      },
+    })
+  }
+
+  /** The map itself. @throws TypeError for what is none */
+  #watched(handlers: Map<string, Handler>): Map<string, Handler> {
+    if (!(handlers instanceof Map)) throw new TypeError('the handlers of the server are no Map')
+    if (this.#maps.has(handlers)) return handlers
+    const found = handlers.get
+    const get = (method: string): Handler | undefined => {
+      if (this.#probe !== 'none') this.#answerProbe()
+      const handler = found.call(handlers, method) as Handler | undefined
+      return handler !== undefined && this.#methods.has(method) ? this.#replacement(handler) : handler
+    }
+    this.#maps.add(Object.defineProperty(handlers, 'get', { value: get }))
+    return handlers
+  }
+
+  #replacement(handler: Handler): Handler {
+    // What was looked up and set once more is one already.
+    if (this.#originals.has(handler)) return handler
+    const known = this.#replacements.get(handler)
+    if (known !== undefined) return known
+    const replacement = this.#inPlaceOf(handler)
+    this.#replacements.set(handler, replacement)
+    this.#originals.set(replacement, handler)
+    return replacement
+  }
+
+  /** A request has to be looked up here. This one gets no further. */
+  #assertLooking(): void {
+    this.#probe = 'sent'
+    let fault: unknown
+    try {
+      const handled = this.#server._onrequest(PROBE)
+      if (handled instanceof Promise) handled.catch(() => undefined)
+    } catch (error) {
+      fault = error
+    }
+    const isSeen = (this.#probe as string) === 'seen'
+    this.#probe = 'none'
+    if (!isSeen) throw new TypeError(NOT_PLACED, { cause: fault })
+  }
+
+  #answerProbe(): never {
+    this.#probe = 'seen'
+    throw new Error('This request was only to see whether its handler is looked up.')
+  }
+}

@@ -1,0 +1,79 @@
+/** The tools of an `McpServer`: what they make of their arguments, and what they throw. */
+import { requestContext } from './request-context.js'
+
+/** What both majors have within. Either may be missing: then nobody knows. */
+interface Internals {
+  readonly _registeredTools?: unknown
+  readonly validateToolInput?: unknown
+  executeToolHandler?: unknown
+  handleAutomaticTaskPolling?: unknown
+}
+
+/** What is known of one request. */
+interface Noted {
+  /** Why the tool does not take the arguments that it was asked about with. */
+  refusal?: { readonly error: unknown }
+  thrown?: { readonly error: unknown }
+}
+
+/** Both get the context of the request as their third parameter. */
+const RUNNERS = ['executeToolHandler', 'handleAutomaticTaskPolling'] as const
+
+export class RegisteredTools {
+  readonly #server: Internals
+  /** By the signal of the request. */
+  readonly #noted = new WeakMap<AbortSignal, Noted>()
+
+  /** @param server `McpServer`; anything else has no tools that anybody knows of */
+  constructor(server: object) {
+    this.#server = server as Internals
+    for (const name of RUNNERS) this.#watch(name)
+  }
+
+  /**
+   * Gives arguments as the tool will have them, and as they came where it does not take them: it does not run with those, even if it
+   * would take them a moment later. Undefined where nobody knows the tool.
+   */
+  parserOf(name: string, signal: AbortSignal | undefined): ((args: unknown) => Promise<unknown>) | undefined {
+    const { _registeredTools: registered, validateToolInput } = this.#server
+    if (typeof validateToolInput !== 'function' || !Object.hasOwn(Object(registered), name)) return undefined
+    const tool = Object(registered)[name]
+    return async (args) => {
+      try {
+        return (await validateToolInput.call(this.#server, tool, args, name)) ?? args
+      } catch (error) {
+        if (signal !== undefined) this.#of(signal).refusal = { error }
+        return args
+      }
+    }
+  }
+
+  /** What the tool of a request has thrown, which its result tells in words alone. */
+  thrownIn(signal: AbortSignal): { readonly error: unknown } | undefined {
+    return this.#noted.get(signal)?.thrown
+  }
+
+  #watch(name: (typeof RUNNERS)[number]): void {
+    const run = this.#server[name]
+    if (typeof run !== 'function') return
+    this.#server[name] = async (...given: unknown[]): Promise<unknown> => {
+      const { signal } = requestContext(given[2])
+      const noted = signal && this.#of(signal)
+      if (noted?.refusal !== undefined) throw noted.refusal.error
+      try {
+        return await run.apply(this.#server, given)
+      } catch (error) {
+        if (noted !== undefined) noted.thrown = { error }
+        throw error
+      }
+    }
+  }
+
+  #of(signal: AbortSignal): Noted {
+    const known = this.#noted.get(signal)
+    if (known !== undefined) return known
+    const noted = {}
+    this.#noted.set(signal, noted)
+    return noted
+  }
+}
