@@ -3,17 +3,11 @@ import { createHash } from 'node:crypto'
 import { DeniedError } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
 import canonicalize from 'canonicalize'
+import { ambiguousMember } from './json-rpc.js'
 import { allTools, type ListTools, type ToolListPage, toolName, toolsOfPage } from './tool-pages.js'
 
 /** What of a tool is hashed: what a model reads, and what a host decides by. */
-const DEFINING_MEMBERS: ReadonlySet<string> = new Set([
-  'name',
-  'title',
-  'description',
-  'inputSchema',
-  'outputSchema',
-  'annotations',
-])
+export const DEFINING_MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const
 
 const DEFINITION_HASH = /^sha256-[0-9a-f]{64}$/
 
@@ -27,7 +21,8 @@ export interface PinnedTools {
  * Names the definition of a tool by its content: `sha256-` and 64 hexadecimal digits of the SHA-256 of its canonical JSON (RFC 8785),
  * of exactly `{name, title, description, inputSchema, outputSchema, annotations}` without those that are absent.
  *
- * @throws Error for what is no tool, or holds what canonical JSON cannot, such as half of a surrogate pair
+ * @throws Error for what is no tool, has a member that some programs would take for one of these, such as `Description`, or holds
+ * what canonical JSON cannot, such as half of a surrogate pair
  *
  * Source: docs/mcp.md "Pinned definitions".
  */
@@ -35,12 +30,6 @@ export function definitionHash(tool: unknown): string {
   return `sha256-${createHash('sha256')
     .update(canonicalOf(definitionOf(tool)))
     .digest('hex')}`
-}
-
-/** Each defining member as canonical JSON. @throws Error as definitionHash does */
-export function definingMembers(tool: unknown): ReadonlyMap<string, string> {
-  const definition = definitionOf(tool)
-  return new Map(Object.entries(definition).map(([member, value]) => [member, canonicalOf(value)]))
 }
 
 /** @throws TypeError naming the faulty one */
@@ -180,14 +169,21 @@ function hashOf(tool: unknown): string | undefined {
   }
 }
 
-/** As it is on the wire: what is no JSON is no part of it. */
-function definitionOf(tool: unknown): Readonly<Record<string, unknown>> {
+/**
+ * What of a tool is hashed, as it is on the wire.
+ *
+ * @throws Error as definitionHash does
+ */
+export function definitionOf(tool: unknown): Readonly<Record<string, unknown>> {
   if (toolName(tool) === undefined) throw new TypeError('What has no name is no tool.')
-  const defining = Object.entries(tool as object).filter(([member]) => DEFINING_MEMBERS.has(member))
-  return JSON.parse(JSON.stringify(Object.fromEntries(defining)))
+  const ambiguous = ambiguousMember(tool as object, DEFINING_MEMBERS)
+  if (ambiguous !== undefined) throw new TypeError('A member of the tool can be taken for another one.')
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool as Record<string, unknown>
+  return JSON.parse(JSON.stringify({ name, title, description, inputSchema, outputSchema, annotations }))
 }
 
-function canonicalOf(value: unknown): string {
+/** @throws Error as definitionHash does */
+export function canonicalOf(value: unknown): string {
   const canonical = canonicalize(value)
   if (canonical === undefined) throw new TypeError('A tool has to be JSON.')
   return canonical

@@ -1,4 +1,5 @@
 /** The list of a server's tools, page by page, as far as a server may stretch it. */
+import { within } from './deadline.js'
 
 /** The result of `tools/list`, as a server has given it. */
 export interface ToolListPage {
@@ -21,20 +22,8 @@ const LIST_MS = 30_000
  * @throws Error for what is no list, and for one without an end: of more than 100 pages, 10,000 tools or 30 seconds, or with a
  * cursor that comes twice; and what `list` throws
  */
-export async function allTools(list: ListTools): Promise<unknown[]> {
-  let timer: NodeJS.Timeout | undefined
-  let isLate = false
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      isLate = true
-      reject(new Error(`The server has not shown all its tools in ${LIST_MS / 1_000} s.`))
-    }, LIST_MS)
-  })
-  try {
-    return await Promise.race([collected(list, () => isLate), tooLate])
-  } finally {
-    clearTimeout(timer)
-  }
+export function allTools(list: ListTools): Promise<unknown[]> {
+  return within(LIST_MS, collected(list), `The server has not shown all its tools in ${LIST_MS / 1_000} s.`)
 }
 
 /** Of a page that may be anything. */
@@ -49,22 +38,21 @@ export function toolName(tool: unknown): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-async function collected(list: ListTools, isLate: () => boolean): Promise<unknown[]> {
+async function collected(list: ListTools): Promise<unknown[]> {
   const tools: unknown[] = []
   const cursors = new Set<string>()
   let cursor: string | undefined
-  for (let pages = 1; !isLate(); pages += 1) {
+  for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
     const page = Object((await list(cursor)) ?? {}) as ToolListPage
     if (!Array.isArray(page.tools)) throw new Error('What the server answers to tools/list is no list of tools.')
     for (const tool of page.tools) tools.push(tool)
     if (tools.length > MAX_TOOLS) throw new Error(`The server shows more than ${MAX_TOOLS} tools.`)
     cursor = cursorOf(page)
-    if (cursor === undefined) break
+    if (cursor === undefined) return tools
     if (cursors.has(cursor)) throw new Error('The list of tools has no end: a cursor came twice.')
     cursors.add(cursor)
-    if (pages >= MAX_PAGES) throw new Error(`The list of tools has more than ${MAX_PAGES} pages.`)
   }
-  return tools
+  throw new Error(`The list of tools has more than ${MAX_PAGES} pages.`)
 }
 
 /** An empty one stands for no further page, as in the clients of the SDKs. */

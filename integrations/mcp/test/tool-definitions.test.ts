@@ -83,7 +83,16 @@ describe('the hash of a definition', () => {
     expect(composed).not.toBe(decomposed)
   })
 
-  it.each([null, 7, 'pay', {}, { name: 7 }, { name: 'pay', description: '\ud800' }])('there is none of %j', (tool) => {
+  it.each([
+    null,
+    7,
+    'pay',
+    {},
+    { name: 7 },
+    { name: 'pay', description: '\ud800' },
+    { ...pay, Description: poisoned.description },
+    { ...pay, Name: 'other' },
+  ])('there is none of %j', (tool) => {
     expect(() => definitionHash(tool)).toThrow()
   })
 })

@@ -12,6 +12,7 @@ export { eventTeller } from './enforcement/event-teller.js'
 export { noteFaultPlace } from './enforcement/fault-place.js'
 export { warnOfFault } from './enforcement/operator-faults.js'
 export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
+export { actionOfTool } from './enforcement/tool-action.js'
 export { HiddenTools } from './enforcement/tools/hidden-tools.js'
 export { type CallToPrepare, type PreparedCall, prepareToolCall } from './enforcement/tools/prepared-call.js'
 export {
@@ -33,6 +34,7 @@ export {
   type ToolArguments,
   type ToolMapping,
 } from './enforcement/tools/tool-question.js'
+export { printable } from './errors/printable.js'
 export { REFUSAL_SENTENCES } from './errors/refusal-sentences.js'
 export { assertOptions } from './known-options.js'
 export { warnOperator } from './operator-warning.js'
