@@ -20,6 +20,8 @@ export interface ClientContext {
   readonly signal?: AbortSignal | undefined
 }
 
+const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
+
 /** What every request of 2026-07-28 has in its `_meta`. */
 const ENVELOPE: ReadonlySet<string> = new Set(
   ['protocolVersion', 'clientInfo', 'clientCapabilities'].map((name) => `io.modelcontextprotocol/${name}`),
@@ -57,6 +59,11 @@ export function readCall(message: RequestMessage, context: ClientContext): ReadC
 export function envelopeOf(meta: Caller['meta']): { readonly _meta?: object } {
   const members = Object.entries(meta).filter(([name]) => ENVELOPE.has(name))
   return members.length === 0 ? {} : { _meta: Object.fromEntries(members) }
+}
+
+/** A result that the gate itself gives, in the protocol of the request: since 2026-07-28 each says of which type it is. */
+export function ownResult(result: ToolResult, meta: Caller['meta']): ToolResult {
+  return meta[PROTOCOL_VERSION] === undefined ? result : { resultType: 'complete', ...result }
 }
 
 /** @throws AnswerOfServer, and AnswerLost for what says nothing */

@@ -9,6 +9,7 @@ import {
   type ClientContext,
   callerOf,
   envelopeOf,
+  ownResult,
   type ReadCall,
   readCall,
 } from './called-message.js'
@@ -247,7 +248,8 @@ export class MessageGate<ClientVia, ServerVia> {
     let response: ResponseMessage
     try {
       const fault = read.fault ?? (await this.#definitions.fault(read.call.name, list))
-      response = { jsonrpc, id, result: await gateToolCall(this.#gate, { ...read, fault, signal }, forward) }
+      const result = await gateToolCall(this.#gate, { ...read, fault, signal }, forward)
+      response = { jsonrpc, id, result: call.isForwarded ? result : ownResult(result, read.call.meta) }
     } catch (error) {
       if (error === CANCELLED) return this.#ways.dropped?.(via)
       response = errorMessage(id, this.#errorFor(error))

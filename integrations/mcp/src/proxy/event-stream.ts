@@ -1,0 +1,61 @@
+/** Server-sent events: read from one side, and written anew for the other. */
+import { createParser } from 'eventsource-parser'
+
+export type StreamPart =
+  | {
+      readonly kind: 'event'
+      readonly id?: string | undefined
+      readonly event?: string | undefined
+      readonly data: string
+    }
+  | { readonly kind: 'retry'; readonly milliseconds: number }
+  | { readonly kind: 'comment'; readonly text: string }
+
+/**
+ * The parts of a stream, in order. An event that the stream breaks off in is none.
+ *
+ * @throws what `source` throws, and a RangeError once there are more than `maxBytes` without the end of an event
+ */
+export async function* streamParts(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<StreamPart> {
+  const parts: StreamPart[] = []
+  const parser = createParser({
+    onEvent: (event) => parts.push({ kind: 'event', ...event }),
+    onRetry: (milliseconds) => parts.push({ kind: 'retry', milliseconds }),
+    onComment: (text) => parts.push({ kind: 'comment', text }),
+  })
+  const decoder = new TextDecoder()
+  // The parser looks at an unfinished line again with each chunk: it gets whole lines, or a long one would take quadratic time.
+  let unfinished: string[] = []
+  let bytes = 0
+  for await (const chunk of source) {
+    const text = decoder.decode(chunk, { stream: true })
+    bytes += chunk.length
+    const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1
+    if (end > 0) {
+      parser.feed(unfinished.join('') + text.slice(0, end))
+      unfinished = []
+      if (parts.some(({ kind }) => kind === 'event')) bytes = text.length - end
+    }
+    unfinished.push(text.slice(end))
+    if (bytes > maxBytes) throw new RangeError(`an event has more than ${maxBytes} bytes`)
+    yield* parts.splice(0)
+  }
+}
+
+/** An event with a message, or without data: one that only says where the stream can be taken up. */
+export function eventText(data: string, id?: string): string {
+  const lines = [
+    ...(data === '' ? [] : ['event: message']),
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    `data: ${data}`,
+  ]
+  return `${lines.join('\n')}\n\n`
+}
+
+export function retryText(milliseconds: number): string {
+  return `retry: ${milliseconds}\n\n`
+}
+
+export function commentText(text: string): string {
+  return `: ${text}\n\n`
+}

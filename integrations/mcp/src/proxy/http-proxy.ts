@@ -1,0 +1,220 @@
+/** A server of Streamable HTTP that stands in front of another one: what passes goes through the gate. Source: docs/mcp.md. */
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type GateOptions, toolGate } from '../gate-options.js'
+import type { AuthInfo } from '../gated-call.js'
+import { errorMessage, isObject } from '../json-rpc.js'
+import { ClientResponse } from './client-response.js'
+import { ClientTokens, type KnownClient } from './client-tokens.js'
+import { assertNoRebinding, HttpRefusal, isLoopback, readJson } from './http-refusal.js'
+import { type HttpSession, HttpSessions } from './http-session.js'
+import { assertHeadersRepeat } from './mcp-headers.js'
+import { PostExchange } from './post-exchange.js'
+import { ServerStream } from './server-stream.js'
+import { type Headers, headersForServer, UpstreamEndpoint } from './upstream-endpoint.js'
+
+/** The one path that is served, whatever that of the upstream is: an URL can be a secret. */
+export const ENDPOINT_PATH = '/mcp'
+
+/** How long requests that are open may take to end when the proxy does. */
+const ENDING_MS = 5000
+const LAST_ANSWERS_MS = 1000
+const MAX_BATCH = 100
+
+/** Lines for the operator. */
+export interface ProxyLog {
+  warn(message: string): void
+  error(message: string): void
+}
+
+export interface HttpProxyOptions {
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly upstream: URL
+  /** With `clients`, whoever has none of their tokens is refused, and the agent is the client's. */
+  readonly config: { readonly clients?: readonly KnownClient[] | undefined }
+  readonly gate: GateOptions
+  readonly log: ProxyLog
+  /** Sent with each request to the upstream: its credentials. */
+  readonly upstreamHeaders?: Headers | undefined
+  /** Whether the upstream gets the client's own `Authorization`. Not with `clients`: theirs is for the proxy. */
+  readonly forwardAuthorization?: boolean | undefined
+}
+
+export interface HttpProxy {
+  /** Where clients connect. */
+  readonly url: string
+  /** Takes no more requests, and resolves when those that are open are answered and settled. */
+  close(): Promise<void>
+}
+
+/** @throws TypeError for options that would let anybody in, and what node says of an address that cannot be listened on */
+export async function startHttpProxy(options: HttpProxyOptions): Promise<HttpProxy> {
+  const { host, port } = options.listen
+  if (!isLoopback(host) && options.config.clients === undefined)
+    throw new TypeError(
+      `--listen ${host} lets other machines call tools as this agent: name the clients and the hashes of their tokens as "clients" in the configuration, or listen on 127.0.0.1`,
+    )
+  if (options.forwardAuthorization === true && options.config.clients !== undefined)
+    throw new TypeError('the Authorization of "clients" is for the proxy alone and cannot be forwarded')
+  const proxy = new Proxying(options)
+  const server = createServer((request, response) => void proxy.handle(request, new ClientResponse(response)))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: actual } = server.address() as AddressInfo
+  const shown = host.includes(':') ? `[${host}]` : host
+  return { url: `http://${shown}:${actual}${ENDPOINT_PATH}`, close: () => proxy.close(server) }
+}
+
+interface OpenExchange {
+  readonly exchange: PostExchange | ServerStream
+  readonly session: HttpSession
+  /** Never rejects. */
+  readonly running: Promise<void>
+}
+
+class Proxying {
+  readonly #options: HttpProxyOptions
+  readonly #tokens: ClientTokens | undefined
+  readonly #endpoint: UpstreamEndpoint
+  readonly #sessions: HttpSessions
+  readonly #open = new Set<OpenExchange>()
+  #isClosing = false
+
+  constructor(options: HttpProxyOptions) {
+    const { clients } = options.config
+    this.#options = options
+    this.#tokens = clients && new ClientTokens(clients)
+    this.#endpoint = new UpstreamEndpoint(options.upstream, options.upstreamHeaders ?? {}, options.log)
+    this.#sessions = new HttpSessions(toolGate('countersign-mcp', options.gate), {
+      adoptsUnknown: clients === undefined,
+    })
+  }
+
+  /** Never rejects. */
+  async handle(request: IncomingMessage, client: ClientResponse): Promise<void> {
+    try {
+      await this.#serve(request, client)
+    } catch (error) {
+      const refusal = error instanceof HttpRefusal ? error : this.#unexpected(error, client)
+      if (client.hasBegun) return client.cut()
+      client.json(refusal.status, errorMessage(null, { code: refusal.code, message: refusal.message }), refusal.headers)
+    }
+  }
+
+  async close(server: Server): Promise<void> {
+    this.#isClosing = true
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const { exchange } of this.#open) if (exchange instanceof ServerStream) exchange.abort('the proxy ends')
+    await settledWithin(this.#running(), ENDING_MS)
+    const late = [...this.#open]
+    await this.#sessions.endAll('the proxy ends')
+    await Promise.all(late.map(({ session }) => session.gate.close('the proxy ends')))
+    for (const { exchange } of late) exchange.abort('the proxy ends')
+    await Promise.all(this.#running())
+    server.closeIdleConnections()
+    // Who does not read the answer has it no more.
+    await settledWithin([closed], LAST_ANSWERS_MS)
+    server.closeAllConnections()
+    await closed
+    this.#endpoint.close()
+  }
+
+  #running(): Promise<void>[] {
+    return [...this.#open].map(({ running }) => running)
+  }
+
+  async #serve(request: IncomingMessage, client: ClientResponse): Promise<void> {
+    assertNoRebinding(request, this.#options.listen.host)
+    if (request.url?.split('?', 1)[0] !== ENDPOINT_PATH)
+      throw new HttpRefusal(404, `only ${ENDPOINT_PATH} is served here`)
+    const owner = this.#authenticated(request)
+    if (this.#isClosing) throw new HttpRefusal(503, 'the proxy ends', { headers: { connection: 'close' } })
+    if (request.method === 'POST') return this.#post(request, client, owner)
+    if (request.method === 'GET' || request.method === 'DELETE')
+      return this.#stream(request.method, request, client, owner)
+    throw new HttpRefusal(405, 'Method not allowed', { headers: { allow: 'GET, POST, DELETE' } })
+  }
+
+  /** The agent that the client is; undefined where all of them are one. */
+  #authenticated({ headers }: IncomingMessage): string | undefined {
+    const agent = this.#tokens?.agentOf(headers.authorization)
+    if (this.#tokens === undefined || agent !== undefined) return agent
+    const challenge = headers.authorization === undefined ? '' : ', error="invalid_token"'
+    throw new HttpRefusal(401, 'a token of a known client is missing', {
+      headers: { 'www-authenticate': `Bearer realm="countersign-mcp"${challenge}` },
+    })
+  }
+
+  async #post(request: IncomingMessage, client: ClientResponse, owner: string | undefined): Promise<void> {
+    const body = await readJson(request)
+    const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
+    if (messages.length === 0 || messages.length > MAX_BATCH || messages.some(Array.isArray))
+      throw new HttpRefusal(400, `Invalid Request: a batch has 1 to ${MAX_BATCH} messages`, { code: -32600 })
+    const isOpening = messages.some((message) => isObject(message) && message.method === 'initialize')
+    const { 'mcp-session-id': id, ...others } = this.#headersOf(request)
+    const headers = { ...others, ...(id !== undefined && !isOpening && { 'mcp-session-id': id }) }
+    assertHeadersRepeat(headers, messages)
+    const session = isOpening ? this.#sessions.open(owner) : this.#sessionOf(headers, owner)
+    const authInfo: AuthInfo | undefined = owner === undefined ? undefined : { clientId: owner }
+    const exchange = new PostExchange({
+      sessions: this.#sessions,
+      session,
+      endpoint: this.#endpoint,
+      client,
+      headers,
+      messages,
+      isBatch: Array.isArray(body),
+      authInfo,
+    })
+    await this.#run(exchange, session)
+  }
+
+  async #stream(
+    method: 'GET' | 'DELETE',
+    request: IncomingMessage,
+    client: ClientResponse,
+    owner: string | undefined,
+  ): Promise<void> {
+    const headers = this.#headersOf(request)
+    const session = this.#sessionOf(headers, owner)
+    const { sessions, endpoint } = { sessions: this.#sessions, endpoint: this.#endpoint }
+    await this.#run(new ServerStream({ method, sessions, session, endpoint, client, headers }), session)
+  }
+
+  async #run(exchange: PostExchange | ServerStream, session: HttpSession): Promise<void> {
+    const running = exchange.run()
+    const open = { exchange, session, running: running.catch(() => undefined) }
+    this.#open.add(open)
+    await running.finally(() => this.#open.delete(open))
+  }
+
+  /** @throws HttpRefusal 404 for what is no session of this owner: the client starts a new one */
+  #sessionOf(headers: Headers, owner: string | undefined): HttpSession {
+    const id = headers['mcp-session-id']
+    const session = id === undefined ? this.#sessions.passing(owner) : this.#sessions.find(id, owner)
+    if (session === undefined) throw new HttpRefusal(404, 'Session not found', { code: -32001 })
+    return session
+  }
+
+  #headersOf({ headers }: IncomingMessage): Headers {
+    const authorization = this.#options.forwardAuthorization === true ? headers.authorization : undefined
+    return { ...headersForServer(headers), ...(authorization !== undefined && { authorization }) }
+  }
+
+  #unexpected(error: unknown, client: ClientResponse): HttpRefusal {
+    if (!client.gone.aborted)
+      this.#options.log.error(`a request failed: ${error instanceof Error ? error.message : error}`)
+    return new HttpRefusal(500, 'the proxy failed')
+  }
+}
+
+async function settledWithin(promises: readonly Promise<unknown>[], milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([Promise.allSettled(promises), late])
+  clearTimeout(timer)
+}

@@ -1,0 +1,57 @@
+/** Headers of the protocol that repeat what the body says, since 2026-07-28: whoever reads them has to read the same. */
+import { isObject } from '../json-rpc.js'
+import { HttpRefusal } from './http-refusal.js'
+import type { Headers } from './upstream-endpoint.js'
+
+const HEADER_MISMATCH = -32020
+
+/** What `Mcp-Name` repeats, by the method. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+}
+
+/**
+ * `Mcp-Param-…` repeat arguments, by the schema of the tool: only the server can tell which.
+ *
+ * @throws HttpRefusal 400 where `Mcp-Method` or `Mcp-Name` say something else than the messages
+ */
+export function assertHeadersRepeat(headers: Headers, messages: readonly unknown[]): void {
+  const method = headers['mcp-method']
+  const name = headers['mcp-name']
+  for (const message of messages) {
+    const said = isObject(message) ? message : {}
+    if (method !== undefined && method !== said.method) throw mismatch('Mcp-Method')
+    if (name === undefined) continue
+    const member =
+      typeof said.method === 'string' && Object.hasOwn(NAMED_BY, said.method) ? NAMED_BY[said.method] : undefined
+    const params = isObject(said.params) ? said.params : {}
+    if (member === undefined || textIn(name) !== params[member]) throw mismatch('Mcp-Name')
+  }
+}
+
+/** Of a request that the proxy itself makes, on behalf of a client's request with these headers. */
+export function headersOfOwnRequest(headers: Headers, method: string): Headers {
+  const kept = Object.entries(headers).filter(([name]) => name !== 'mcp-name' && !name.startsWith('mcp-param-'))
+  const own = { accept: 'application/json, text/event-stream', ...(headers['mcp-method'] && { 'mcp-method': method }) }
+  return { ...Object.fromEntries(kept), ...own }
+}
+
+/** Whether a client of this version cancels a request by ending it, and says nothing else. */
+export function cancelsByLeaving(headers: Headers): boolean {
+  return (headers['mcp-protocol-version'] ?? '') >= '2026-07-28'
+}
+
+/** What is no plain text of a header is written in Base64. */
+function textIn(header: string): string {
+  const encoded = /^=\?base64\?([A-Za-z0-9+/=]*)\?=$/.exec(header)?.[1]
+  return encoded === undefined ? header : Buffer.from(encoded, 'base64').toString('utf8')
+}
+
+function mismatch(header: string): HttpRefusal {
+  return new HttpRefusal(400, `the ${header} header does not repeat what the body says`, { code: HEADER_MISMATCH })
+}

@@ -1,0 +1,127 @@
+/** The one URL that the proxy talks to, by requests of its own making. */
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+
+/** A socket that is idle for longer is not used again: its other end may be closing it just then, and a call would be lost. */
+const IDLE_SOCKET_MS = 1000
+
+/** What is passed of a client's headers, beside those that begin with `mcp-`. */
+const PASSED_TO_SERVER = [
+  'accept',
+  'accept-language',
+  'last-event-id',
+  'user-agent',
+  'traceparent',
+  'tracestate',
+  'baggage',
+]
+
+/** What is passed of the server's headers: none that would lead a client past the proxy. */
+const PASSED_TO_CLIENT = [
+  'allow',
+  'cache-control',
+  'mcp-protocol-version',
+  'retry-after',
+  'www-authenticate',
+  'x-accel-buffering',
+]
+
+export type Headers = Readonly<Record<string, string>>
+
+export interface UpstreamRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly headers: Headers
+  readonly body?: string | undefined
+  /** Ends the request, and the answer too. */
+  readonly signal: AbortSignal
+}
+
+export class UpstreamEndpoint {
+  readonly #url: URL
+  readonly #credentials: Headers
+  readonly #log: { warn(message: string): void }
+  readonly #agent: HttpAgent
+  readonly #request: typeof requestHttp
+  #trouble: string | undefined
+
+  /** @throws TypeError for a URL that is none of HTTP, or has a password in it */
+  constructor(url: URL, credentials: Headers, log: { warn(message: string): void }) {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw new TypeError('the upstream has to be an http: or https: URL')
+    if (url.username !== '' || url.password !== '')
+      throw new TypeError('the upstream URL may hold no password: give it as a header, from the environment')
+    const isSecure = url.protocol === 'https:'
+    const options = { keepAlive: true, timeout: IDLE_SOCKET_MS }
+    this.#url = url
+    this.#credentials = credentials
+    this.#log = log
+    this.#agent = isSecure ? new HttpsAgent(options) : new HttpAgent(options)
+    this.#request = isSecure ? requestHttps : requestHttp
+  }
+
+  /** Resolves with the head of the answer. @throws what node says of a connection that failed, was cut or was aborted */
+  request({ method, headers, body, signal }: UpstreamRequest): Promise<IncomingMessage> {
+    const sent = {
+      ...headers,
+      ...(body !== undefined && { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(body)}` }),
+      'accept-encoding': 'identity',
+      ...this.#credentials,
+    }
+    return new Promise((resolve, reject) => {
+      const request = this.#request(this.#url, { method, headers: sent, agent: this.#agent, signal })
+      // Later ones, of the answer, are told by the answer too.
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        if (!signal.aborted) this.#tell(`the upstream cannot be reached: ${error.code ?? error.message}`)
+        reject(error)
+      })
+      request.on('response', (answer) => {
+        this.#tell(troubleOf(answer))
+        resolve(answer)
+      })
+      request.end(body)
+    })
+  }
+
+  /** The same trouble is told once, until it is over. */
+  #tell(trouble: string | undefined): void {
+    if (trouble !== undefined && trouble !== this.#trouble) this.#log.warn(trouble)
+    this.#trouble = trouble
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+/** What only the operator can mend. */
+function troubleOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
+  if (statusCode >= 300 && statusCode < 400)
+    return `the upstream answers with a redirect (HTTP ${statusCode}), which is not followed: give the URL where it leads as --upstream`
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+    return `the upstream compresses its answers (${headers['content-encoding']}), which it was asked not to do`
+  return undefined
+}
+
+/** Of a client's request. */
+export function headersForServer(headers: NodeJS.Dict<string | string[]>): Headers {
+  return picked(headers, (name) => PASSED_TO_SERVER.includes(name) || name.startsWith('mcp-'))
+}
+
+/** Of the server's answer. @param sessionId the session that the client may know */
+export function answerHeaders(headers: NodeJS.Dict<string | string[]>, sessionId: string | undefined): Headers {
+  const passed = picked(headers, (name) => PASSED_TO_CLIENT.includes(name))
+  const isKnown = sessionId !== undefined && headers['mcp-session-id'] === sessionId
+  return { ...passed, ...(isKnown && { 'mcp-session-id': sessionId }) }
+}
+
+/** `type/subtype` in lower case, without parameters; '' where there is none. */
+export function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+function picked(headers: NodeJS.Dict<string | string[]>, isPicked: (name: string) => boolean): Headers {
+  const entries = Object.entries(headers).filter(([name]) => isPicked(name))
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  )
+}
