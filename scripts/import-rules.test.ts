@@ -52,6 +52,9 @@ describe('an import that no rule allows', () => {
     ['integrations/langchain/src/index.ts', "import { compose } from '@countersign/server'"],
     ['integrations/langchain/src/index.ts', "type Engine = import('@countersign/engine').Engine"],
     ['integrations/langchain/src/index.ts', "import { verifyPermit } from '@countersign/permit'"],
+    ['integrations/mcp/src/gate.ts', "import { verifyPermit } from '@countersign/permit'"],
+    ['integrations/mcp/src/gate.ts', "import type { McpServer } from '@modelcontextprotocol/server'"],
+    ['integrations/mcp/src/proxy/serve.ts', "import { requestHash } from '@countersign/contract'"],
     ['integrations/langchain/src/index.ts', "import { guard } from '../../mcp/src/index.js'"],
     ['integrations/langchain/src/index.ts', "export { guard } from '@countersign/mcp'"],
     ['examples/quickstart/main.mjs', "import '../../server/src/compose.js'"],
@@ -82,6 +85,8 @@ describe('an import that a rule allows', () => {
     ['packages/client/src/index.ts', "export type { Decision } from '@countersign/contract'"],
     ['integrations/express/src/index.ts', "import { verifyPermit } from '@countersign/permit'"],
     ['integrations/langchain/src/index.ts', "import { tool } from '@langchain/core/tools'"],
+    ['integrations/mcp/src/proxy/config.ts', "import { z } from 'zod'"],
+    ['examples/mcp-server/server.mjs', "import { gate } from '@countersign/mcp'"],
   ])('%s: %s', (path, text) => {
     expect(importFaults([{ path, text }], IMPORT_RULES)).toEqual([])
   })

@@ -38,6 +38,10 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     ],
   },
   { area: 'integrations/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
+  {
+    area: 'integrations/mcp',
+    mayImport: ['@countersign/client', 'node:*', 'canonicalize', 'commander', 'eventsource-parser', 'zod'],
+  },
   { area: 'integrations/*', mayImport: ['@countersign/client', 'node:*', '*'] },
   {
     area: 'examples/*',
@@ -46,6 +50,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/client',
       '@countersign/express',
       '@countersign/langchain',
+      '@countersign/mcp',
       '@countersign/permit',
       '@countersign/contract',
       '@countersign/testkit/file-checkpoint-saver',

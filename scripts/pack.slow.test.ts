@@ -96,6 +96,7 @@ describe('in a clean folder', () => {
     ['docs/sdk.md', ['client']],
     ['docs/express.md', ['client', 'contract', 'express', 'permit']],
     ['docs/langchain.md', ['client', 'contract', 'express', 'langchain', 'permit']],
+    ['docs/mcp.md', ['client', 'contract', 'express', 'langchain', 'mcp', 'permit']],
   ])(
     'the command of %s installs what it is about and what that needs',
     async (page, expected) => {

@@ -36,6 +36,7 @@ const GUIDES = [
   'docs/enforcement.md',
   'docs/express.md',
   'docs/langchain.md',
+  'docs/mcp.md',
 ]
 
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))
