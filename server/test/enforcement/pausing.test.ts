@@ -127,6 +127,8 @@ describe('an action that pauses', () => {
       'already_claimed',
       'permitted',
     ])
+    const late = desk.point.admit(desk.of(50), { ...goOn, claimHolder: 'another-process' })
+    await expect(late).rejects.toMatchObject({ reason: 'already_claimed' })
     const repeat = await desk.point.admit(desk.of(50), { pauseBy: 'id' })
     expect(repeat).toMatchObject({ kind: 'paused' })
     expect(repeat.decision?.id).not.toBe(goOn.goOnWith)

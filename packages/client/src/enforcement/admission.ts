@@ -35,7 +35,8 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
   readonly pauseBy?: 'key' | 'id' | undefined
   /**
    * The id of a decision about the very same question, asked with the same API key: goes on with it instead of asking. For what
-   * was paused by its id, and for a review that was answered meanwhile. Whoever names the id has to know that it may.
+   * was paused by its id, and for a review that was answered meanwhile; with a `claimHolder` by that alone. Whoever names the id
+   * has to know that it may.
    */
   readonly goOnWith?: string | undefined
   /** Names the admission in every event about it, and is sent nowhere. */

@@ -172,7 +172,9 @@ export class Authorizer {
     this.#note(found, progress)
     progress.mayHaveBegun = found.status === 'authorized'
     try {
-      if (!isForReview(found)) return found
+      // Who names its claim takes up nobody else's: it claims once more what is claimed already.
+      const isClaimed = found.effect === 'review' && found.status === 'authorized' && options.claimHolder !== undefined
+      if (!isForReview(found) && !isClaimed) return found
       const answered = await this.#review(found, claimHolder, options.signal)
       this.#note(answered, progress)
       return answered

@@ -1,0 +1,141 @@
+/** Reviews that the user of the client answers. What is answered counts at the decision point alone: there the reviewer's key says it. */
+import {
+  type Admission,
+  ApiError,
+  type CountersignClient,
+  DeniedError,
+  type EnforcementPoint,
+  type PausedAdmission,
+} from '@countersign/client'
+import { warnOperator } from '@countersign/client/kernel'
+
+/** Of `elicitation/create`: a question without a form, to be accepted or declined. */
+export interface ElicitParams {
+  readonly mode: 'form'
+  readonly message: string
+  readonly requestedSchema: { readonly type: 'object'; readonly properties: Record<string, never> }
+}
+
+/**
+ * How the user at a client can be asked. On a connection of the 2025 era, a function that sends `elicitation/create` and gives its
+ * result: it rejects when there is none, and when the signal is aborted. In the 2026-07-28 era the result of the call itself says that
+ * it requires input.
+ */
+export type Elicit = 'input_required' | ((params: ElicitParams, signal: AbortSignal | undefined) => Promise<unknown>)
+
+type Answer = 'accept' | 'decline' | 'none'
+
+/** Names the review among `inputRequests` and `inputResponses`. */
+const REVIEW_INPUT = 'countersign_review'
+/** Whoever has to look for the amount in a longer text does not see what he accepts. */
+const MAX_MESSAGE = 4_000
+/** A call may lose its review to an equal one, and be asked about anew. */
+const MAX_ROUNDS = 3
+/** What could end a line, or turn the direction of what follows. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** What is asked in the place of a result of the tool. */
+export function reviewInputOf(params: ElicitParams): Readonly<Record<string, unknown>> {
+  return { [REVIEW_INPUT]: { method: 'elicitation/create', params } }
+}
+
+/** What a client answered that was asked by `input_required`. */
+export function reviewAnswerIn(inputResponses: unknown): unknown {
+  return Object.hasOwn(Object(inputResponses), REVIEW_INPUT) ? Object(inputResponses)[REVIEW_INPUT] : undefined
+}
+
+/** Undefined for what is too long to be understood: it awaits a reviewer who sees it in another way. */
+export function reviewParamsOf({ question, asked }: PausedAdmission): ElicitParams | undefined {
+  const context = asked.context === null ? '' : ` With ${JSON.stringify(asked.context)}.`
+  const message = `${question}${context} Accept to let it run once.`.replace(UNPRINTABLE, escaped)
+  if (message.length > MAX_MESSAGE) return undefined
+  return { mode: 'form', message, requestedSchema: { type: 'object', properties: {} } }
+}
+
+/**
+ * Asks the user at the client about what awaits a review, tells the decision point the answer, and goes on with what it says then.
+ *
+ * @param admit asks anew, or goes on with the decision of that id
+ * @throws what `admit` throws; DeniedError (`review_required`) where the user has not answered or could not be asked
+ */
+export async function admitElicited(
+  admit: (goOnWith?: string) => Promise<Admission>,
+  reviewer: CountersignClient,
+  elicit: Exclude<Elicit, 'input_required'>,
+  signal: AbortSignal | undefined,
+): Promise<Admission> {
+  for (let round = 1; ; round += 1) {
+    const admission = await admit()
+    if (admission.kind !== 'paused') return admission
+    const params = reviewParamsOf(admission)
+    if (params === undefined || round > MAX_ROUNDS) return admission.begin()
+    const answer = await elicited(elicit, params, signal)
+    try {
+      return await admitAnswered(admit, reviewer, admission.decision.id, answer)
+    } catch (error) {
+      // An equal call has taken the review that this one was asked about, too: it needs one of its own.
+      const isTaken = DeniedError.isInstance(error) && error.reason === 'already_claimed'
+      if (!isTaken || answer !== 'accept') throw error
+    }
+  }
+}
+
+/**
+ * Tells the decision point what the user has answered, and goes on with what it says then.
+ *
+ * @throws as `admitElicited`; DeniedError (`declined`) once the user has declined, whatever became of the decision
+ */
+export async function admitAnswered(
+  admit: (goOnWith?: string) => Promise<Admission>,
+  reviewer: CountersignClient,
+  decision_id: string,
+  answer: unknown,
+): Promise<Admission> {
+  const said = answerOf(answer)
+  const isTold = said !== 'none' && (await tell(reviewer, decision_id, said))
+  // It may have been approved elsewhere meanwhile: that does not outweigh this answer.
+  if (said === 'decline' && !isTold) throw new DeniedError('declined', { decision_id })
+  const admission = await admit(decision_id)
+  return admission.kind === 'paused' ? admission.begin() : admission
+}
+
+function answerOf(answer: unknown): Answer {
+  const { action } = Object(answer)
+  return action === 'accept' || action === 'decline' ? action : 'none'
+}
+
+async function elicited(
+  elicit: Exclude<Elicit, 'input_required'>,
+  params: ElicitParams,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  try {
+    return await elicit(params, signal)
+  } catch {
+    // Time ran out, or the client cannot: it awaits its review.
+    return undefined
+  } finally {
+    signal?.throwIfAborted()
+  }
+}
+
+/** False when the decision point did not take it. What it does not take opens nothing. */
+async function tell({ decisions }: CountersignClient, id: string, answer: 'accept' | 'decline'): Promise<boolean> {
+  try {
+    const comment = 'answered by the user of the MCP client'
+    await (answer === 'accept' ? decisions.approve(id, { comment }) : decisions.decline(id, { comment }))
+    return true
+  } catch (error) {
+    if (ApiError.isInstance(error) && (error.status === 401 || error.status === 403))
+      warnOperator(
+        'COUNTERSIGN_REVIEWER_REFUSED',
+        `An answer to a review was not taken (${error.code}): the key of the reviewer needs the scope reviews:write, and may not be the asking key or come from the same one.`,
+        error.code,
+      )
+    return false
+  }
+}
+
+function escaped(one: string): string {
+  return `\\u{${one.codePointAt(0)?.toString(16)}}`
+}
