@@ -1,6 +1,7 @@
 /** A message of `tools/call` and its response, read for the gate. */
 import { DeniedError } from '@countersign/client'
 import type { AuthInfo, Caller, GatedCall } from './gated-call.js'
+import type { Brought } from './gated-tool-call.js'
 import {
   ambiguousMember,
   ambiguousMemberWithin,
@@ -31,8 +32,9 @@ export interface ReadCall {
   readonly call: GatedCall
   readonly args: Readonly<Record<string, unknown>>
   readonly fault: DeniedError | undefined
-  /** Params of the call with these arguments. */
-  readonly paramsWith: (args: unknown) => Readonly<Record<string, unknown>>
+  readonly brought: Brought
+  /** Params of the call with these arguments, and what else is for the tool. */
+  readonly paramsWith: (args: unknown, brought: Brought) => Readonly<Record<string, unknown>>
 }
 
 /** Who makes a request of any method. */
@@ -45,14 +47,20 @@ export function callerOf({ params }: RequestMessage, { authInfo, sessionId }: Cl
 export function readCall(message: RequestMessage, context: ClientContext): ReadCall | ProtocolError {
   const { params } = message
   if (!isObject(params)) return invalidParams('params has to be an object')
-  const { name, arguments: args = {}, _meta } = params
+  const { requestState, inputResponses, ...asked } = params
+  const { name, arguments: args = {}, _meta } = asked
   if (typeof name !== 'string') return invalidParams('name has to be a string')
   if (!isObject(args)) return invalidParams('arguments has to be an object')
   if (_meta !== undefined && !isObject(_meta)) return invalidParams('_meta has to be an object')
-  const other = ambiguousMember(params, ['name', 'arguments', '_meta'])
+  const other = ambiguousMember(params, ['name', 'arguments', '_meta', 'requestState', 'inputResponses'])
   if (other !== undefined) return invalidParams(`the member ${JSON.stringify(other)} could be taken for another one`)
-  const paramsWith = (given: unknown) => ({ ...params, ...(params.arguments !== undefined && { arguments: given }) })
-  return { call: { name, ...callerOf(message, context) }, args, fault: faultOf(args), paramsWith }
+  const paramsWith = (given: unknown, forTool: Brought) => ({
+    ...asked,
+    ...forTool,
+    ...(asked.arguments !== undefined && { arguments: given }),
+  })
+  const brought = { requestState, inputResponses }
+  return { call: { name, ...callerOf(message, context) }, args, fault: faultOf(args), brought, paramsWith }
 }
 
 /** Params by which a request of the gate's own is one of the same protocol, for the same client, as a call. */

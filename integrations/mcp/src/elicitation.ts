@@ -4,10 +4,10 @@ import {
   ApiError,
   type CountersignClient,
   DeniedError,
-  type EnforcementPoint,
   type PausedAdmission,
 } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
+import type { ToolResult } from './tool-result.js'
 
 /** Of `elicitation/create`: a question without a form, to be accepted or declined. */
 export interface ElicitParams {
@@ -34,9 +34,11 @@ const MAX_ROUNDS = 3
 /** What could end a line, or turn the direction of what follows. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** What is asked in the place of a result of the tool. */
-export function reviewInputOf(params: ElicitParams): Readonly<Record<string, unknown>> {
-  return { [REVIEW_INPUT]: { method: 'elicitation/create', params } }
+/** What is asked in the place of a result of the tool; undefined where the user is not asked. */
+export function reviewInputOf(admission: PausedAdmission): ToolResult | undefined {
+  const params = reviewParamsOf(admission)
+  const inputRequests = { [REVIEW_INPUT]: { method: 'elicitation/create', params } }
+  return params && { resultType: 'input_required', inputRequests }
 }
 
 /** What a client answered that was asked by `input_required`. */
@@ -45,7 +47,7 @@ export function reviewAnswerIn(inputResponses: unknown): unknown {
 }
 
 /** Undefined for what is too long to be understood: it awaits a reviewer who sees it in another way. */
-export function reviewParamsOf({ question, asked }: PausedAdmission): ElicitParams | undefined {
+function reviewParamsOf({ question, asked }: PausedAdmission): ElicitParams | undefined {
   const context = asked.context === null ? '' : ` With ${JSON.stringify(asked.context)}.`
   const message = `${question}${context} Accept to let it run once.`.replace(UNPRINTABLE, escaped)
   if (message.length > MAX_MESSAGE) return undefined
@@ -138,4 +140,36 @@ async function tell({ decisions }: CountersignClient, id: string, answer: 'accep
 
 function escaped(one: string): string {
   return `\\u{${one.codePointAt(0)?.toString(16)}}`
+}
+
+/** As far as both SDKs have the same. */
+interface ElicitingServer {
+  getNegotiatedProtocolVersion?(): string | undefined
+  getClientCapabilities?(): unknown
+  elicitInput?(params: ElicitParams, options: object): Promise<unknown>
+}
+
+const INPUT_REQUIRED_SINCE = '2026-07-28'
+const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+
+/**
+ * How the user at the client of a server can be asked during a request.
+ *
+ * @param told what a handler is told beside its request: `extra` of 1.x and `ctx` of 2.x
+ */
+export function elicitBy(given: object, told: unknown, timeoutMs: number): Elicit | undefined {
+  const server = given as ElicitingServer
+  const { mcpReq, requestId } = Object(told)
+  if ((server.getNegotiatedProtocolVersion?.() ?? '') >= INPUT_REQUIRED_SINCE)
+    return takesForms(Object(mcpReq?.envelope)[CLIENT_CAPABILITIES]) ? 'input_required' : undefined
+  if (!takesForms(server.getClientCapabilities?.())) return undefined
+  return async (params, signal) =>
+    server.elicitInput?.(params, { relatedRequestId: mcpReq?.id ?? requestId, signal, timeout: timeoutMs })
+}
+
+/** Of the capabilities of a client: elicitation that names no mode has forms. */
+export function takesForms(capabilities: unknown): boolean {
+  const { elicitation } = Object(capabilities)
+  if (typeof elicitation !== 'object' || elicitation === null) return false
+  return elicitation.form !== undefined || elicitation.url === undefined
 }

@@ -1,4 +1,4 @@
-import type { EnforcementPoint } from '@countersign/client'
+import type { CountersignClient, EnforcementPoint } from '@countersign/client'
 import {
   assertOptions,
   HiddenTools,
@@ -10,10 +10,12 @@ import {
 } from '@countersign/client/kernel'
 import type { IdempotencyKey } from './call-key.js'
 import type { AgentId, GatedCall, ToolMapping } from './gated-call.js'
+import { assertStateKey, RequestStates } from './request-state.js'
+import { OpenTasks } from './tasks.js'
 import { pinnedTools } from './tool-definitions.js'
 
 /** What becomes of a review, by what it is for the enforcement point. */
-const REVIEWS = { pending: 'throw', wait: 'wait' } as const
+const REVIEWS = { pending: 'throw', wait: 'wait', elicit: 'pause' } as const
 
 type Review = keyof typeof REVIEWS
 
@@ -25,9 +27,20 @@ export interface GateOptions extends ToolGuardOptions<GatedCall, Review> {
   readonly agentId?: AgentId | undefined
   /**
    * What awaits a review: answered at once as `pending` (default), with the id of the decision, and taken up by the same call
-   * once a person has approved it; or `wait` until then.
+   * once a person has approved it; `wait` until then; or `elicit`: the user at the client is asked, and the `reviewer` answers at
+   * the decision point as that user says. A client that cannot ask its user gets what is `pending`.
    */
   readonly review?: Review | undefined
+  /**
+   * With `review: 'elicit'`: a client of Countersign whose API key has the scope `reviews:write`. It is not the key that asks, nor made
+   * by the same key. Whoever writes the client writes the answers of its user: give it to no agent that reviews are to hold.
+   */
+  readonly reviewer?: CountersignClient | undefined
+  /**
+   * Signs what clients bring back where a tool or a review asks them first (protocol 2026-07-28): a secret of at least 32 bytes, the
+   * same in all processes that serve the same clients. Default: random, so that only the process that asked goes on.
+   */
+  readonly stateKey?: Uint8Array | string | undefined
   /** What a call of each tool is about, by the name of the tool. */
   readonly map?: Readonly<Record<string, ToolMapping>> | undefined
   /**
@@ -57,13 +70,32 @@ export interface ToolGate extends ToolGuard<GatedCall, Review> {
   readonly mappingOf: (tool: string) => ToolMapping | undefined
   readonly idempotencyKey: IdempotencyKey | undefined
   readonly denyAs: 'result' | 'error'
+  /** Undefined unless users at clients answer reviews. */
+  readonly reviewer: CountersignClient | undefined
+  /** How long a user at a client is waited for, in milliseconds. */
+  readonly reviewTimeoutMs: number
+  readonly states: RequestStates
+  /** Of messages: a server that was written has the store of its own tools watched. */
+  readonly tasks: OpenTasks
   /** Null where all tools are shown. */
   readonly hidden: HiddenTools<GatedCall> | null
   /** Hashes of definitions, by the name of the tool. */
   readonly pinned: ReadonlyMap<string, string>
 }
 
-const GATE_OPTIONS = [...TOOL_GUARD_OPTIONS, 'map', 'idempotencyKey', 'denyAs', 'list', 'definitions']
+const GATE_OPTIONS = [
+  ...TOOL_GUARD_OPTIONS,
+  'reviewer',
+  'stateKey',
+  'map',
+  'idempotencyKey',
+  'denyAs',
+  'list',
+  'definitions',
+]
+
+/** The call of the client is open as long: few wait for longer. */
+const ELICIT_MS = 300_000
 
 const gates = new WeakMap<GateOptions, ToolGate>()
 
@@ -76,11 +108,14 @@ export function toolGate(name: string, options: GateOptions): ToolGate {
   assertOptions(name, options, GATE_OPTIONS)
   const known = gates.get(options)
   if (known !== undefined) return known
-  const { map, idempotencyKey, denyAs = 'result', list = 'all', definitions, ...rest } = options
+  const { map, idempotencyKey, denyAs = 'result', list = 'all', definitions, ...more } = options
+  const { reviewer, stateKey, ...rest } = more
   if (denyAs !== 'result' && denyAs !== 'error') throw new TypeError("denyAs has to be 'result' or 'error'")
   if (list !== 'all' && list !== 'hide') throw new TypeError("list has to be 'all' or 'hide'")
   if (idempotencyKey !== undefined && typeof idempotencyKey !== 'function')
     throw new TypeError('idempotencyKey has to be a function')
+  if (stateKey !== undefined) assertStateKey(stateKey)
+  assertReviewer(rest.review, reviewer)
   const pinned = pinnedTools(definitions)
   const guard = toolGuard(rest, REVIEWS)
   const { point } = guard
@@ -90,7 +125,17 @@ export function toolGate(name: string, options: GateOptions): ToolGate {
   }
   const mappingOf = mappingIn(map)
   const hidden = list === 'hide' ? new HiddenTools({ ...guard, point: naming }, mappingOf) : null
-  const gate = { ...guard, naming, mappingOf, idempotencyKey, denyAs, hidden, pinned }
+  const { reviewTimeoutMs = ELICIT_MS } = rest
+  const asks = { reviewer, reviewTimeoutMs, states: new RequestStates(stateKey), tasks: new OpenTasks() }
+  const gate = { ...guard, ...asks, naming, mappingOf, idempotencyKey, denyAs, hidden, pinned }
   gates.set(options, gate)
   return gate
+}
+
+/** @throws TypeError */
+function assertReviewer(review: unknown, reviewer: unknown): void {
+  const isReviewer = typeof Object(Object(reviewer).decisions).approve === 'function'
+  if (review === 'elicit' && !isReviewer)
+    throw new TypeError("review: 'elicit' needs a reviewer: a client of Countersign whose key may answer reviews")
+  if (review !== 'elicit' && reviewer !== undefined) throw new TypeError("a reviewer goes with review: 'elicit'")
 }

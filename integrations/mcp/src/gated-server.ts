@@ -1,12 +1,14 @@
 /** The handlers of `tools/call` and `tools/list` of one server, gated. */
 import { isDeepStrictEqual } from 'node:util'
+import { elicitBy } from './elicitation.js'
 import type { ToolGate } from './gate-options.js'
 import type { Caller } from './gated-call.js'
-import { gateToolCall } from './gated-tool-call.js'
+import { type Brought, gateToolCall } from './gated-tool-call.js'
 import { type HandledRequest, type Handler, HandlerHook } from './handler-hook.js'
 import { INVALID_PARAMS, isObject } from './json-rpc.js'
 import { RegisteredTools } from './registered-tools.js'
 import { requestContext } from './request-context.js'
+import { watchTasks } from './tasks.js'
 import { ToolDefinitions } from './tool-definitions.js'
 import { shownTools } from './tool-list.js'
 import type { ToolListPage } from './tool-pages.js'
@@ -19,6 +21,7 @@ interface Asked {
 
 export class GatedServer {
   readonly gate: ToolGate
+  readonly #server: object
   readonly #hook: HandlerHook
   readonly #tools: RegisteredTools
   readonly #definitions: ToolDefinitions
@@ -32,6 +35,7 @@ export class GatedServer {
    */
   constructor(gate: ToolGate, server: object, mcpServer: object) {
     this.gate = gate
+    this.#server = server
     this.#definitions = new ToolDefinitions(gate)
     this.#hook = new HandlerHook(server, ['tools/call', 'tools/list'], (handler) => this.#inPlaceOf(handler))
     this.#tools = new RegisteredTools(mcpServer)
@@ -46,20 +50,24 @@ export class GatedServer {
   }
 
   async #call(handler: Handler, request: HandledRequest, context: unknown): Promise<ToolResult> {
-    const { name, args, meta, paramsWith } = readParams(request.params)
-    const { signal, authInfo, sessionId } = requestContext(context)
+    const { name, args, meta, brought, paramsWith } = readParams(request.params)
+    const { signal, authInfo, sessionId, taskStore, ...told } = requestContext(context)
     if (signal !== undefined && this.#isRunning(signal, { name, args }))
       return (await handler(request, context)) as ToolResult
     const call = { name, authInfo, sessionId, meta }
     const fault = await this.#definitionFault(name, context)
     const parse = this.#tools.parserOf(name, signal)
-    return gateToolCall(this.gate, { call, args: args ?? {}, parse, fault, signal }, (given) =>
-      this.#run(
-        () => handler({ ...request, params: paramsWith(given) }, context),
-        { name, args: args && given },
-        signal,
-      ),
-    )
+    const tasks = taskStore && watchTasks(taskStore)
+    const asks = {
+      brought: told.brought ?? brought,
+      elicit: this.gate.reviewer && elicitBy(this.#server, context, this.gate.reviewTimeoutMs),
+      endOfTask: tasks?.endOf,
+    }
+    return gateToolCall(this.gate, { call, args: args ?? {}, parse, fault, signal, ...asks }, (given, forTool) => {
+      const params = paramsWith(given, told.brought === undefined ? forTool : {})
+      const run = (): unknown => handler({ ...request, params }, told.contextWith(forTool, tasks?.store))
+      return this.#run(run, { name, args: args && given }, signal)
+    })
   }
 
   async #run(run: () => unknown, asked: Asked, signal: AbortSignal | undefined): Promise<ToolResult> {
@@ -105,18 +113,25 @@ export class GatedServer {
 
 interface CallParams extends Asked {
   readonly meta: Readonly<Record<string, unknown>>
-  /** The same, with these arguments where there were any. */
-  readonly paramsWith: (args: unknown) => object
+  readonly brought: Brought
+  /** The same, with these arguments where there were any, and what else is for the tool. */
+  readonly paramsWith: (args: unknown, brought: Brought) => object
 }
 
 /** @throws InvalidParams */
 function readParams(params: unknown): CallParams {
   if (!isObject(params)) throw new InvalidParams('params has to be an object')
-  const { name, arguments: args, _meta: meta = {} } = params
+  const { requestState, inputResponses, ...asked } = params
+  const { name, arguments: args, _meta: meta = {} } = asked
   if (typeof name !== 'string') throw new InvalidParams('name has to be a string')
   if (args !== undefined && !isObject(args)) throw new InvalidParams('arguments has to be an object')
   if (!isObject(meta)) throw new InvalidParams('_meta has to be an object')
-  return { name, args, meta, paramsWith: (given) => ({ ...params, ...(args !== undefined && { arguments: given }) }) }
+  const paramsWith = (given: unknown, brought: Brought): object => ({
+    ...asked,
+    ...brought,
+    ...(args !== undefined && { arguments: given }),
+  })
+  return { name, args, meta, brought: { requestState, inputResponses }, paramsWith }
 }
 
 /** Both SDKs tell `code` and `message` of what a handler throws. */

@@ -1,11 +1,21 @@
 /** One `tools/call`: asked about, run once if it may, settled by how it ended. The one place for every kind of gate. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { DeniedError, type GuardRun } from '@countersign/client'
+import { type ActionOutcome, type Admission, DeniedError, type GuardRun } from '@countersign/client'
 import { prepareToolCall, type QuestionSettings } from '@countersign/client/kernel'
 import { callKey } from './call-key.js'
+import { admitAnswered, admitElicited, type Elicit, reviewAnswerIn, reviewInputOf } from './elicitation.js'
 import type { ToolGate } from './gate-options.js'
 import type { Caller, GatedCall } from './gated-call.js'
-import { denialResult, outcomeOfResult, shownDenial, type ToolResult, withDecision } from './tool-result.js'
+import type { BroughtCall, PausedCall } from './request-state.js'
+import { taskOf } from './tasks.js'
+import {
+  denialResult,
+  outcomeOfResult,
+  requiresInput,
+  shownDenial,
+  type ToolResult,
+  withDecision,
+} from './tool-result.js'
 
 /** A call that is to be asked about. */
 export interface CallToGate {
@@ -17,6 +27,17 @@ export interface CallToGate {
   readonly fault?: DeniedError | undefined
   /** Aborted when the caller has cancelled the call. */
   readonly signal?: AbortSignal | undefined
+  readonly brought?: Brought | undefined
+  /** How the user at the client can be asked; undefined where not at all. */
+  readonly elicit?: Elicit | undefined
+  /** How the task ends that the call was answered by. Default: nobody knows. */
+  readonly endOfTask?: ((taskId: string) => Promise<ActionOutcome>) | undefined
+}
+
+/** What the client has brought back with the same call (2026-07-28), as it wrote it. */
+export interface Brought {
+  readonly requestState?: unknown
+  readonly inputResponses?: unknown
 }
 
 const runs = new AsyncLocalStorage<GuardRun>()
@@ -30,37 +51,120 @@ export function currentRun(): GuardRun | undefined {
 }
 
 /**
- * The result of the tool, or a refusal in its place.
+ * The result of the tool, or a refusal in its place; or what is asked of the client first, with a `requestState` of the gate. A task
+ * is given at once, and settled when it ends.
  *
+ * @param run is given the arguments that were asked about, and what of `brought` is for the tool
  * @throws what `run` throws; the signal's reason where the call was cancelled before it ran; and a RefusedCall where the gate
  * tells refusals as errors
  */
-export async function gateToolCall(
+export function gateToolCall(
   gate: ToolGate,
-  { call, args, parse, fault, signal }: CallToGate,
-  run: (args: unknown) => Promise<ToolResult>,
+  call: CallToGate,
+  run: (args: unknown, brought: Brought) => Promise<ToolResult>,
+): Promise<ToolResult> {
+  return new Promise((resolve, reject) => {
+    gated(gate, call, run, resolve).then(resolve, reject)
+  })
+}
+
+async function gated(
+  gate: ToolGate,
+  { call, args, parse, fault, signal, brought = {}, elicit, endOfTask }: CallToGate,
+  run: (args: unknown, brought: Brought) => Promise<ToolResult>,
+  answer: (result: ToolResult) => void,
 ): Promise<ToolResult> {
   const mapping = gate.mappingOf(call.name)
   const { request, toRun, question } = await prepareToolCall(settingsFor(gate, call), { call, args, mapping, parse })
+  const of = { call, args: question?.args }
   let asked = fault === undefined ? request : thrower(fault)
+  let paused: BroughtCall | undefined
   let idempotencyKey: string | undefined
   try {
-    idempotencyKey = callKey(gate.idempotencyKey, call, question?.request.agent_id)
+    if (question !== null && fault === undefined) paused = gate.states.open(brought.requestState, of)
+    if (paused === undefined) idempotencyKey = callKey(gate.idempotencyKey, call, question?.request.agent_id)
   } catch (error) {
     asked = thrower(error)
   }
+  const ways = { signal, tag: call.name, nested: 'share', pauseBy: 'id' } as const
+  const admit = (goOnWith?: string): Promise<Admission> =>
+    gate.point.admit(asked, {
+      ...ways,
+      // Of all that go on with a review, one claims it.
+      ...(goOnWith === undefined ? { idempotencyKey } : { goOnWith, claimHolder: crypto.randomUUID() }),
+    })
+  const admitted = (): Promise<Admission> => {
+    const { reviewer } = gate
+    if (paused?.awaits === 'tool') return gate.point.admit(asked, { ...ways, goOnWith: paused.decision_id })
+    if (reviewer === undefined || elicit === undefined) return admit(paused?.decision_id)
+    if (paused !== undefined)
+      return admitAnswered(admit, reviewer, paused.decision_id, reviewAnswerIn(brought.inputResponses))
+    return elicit === 'input_required' ? admit() : admitElicited(admit, reviewer, elicit, signal)
+  }
+  const asksBack = (awaits: PausedCall['awaits'], result: ToolResult, { decision }: Admission): ToolResult => {
+    // Only what is observed has none.
+    if (decision === null) return result
+    const { id: decision_id, expires_at } = decision
+    const state = typeof result.requestState === 'string' ? result.requestState : undefined
+    return { ...result, requestState: gate.states.seal({ decision_id, awaits, state }, expires_at, of) }
+  }
   let isRunning = false
+  let end: ActionOutcome | undefined
   try {
-    const admission = await gate.point.admit(asked, { signal, tag: call.name, nested: 'share', idempotencyKey })
-    const action = (given: GuardRun): Promise<ToolResult> => {
-      isRunning = true
-      return runs.run(given, run, toRun())
+    const admission = await admitted()
+    const input = admission.kind === 'paused' && elicit === 'input_required' ? reviewInputOf(admission) : undefined
+    if (input !== undefined) return asksBack('review', withDecision(input, admission), admission)
+    if (paused?.take() === false && admission.kind === 'permitted') {
+      admission.pause()
+      throw new DeniedError('already_claimed', { decision_id: paused.decision_id })
     }
-    return withDecision(await gate.point.run(admission, action, { outcome: outcomeOfResult }), admission)
+    const action = async (given: GuardRun): Promise<ToolResult> => {
+      isRunning = true
+      const result = await runs.run(given, run, toRun(), broughtToTool(paused, brought))
+      if (requiresInput(result)) throw new RequiresInput(asksBack('tool', withDecision(result, admission), admission))
+      const taskId = taskOf(result)
+      if (taskId === undefined) return result
+      answer(withDecision(result, admission))
+      end = await outcomeOfTask(taskId, endOfTask)
+      return result
+    }
+    const outcome = (result: ToolResult): ActionOutcome | undefined => end ?? outcomeOfResult(result)
+    return withDecision(await gate.point.run(admission, action, { outcome, isPause }), admission)
   } catch (error) {
+    if (error instanceof RequiresInput) return error.result
     if (isRunning || !DeniedError.isInstance(error)) throw error
     if (gate.denyAs === 'error') throw new RefusedCall(error)
     return denialResult(error)
+  }
+}
+
+/** The tool has not ended: the same call goes on when its client has answered. */
+class RequiresInput extends Error {
+  readonly result: ToolResult
+
+  constructor(result: ToolResult) {
+    super('the tool requires input')
+    this.result = result
+  }
+}
+
+const isPause = (error: unknown): boolean => error instanceof RequiresInput
+
+/** A state that is not known to be ours reaches a tool in the mode `observe` alone. */
+function broughtToTool(paused: PausedCall | undefined, { requestState, inputResponses }: Brought): Brought {
+  if (paused?.awaits === 'review') return {}
+  const state = paused === undefined ? requestState : paused.state
+  return {
+    ...(state !== undefined && { requestState: state }),
+    ...(inputResponses !== undefined && { inputResponses }),
+  }
+}
+
+async function outcomeOfTask(taskId: string, endOfTask: CallToGate['endOfTask']): Promise<ActionOutcome> {
+  try {
+    return (await endOfTask?.(taskId)) ?? { kind: 'unknown' }
+  } catch (error) {
+    return { kind: 'unknown', error }
   }
 }
 

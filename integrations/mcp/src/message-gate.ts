@@ -15,7 +15,7 @@ import {
 } from './called-message.js'
 import type { ToolGate } from './gate-options.js'
 import type { Caller } from './gated-call.js'
-import { gateToolCall, RefusedCall } from './gated-tool-call.js'
+import { type Brought, gateToolCall, RefusedCall } from './gated-tool-call.js'
 import {
   CONNECTION_CLOSED,
   errorMessage,
@@ -242,8 +242,8 @@ export class MessageGate<ClientVia, ServerVia> {
     const { signal } = call
     const list = (cursor?: string): Promise<ToolListPage> =>
       this.#ask('tools/list', { ...(cursor !== undefined && { cursor }), ...envelopeOf(read.call.meta) }, via)
-    const forward = (args: unknown): Promise<ToolResult> =>
-      call.forward(() => this.#forward({ ...message, params: paramsWith(args) }, via))
+    const forward = (args: unknown, brought: Brought): Promise<ToolResult> =>
+      call.forward(() => this.#forward({ ...message, params: paramsWith(args, brought) }, via))
     const { jsonrpc, id } = message
     let response: ResponseMessage
     try {

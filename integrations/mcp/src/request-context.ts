@@ -1,5 +1,7 @@
 /** What a handler is told beside its request: `extra` of 1.x and `ctx` of 2.x. */
 import type { AuthInfo } from './gated-call.js'
+import type { Brought } from './gated-tool-call.js'
+import type { TaskStore } from './tasks.js'
 
 export interface RequestContext {
   readonly authInfo: AuthInfo | undefined
@@ -8,10 +10,31 @@ export interface RequestContext {
   readonly signal: AbortSignal | undefined
   /** Of protocol 2026-07-28: nothing is known of the caller but what comes with each request. */
   readonly isStateless: boolean
+  /** Of 2.x, which has taken it off the params of the request. */
+  readonly brought: Brought | undefined
+  /** Of 1.x, where the server has tasks. */
+  readonly taskStore: TaskStore | undefined
+  /** The same for the tool, with what is for the tool. */
+  readonly contextWith: (brought: Brought, taskStore: TaskStore | undefined) => unknown
 }
 
 export function requestContext(told: unknown): RequestContext {
-  const { mcpReq, http, sessionId, authInfo, signal } = Object(told)
-  if (mcpReq === undefined) return { authInfo, sessionId, signal, isStateless: false }
-  return { authInfo: http?.authInfo, sessionId, signal: mcpReq.signal, isStateless: mcpReq.envelope !== undefined }
+  const { mcpReq, http, sessionId, authInfo, signal, taskStore } = Object(told)
+  if (mcpReq === undefined) {
+    const contextWith = (_brought: Brought, store: unknown) =>
+      store === undefined ? told : { ...Object(told), taskStore: store }
+    return { authInfo, sessionId, signal, isStateless: false, brought: undefined, taskStore, contextWith }
+  }
+  return {
+    authInfo: http?.authInfo,
+    sessionId,
+    signal: mcpReq.signal,
+    isStateless: mcpReq.envelope !== undefined,
+    brought: { requestState: mcpReq.requestState?.(), inputResponses: mcpReq.inputResponses },
+    taskStore: undefined,
+    contextWith: ({ requestState, inputResponses }) => ({
+      ...Object(told),
+      mcpReq: { ...mcpReq, requestState: () => requestState, inputResponses },
+    }),
+  }
 }

@@ -77,7 +77,9 @@ export class RequestStates {
   #sign(payload: string, { call, args }: CallOfState): Buffer {
     const { name, authInfo, sessionId } = call
     const caller = [authInfo?.clientId ?? null, sessionId ?? null]
-    const bound = createHash('sha256').update(canonical([name, args ?? null, caller])).digest('base64url')
+    const bound = createHash('sha256')
+      .update(canonical([name, args ?? null, caller]))
+      .digest('base64url')
     return createHmac('sha256', this.#key).update(`countersign-mcp/1 ${bound} ${payload}`).digest()
   }
 

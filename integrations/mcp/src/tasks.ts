@@ -1,6 +1,6 @@
 /** Calls that are answered by a task at once (2025-11-25): they are settled when the task ends, by how it ended. */
 import type { ActionOutcome } from '@countersign/client'
-import { outcomeOfResult, type ToolResult } from './tool-result.js'
+import { outcomeOfResult, type ToolResult, textOf } from './tool-result.js'
 
 /** Nobody knows how far it came: what was asked for expires, and counts as spent. */
 const UNKNOWN: ActionOutcome = { kind: 'unknown' }
@@ -43,7 +43,7 @@ export class OpenTasks {
 
   /** What `tasks/result` was answered by, if it was a result. An error says nothing: the task may not be known any more. */
   sawResult(scope: string, taskId: unknown, result: unknown): void {
-    this.#end(scope, taskId, outcomeOfTask('completed', Object(result)))
+    this.#end(scope, taskId, outcomeOfResult(Object(result)) ?? { kind: 'succeeded', value: result })
   }
 
   /**
@@ -52,23 +52,61 @@ export class OpenTasks {
    */
   sawStatus(scope: string, task: unknown): void {
     const { taskId, status, statusMessage } = Object(task)
-    if (status !== 'completed') this.#end(scope, taskId, outcomeOfTask(status, undefined, statusMessage))
+    if (status === 'failed') this.#end(scope, taskId, { kind: 'failed', error: String(statusMessage ?? '') })
+    // It may have happened all the same.
+    if (status === 'cancelled') this.#end(scope, taskId, UNKNOWN)
   }
 
-  #end(scope: string, taskId: unknown, outcome: ActionOutcome | undefined): void {
-    if (typeof taskId !== 'string' || outcome === undefined) return
-    this.#ends.get(keyOf(scope, taskId))?.(outcome)
+  #end(scope: string, taskId: unknown, outcome: ActionOutcome): void {
+    if (typeof taskId === 'string') this.#ends.get(keyOf(scope, taskId))?.(outcome)
   }
 }
 
-/** What a status says of the action; undefined while it goes on. What was cancelled may have happened. */
-function outcomeOfTask(status: unknown, result?: ToolResult, message?: unknown): ActionOutcome | undefined {
-  if (status === 'cancelled') return UNKNOWN
-  if (status !== 'completed' && status !== 'failed') return undefined
-  const said = result && outcomeOfResult(result)
-  if (said !== undefined) return said
-  if (status === 'completed') return result === undefined ? UNKNOWN : { kind: 'succeeded', value: result }
-  return { kind: 'failed', error: typeof message === 'string' ? message : '' }
+/** As `extra.taskStore` of sdk 1.x. */
+export interface TaskStore {
+  storeTaskResult(taskId: string, status: unknown, result: unknown): Promise<unknown>
+  updateTaskStatus(taskId: string, status: unknown, message?: unknown): Promise<unknown>
+}
+
+export interface WatchedTasks {
+  readonly store: TaskStore
+  /** Never, if the tool says nothing, or says it to another store. */
+  readonly endOf: (taskId: string) => Promise<ActionOutcome>
+}
+
+/**
+ * The store that a tool of one call tells how its tasks end. What the tool says counts, whether or not the store takes it: of what was
+ * cancelled the tool may say that it was done all the same.
+ */
+export function watchTasks(store: TaskStore): WatchedTasks {
+  const tasks = new OpenTasks()
+  const ends = new Map<string, Promise<ActionOutcome>>()
+  const endOf = (taskId: string): Promise<ActionOutcome> => {
+    const end = ends.get(taskId) ?? tasks.endOf('', taskId)
+    ends.set(taskId, end)
+    return end
+  }
+  const watched: TaskStore = {
+    async storeTaskResult(taskId, status, result) {
+      // The tool may end it before it has answered with it.
+      void endOf(taskId)
+      try {
+        return await store.storeTaskResult(taskId, status, result)
+      } finally {
+        if (status === 'failed') tasks.sawStatus('', { taskId, status, statusMessage: textOf(Object(result)) })
+        else tasks.sawResult('', taskId, result)
+      }
+    },
+    async updateTaskStatus(taskId, status, message) {
+      void endOf(taskId)
+      try {
+        return await store.updateTaskStatus(taskId, status, message)
+      } finally {
+        tasks.sawStatus('', { taskId, status, statusMessage: message })
+      }
+    },
+  }
+  return { store: { ...store, ...watched }, endOf }
 }
 
 function keyOf(scope: string, taskId: string): string {

@@ -48,8 +48,15 @@ export function thrownBy(error: unknown, result: ToolResult): ToolResult {
   return result
 }
 
-/** What a result says about the call; undefined when it succeeded. */
+/** The tool has not ended: it asks its client first (2026-07-28). */
+export function requiresInput({ resultType }: ToolResult): boolean {
+  return resultType === 'input_required'
+}
+
+/** What a result says about the call; undefined when it succeeded. A type of result that nobody knows here may be no end at all. */
 export function outcomeOfResult(result: ToolResult): ActionOutcome | undefined {
+  const { resultType = 'complete' } = result
+  if (resultType !== 'complete') return { kind: 'unknown' }
   if (result.isError !== true) return undefined
   return { kind: 'failed', error: thrown.has(result) ? thrown.get(result) : textOf(result) }
 }
@@ -59,7 +66,7 @@ function noting(result: ToolResult, shown: ShownDecisionOfCall): ToolResult {
 }
 
 /** All that a result says in words. */
-function textOf({ content }: ToolResult): string {
+export function textOf({ content }: ToolResult): string {
   const parts: readonly unknown[] = Array.isArray(content) ? content : []
   const texts = parts.map((part) => Object(part).text).filter((text) => typeof text === 'string')
   return texts.join('\n')
