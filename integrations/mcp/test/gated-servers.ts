@@ -102,7 +102,7 @@ export function gatedServersV2(): EnforcementAdapter {
       },
     }
   }
-  return adapter('a server of the SDK 2.x', connect, { ...NEVER_SETTLED, ...CANNOT_PAUSE })
+  return adapter('a server of the SDK 2.x', connect, NEVER_SETTLED)
 }
 
 /** The calls of one client under way. */
