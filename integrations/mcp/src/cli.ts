@@ -5,10 +5,11 @@ import { Command, Option } from 'commander'
 import { CommandError, endsWithin } from './proxy/child-process.js'
 import { CONFIG_FILE, ConfigError, type ProxyConfig } from './proxy/config.js'
 import { EXIT } from './proxy/exit.js'
+import { type HttpFlags, type HttpSettings, httpSettings } from './proxy/http-settings.js'
 import { standardErrorLog } from './proxy/log.js'
-import { serve } from './proxy/serve.js'
+import { type ServerCommand, serve } from './proxy/serve.js'
 
-interface ServeFlags extends Partial<Pick<ProxyConfig, 'list' | 'review' | 'mode'>> {
+interface ServeFlags extends Partial<Pick<ProxyConfig, 'list' | 'review' | 'mode'>>, HttpFlags {
   readonly agent?: string
   readonly config: string
 }
@@ -28,7 +29,7 @@ const [command, ...args] = dashes === -1 ? [] : process.argv.slice(dashes + 1)
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign-mcp')
   .description('Stands in front of an MCP server, and lets its tools run only on a decision that permits it.')
-  .usage('[options] -- command [arguments]')
+  .usage('[options] -- command [arguments]\n       countersign-mcp [options] --listen address --upstream url')
   .version(version)
   .showHelpAfterError()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
@@ -37,18 +38,41 @@ const program = new Command('countersign-mcp')
   .addOption(new Option('--list <which>', 'the tools that are shown').choices(['all', 'hide']))
   .addOption(new Option('--review <how>', 'what becomes of a call that awaits a review').choices(['pending', 'wait']))
   .addOption(new Option('--mode <mode>', 'whether refusals are enforced').choices(['enforce', 'observe']))
+  .option('--listen <address>', 'where clients of Streamable HTTP connect, such as 127.0.0.1:4000')
+  .option('--upstream <url>', 'the server of Streamable HTTP; default: COUNTERSIGN_MCP_UPSTREAM')
+  .option('--upstream-header-env <name=variable...>', 'a header for that server, from the environment')
+  .option('--forward-authorization', "give that server the clients' own Authorization")
   .addHelpText(
     'after',
     '\nCOUNTERSIGN_URL and COUNTERSIGN_API_KEY say where to ask, and with which key. The server gets neither.',
   )
-  .action(async ({ agent, config, ...rest }: ServeFlags) => {
-    if (command === undefined)
-      return program.error('error: no server: write its command after --, such as -- npx -y some-mcp-server')
-    const flags = { ...rest, ...(agent !== undefined && { agent_id: agent }) }
-    await end(serve({ command, args, config, flags, log }))
+  .action(async ({ agent, config, list, review, mode, ...http }: ServeFlags) => {
+    const flags = {
+      ...(agent !== undefined && { agent_id: agent }),
+      ...(list !== undefined && { list }),
+      ...(review !== undefined && { review }),
+      ...(mode !== undefined && { mode }),
+    }
+    await end(serve({ server: serverOf(http), config, flags, log }))
   })
 
 await program.parseAsync(own)
+
+function serverOf(http: HttpFlags): ServerCommand | HttpSettings {
+  const [isCommand, isHttp] = [command !== undefined, Object.keys(http).length > 0]
+  if (isCommand && isHttp)
+    return program.error('error: one server: either its command after --, or --listen and --upstream')
+  if (command !== undefined) return { command, args }
+  if (!isHttp)
+    return program.error(
+      'error: no server: write its command after --, such as -- npx -y some-mcp-server, or give --listen and --upstream',
+    )
+  try {
+    return httpSettings(http)
+  } catch (error) {
+    return program.error(`error: ${(error as Error).message}`)
+  }
+}
 
 /** Ends the process, once what it has written is read. */
 async function end(running: Promise<number>): Promise<void> {

@@ -1,18 +1,26 @@
 /** The proxy while it runs: from its settings to its last settlement. */
+import { once } from 'node:events'
 import { ApiError, Countersign, UnavailableError } from '@countersign/client'
 import { warnOfFault } from '@countersign/client/kernel'
 import { ServerProcess } from './child-process.js'
 import { ConfigError, gateOptionsOf, type ProxyConfig, readConfig } from './config.js'
 import { EXIT } from './exit.js'
+import { startHttpProxy } from './http-proxy.js'
+import type { HttpSettings } from './http-settings.js'
 import type { Log } from './log.js'
 import { stdioProxy } from './stdio-proxy.js'
 
 /** How long what became of calls may take to be told at the end. */
 const FLUSH_MS = 5_000
 
-export interface ServeOptions {
+export interface ServerCommand {
   readonly command: string
   readonly args: readonly string[]
+}
+
+export interface ServeOptions {
+  /** The program to start, or where to listen and what to stand in front of. */
+  readonly server: ServerCommand | HttpSettings
   /** The path of the configuration file. */
   readonly config: string
   /** Counts before what the file says. */
@@ -25,33 +33,68 @@ export interface ServeOptions {
  *
  * @throws ConfigError, CommandError
  */
-export async function serve({ command, args, config: path, flags, log }: ServeOptions): Promise<number> {
+export async function serve({ server, config: path, flags, log }: ServeOptions): Promise<number> {
   const config = { ...(await readConfig(path)), ...flags }
-  const agentId = config.agent_id ?? (process.env.COUNTERSIGN_AGENT_ID || undefined)
+  const listens = 'listen' in server
+  // Where each client says who it is, nobody else acts.
+  const onlyClients = listens ? config.clients?.[0]?.agent_id : undefined
+  const agentId = config.agent_id ?? (process.env.COUNTERSIGN_AGENT_ID || onlyClients)
   if (agentId === undefined)
     throw new ConfigError(path, ['agent_id is missing: name the agent there, by --agent, or by COUNTERSIGN_AGENT_ID'])
   const client = clientFor(agentId)
-  const ending = new AbortController()
+  const running: Running = { client, config, ending: new AbortController(), log }
   try {
-    const server = await ServerProcess.start(command, args)
-    endOnSignals(ending, server)
-    const refused = isKeyRefused(client, ending.signal, log).then((isRefused) => {
-      if (isRefused && config.mode !== 'observe') ending.abort()
-      return isRefused && config.mode !== 'observe'
-    })
-    const { stdin: input, stdout: output } = process
-    const gate = gateOptionsOf(config, client)
-    const end = await stdioProxy({ server, gate, input, output, log, signal: ending.signal })
-    ending.abort()
-    const isRefused = await refused
-    const { code, signal } = await server.ended
-    if (end === 'server') log.error(`The server has ended by itself (${signal ?? `exit code ${code}`}).`)
-    if (isRefused) return EXIT.config
-    return end === 'server' ? EXIT.failure : EXIT.ok
+    return listens ? await serveHttp(server, running) : await serveStdio(server, running)
   } finally {
-    ending.abort()
+    running.ending.abort()
     await flush(client, log)
   }
+}
+
+interface Running {
+  readonly client: Countersign
+  readonly config: ProxyConfig
+  /** Aborted when the proxy is to end. */
+  readonly ending: AbortController
+  readonly log: Log
+}
+
+async function serveStdio({ command, args }: ServerCommand, running: Running): Promise<number> {
+  const { client, config, ending, log } = running
+  const server = await ServerProcess.start(command, args)
+  endOnSignals(ending, () => server.kill())
+  const refused = endIfKeyIsRefused(running)
+  const { stdin: input, stdout: output } = process
+  const gate = gateOptionsOf(config, client)
+  const end = await stdioProxy({ server, gate, input, output, log, signal: ending.signal })
+  ending.abort()
+  const isRefused = await refused
+  const { code, signal } = await server.ended
+  if (end === 'server') log.error(`The server has ended by itself (${signal ?? `exit code ${code}`}).`)
+  if (isRefused) return EXIT.config
+  return end === 'server' ? EXIT.failure : EXIT.ok
+}
+
+async function serveHttp(settings: HttpSettings, running: Running): Promise<number> {
+  const { client, config, ending, log } = running
+  const proxy = await startHttpProxy({ ...settings, config, gate: gateOptionsOf(config, client), log }).catch(
+    (error) => {
+      throw new ConfigError('The address', [(error as Error).message])
+    },
+  )
+  log.info(`MCP clients connect to ${proxy.url}`)
+  endOnSignals(ending, () => process.exit(EXIT.failure))
+  const refused = endIfKeyIsRefused(running)
+  if (!ending.signal.aborted) await once(ending.signal, 'abort')
+  await proxy.close()
+  return (await refused) ? EXIT.config : EXIT.ok
+}
+
+/** Nothing could be permitted: unless all is only observed, the operator had better see it at once. */
+async function endIfKeyIsRefused({ client, config, ending, log }: Running): Promise<boolean> {
+  const isRefused = (await isKeyRefused(client, ending.signal, log)) && config.mode !== 'observe'
+  if (isRefused) ending.abort()
+  return isRefused
 }
 
 function clientFor(agentId: string): Countersign {
@@ -63,10 +106,10 @@ function clientFor(agentId: string): Countersign {
 }
 
 /** The first one ends the proxy with care, the next one at once. */
-function endOnSignals(ending: AbortController, server: ServerProcess): void {
+function endOnSignals(ending: AbortController, endAtOnce: () => void): void {
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(name, () => {
-      if (ending.signal.aborted) server.kill()
+      if (ending.signal.aborted) endAtOnce()
       ending.abort()
     })
   }

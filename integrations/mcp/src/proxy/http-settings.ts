@@ -1,0 +1,58 @@
+/** How the proxy for Streamable HTTP is told where to listen and what to stand in front of. */
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import type { HttpProxyOptions } from './http-proxy.js'
+
+export interface HttpFlags {
+  readonly listen?: string
+  readonly upstream?: string
+  /** `NAME=VARIABLE`: a secret on the command line could be read by every program of the machine. */
+  readonly upstreamHeaderEnv?: readonly string[]
+  readonly forwardAuthorization?: boolean
+}
+
+export type HttpSettings = Pick<HttpProxyOptions, 'listen' | 'upstream' | 'upstreamHeaders' | 'forwardAuthorization'>
+
+/** @throws TypeError that says what is wrong with a flag, without what a variable holds */
+export function httpSettings(flags: HttpFlags, env: NodeJS.ProcessEnv = process.env): HttpSettings {
+  const upstream = flags.upstream ?? env.COUNTERSIGN_MCP_UPSTREAM
+  if (flags.listen === undefined)
+    throw new TypeError('--listen is missing: say where clients connect, such as 127.0.0.1:4000')
+  if (upstream === undefined) throw new TypeError('--upstream is missing: give the URL of the server')
+  if (!URL.canParse(upstream)) throw new TypeError('--upstream has to be a URL, such as https://example.com/mcp')
+  return {
+    listen: addressOf(flags.listen),
+    upstream: new URL(upstream),
+    upstreamHeaders: Object.fromEntries((flags.upstreamHeaderEnv ?? []).map((flag) => headerOf(flag, env))),
+    forwardAuthorization: flags.forwardAuthorization ?? false,
+  }
+}
+
+/** `host:port`, `[address]:port`, or a port of loopback. */
+function addressOf(text: string): HttpSettings['listen'] {
+  const [, bracketed, plain, digits] = /^(?:(?:\[([\da-fA-F:.]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(text) ?? []
+  const port = Number(digits)
+  if (digits === undefined || port > 65_535)
+    throw new TypeError('--listen has to be an address and a port, such as 127.0.0.1:4000')
+  return { host: bracketed ?? plain ?? '127.0.0.1', port }
+}
+
+function headerOf(flag: string, env: NodeJS.ProcessEnv): [string, string] {
+  const [, name = '', variable = ''] = /^([^=]+)=(\w+)$/.exec(flag) ?? []
+  const value = env[variable]
+  const fault =
+    name === ''
+      ? 'has to be NAME=VARIABLE, such as Authorization=UPSTREAM_AUTHORIZATION'
+      : variable.startsWith('COUNTERSIGN_')
+        ? `may not send ${variable}: it is for Countersign alone`
+        : value === undefined || value === ''
+          ? `names ${variable}, which is not set`
+          : undefined
+  if (fault !== undefined) throw new TypeError(`--upstream-header-env ${fault}`)
+  try {
+    validateHeaderName(name)
+    validateHeaderValue(name, value!)
+  } catch {
+    throw new TypeError(`--upstream-header-env ${name}=${variable} is no header that can be sent`)
+  }
+  return [name.toLowerCase(), value!]
+}

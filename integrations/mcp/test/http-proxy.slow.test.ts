@@ -1,0 +1,147 @@
+/** `countersign-mcp --listen --upstream` as a process, in front of `server-everything`. The numbers are those of the acceptance cases. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { CLIENT_V1, CLIENT_V2 } from './http-rig.js'
+import { decisionOf, Rig, textOf } from './rig.js'
+
+const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const EVERYTHING = fileURLToPath(
+  new URL('../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
+)
+
+const point = useDecisionPoint()
+let rig: Rig
+let apiKey: string
+beforeAll(async () => {
+  rig = await Rig.open(point())
+  apiKey = await rig.operator.makeKey()
+})
+
+describe('the proxy as a process', () => {
+  it.each([CLIENT_V1, CLIENT_V2])('42: stands in front of server-everything for $name', async ({ connect }) => {
+    const proxy = await startProxy(await startEverything())
+    const { client, transport } = await connect(proxy.url)
+    const { tools } = await client.listTools()
+    expect(tools.length).toBeGreaterThan(5)
+    const echoed = await client.callTool({ name: 'echo', arguments: { message: 'hello' } })
+    expect([textOf(echoed), decisionOf(echoed)]).toEqual(['Echo: hello', expect.objectContaining({ effect: 'allow' })])
+    const denied = await client.callTool({ name: 'get-env', arguments: {} })
+    expect([denied.isError, decisionOf(denied)]).toEqual([true, expect.objectContaining({ effect: 'deny' })])
+    expect((await client.listResources()).resources.length).toBeGreaterThan(0)
+    expect((await client.listPrompts()).prompts.length).toBeGreaterThan(0)
+    await transport.terminateSession()
+    await proxy.stop()
+    expect(proxy.output()).toEqual({ stdout: '', code: 0 })
+    expect(proxy.log()).not.toContain(apiKey)
+  })
+
+  it('ends with care: what is pending is answered, and settled', async () => {
+    const proxy = await startProxy(await startEverything())
+    const { client } = await CLIENT_V1.connect(proxy.url)
+    let steps = 0
+    const onprogress = (): void => {
+      steps += 1
+    }
+    const args = { name: 'trigger-long-running-operation', arguments: { duration: 2, steps: 4 } }
+    const long = client.callTool(args, undefined, { onprogress })
+    await expect.poll(() => steps).toBeGreaterThan(0)
+    const ended = proxy.stop()
+    const answer = await long
+    expect(textOf(answer)).toContain('completed')
+    await ended
+    const { id } = decisionOf(answer) as { id: string }
+    expect((await rig.operator.decision(id)).status).toBe('confirmed')
+    expect(proxy.output()).toEqual({ stdout: '', code: 0 })
+  })
+
+  it('does not start where it would let in whom it cannot know', async () => {
+    const { status, stderr } = await run(['--listen', '0.0.0.0:0', '--upstream', 'http://127.0.0.1:9/mcp'])
+    expect([status, stderr]).toEqual([78, expect.stringContaining('name the clients')])
+  })
+})
+
+/** The URL of a new one. */
+async function startEverything(): Promise<string> {
+  const port = await freePort()
+  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
+    env: { PATH: process.env.PATH, PORT: `${port}` },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  endAfterTest(child)
+  for await (const line of child.stderr!) if (`${line}`.includes('listening on port')) break
+  return `http://127.0.0.1:${port}/mcp`
+}
+
+function spawnProxy(args: readonly string[]): ChildProcess {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-mcp-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const tools = Object.fromEntries(
+    [
+      ['echo', 'allow'],
+      ['trigger-long-running-operation', 'allow'],
+      ['get-env', 'deny'],
+    ].map(([tool, effect]) => [tool, { action: `t.${effect}`, resource: null }]),
+  )
+  writeFileSync(join(folder, 'countersign-mcp.json'), JSON.stringify({ agent_id: rig.agentId, tools }))
+  const env = { PATH: process.env.PATH, COUNTERSIGN_URL: point().url, COUNTERSIGN_API_KEY: apiKey }
+  const child = spawn(process.execPath, [CLI, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  endAfterTest(child)
+  return child
+}
+
+async function startProxy(upstream: string) {
+  const child = spawnProxy(['--listen', '127.0.0.1:0', '--upstream', upstream])
+  let stdout = ''
+  let stderr = ''
+  child.stdout!.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const url = (): string | undefined => /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(stderr)?.[0]
+  await expect.poll(url, { timeout: 20_000 }).toBeDefined()
+  return {
+    url: new URL(url()!),
+    log: () => stderr,
+    output: () => ({ stdout, code: child.exitCode }),
+    async stop(): Promise<void> {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+async function run(args: readonly string[]) {
+  const child = spawnProxy(args)
+  let stderr = ''
+  child.stderr!.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const [status] = await once(child, 'close')
+  return { status, stderr }
+}
+
+function endAfterTest(child: ChildProcess): void {
+  const exited = once(child, 'exit')
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    await exited
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
