@@ -2,16 +2,33 @@
 /** `countersign-mcp`: standard output belongs to the protocol, and everything else is said on standard error. */
 import { readFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
+import { check } from './proxy/check.js'
 import { CommandError, endsWithin } from './proxy/child-process.js'
 import { CONFIG_FILE, ConfigError, type ProxyConfig } from './proxy/config.js'
 import { EXIT } from './proxy/exit.js'
-import { type HttpFlags, type HttpSettings, httpSettings } from './proxy/http-settings.js'
+import { type HttpFlags, type HttpSettings, httpSettings, upstreamSettings } from './proxy/http-settings.js'
+import { init, POLICY_FILE } from './proxy/init.js'
 import { standardErrorLog } from './proxy/log.js'
 import { type ServerCommand, serve } from './proxy/serve.js'
+import { type ListedServer, UnusableServer } from './proxy/server-tools.js'
 
 interface ServeFlags extends Partial<Pick<ProxyConfig, 'list' | 'review' | 'mode'>>, HttpFlags {
   readonly agent?: string
   readonly config: string
+}
+
+type UpstreamFlags = Pick<HttpFlags, 'upstream' | 'upstreamHeaderEnv'>
+
+interface InitFlags extends UpstreamFlags {
+  readonly agent?: string
+  readonly config: string
+  readonly policy: string
+  readonly force: boolean
+}
+
+interface CheckFlags extends UpstreamFlags {
+  readonly config: string
+  readonly accept: boolean | readonly string[]
 }
 
 /** How long what was written last may wait to be read. */
@@ -32,6 +49,7 @@ const program = new Command('countersign-mcp')
   .usage('[options] -- command [arguments]\n       countersign-mcp [options] --listen address --upstream url')
   .version(version)
   .showHelpAfterError()
+  .enablePositionalOptions()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
   .option('--agent <id>', 'who acts; default: agent_id of the configuration, or COUNTERSIGN_AGENT_ID')
   .option('--config <file>', 'which tool is which action', CONFIG_FILE)
@@ -56,6 +74,33 @@ const program = new Command('countersign-mcp')
     await end(serve({ server: serverOf(http), config, flags, log }))
   })
 
+program
+  .command('init')
+  .description('Writes a mapping and a policy to begin with, by what the server says of its tools.')
+  .usage('--agent <id> [options] -- command [arguments]')
+  .option('--agent <id>', 'who the policy is for; default: COUNTERSIGN_AGENT_ID', process.env.COUNTERSIGN_AGENT_ID)
+  .option('--config <file>', 'the mapping that is written', CONFIG_FILE)
+  .option('--policy <file>', 'the policy that is written', POLICY_FILE)
+  .option('--upstream <url>', 'a server of Streamable HTTP, in place of a command')
+  .option('--upstream-header-env <name=variable...>', 'a header for that server, from the environment')
+  .option('--force', 'write over files that are there', false)
+  .action(async ({ agent, config, policy, force, ...http }: InitFlags) => {
+    if (!agent) return program.error('error: nobody to write a policy for: name the agent by --agent')
+    await end(init({ server: listedServerOf(http), agent, config, policy, force, log }))
+  })
+program
+  .command('check')
+  .description('Says whether the server still shows the tools that were mapped, and what has changed where not.')
+  .usage('[options] -- command [arguments]')
+  .option('--config <file>', 'the mapping that is compared', CONFIG_FILE)
+  .option('--accept [tools...]', 'pin these tools as they are now; without a name, all of them', false)
+  .option('--upstream <url>', 'a server of Streamable HTTP, in place of a command')
+  .option('--upstream-header-env <name=variable...>', 'a header for that server, from the environment')
+  .action(async ({ config, accept, ...http }: CheckFlags) => {
+    const print = (line: string): void => void process.stdout.write(`${line}\n`)
+    await end(check({ server: listedServerOf(http), config, accept, log, print }))
+  })
+
 await program.parseAsync(own)
 
 function serverOf(http: HttpFlags): ServerCommand | HttpSettings {
@@ -67,8 +112,20 @@ function serverOf(http: HttpFlags): ServerCommand | HttpSettings {
     return program.error(
       'error: no server: write its command after --, such as -- npx -y some-mcp-server, or give --listen and --upstream',
     )
+  return settingsBy(() => httpSettings(http))
+}
+
+/** Of `init` and `check`, which ask the server themselves. */
+function listedServerOf(http: UpstreamFlags): ListedServer {
+  const isHttp = Object.keys(http).length > 0
+  if (command !== undefined && isHttp)
+    return program.error('error: one server: either its command after --, or --upstream')
+  return command === undefined ? settingsBy(() => upstreamSettings(http)) : { command, args }
+}
+
+function settingsBy<Settings>(read: () => Settings): Settings {
   try {
-    return httpSettings(http)
+    return read()
   } catch (error) {
     return program.error(`error: ${(error as Error).message}`)
   }
@@ -84,8 +141,8 @@ async function end(running: Promise<number>): Promise<void> {
 
 function codeOf(error: unknown): number {
   const { message, stack } = error as Error
-  if (error instanceof ConfigError) log.error(message)
-  else if (error instanceof CommandError) log.error(message)
+  const isExpected = [ConfigError, CommandError, UnusableServer].some((kind) => error instanceof kind)
+  if (isExpected) log.error(message)
   else log.error(stack ?? message)
   return error instanceof ConfigError ? EXIT.config : error instanceof CommandError ? error.exitCode : EXIT.failure
 }

@@ -26,7 +26,7 @@ export interface PinnedTools {
  *
  * Source: docs/mcp.md "Pinned definitions".
  */
-export function definitionHash(tool: unknown): string {
+export function definitionHash(tool: unknown): `sha256-${string}` {
   return `sha256-${createHash('sha256')
     .update(canonicalOf(definitionOf(tool)))
     .digest('hex')}`

@@ -12,19 +12,26 @@ export interface HttpFlags {
 
 export type HttpSettings = Pick<HttpProxyOptions, 'listen' | 'upstream' | 'upstreamHeaders' | 'forwardAuthorization'>
 
+export type UpstreamSettings = Pick<HttpProxyOptions, 'upstream' | 'upstreamHeaders'>
+
 /** @throws TypeError that says what is wrong with a flag, without what a variable holds */
 export function httpSettings(flags: HttpFlags, env: NodeJS.ProcessEnv = process.env): HttpSettings {
-  const upstream = flags.upstream ?? env.COUNTERSIGN_MCP_UPSTREAM
   if (flags.listen === undefined)
     throw new TypeError('--listen is missing: say where clients connect, such as 127.0.0.1:4000')
+  const listen = addressOf(flags.listen)
+  return { listen, ...upstreamSettings(flags, env), forwardAuthorization: flags.forwardAuthorization ?? false }
+}
+
+/** The server alone, and what it is sent beside messages. @throws TypeError as httpSettings does */
+export function upstreamSettings(
+  flags: Pick<HttpFlags, 'upstream' | 'upstreamHeaderEnv'>,
+  env: NodeJS.ProcessEnv = process.env,
+): UpstreamSettings {
+  const upstream = flags.upstream ?? env.COUNTERSIGN_MCP_UPSTREAM
   if (upstream === undefined) throw new TypeError('--upstream is missing: give the URL of the server')
   if (!URL.canParse(upstream)) throw new TypeError('--upstream has to be a URL, such as https://example.com/mcp')
-  return {
-    listen: addressOf(flags.listen),
-    upstream: new URL(upstream),
-    upstreamHeaders: Object.fromEntries((flags.upstreamHeaderEnv ?? []).map((flag) => headerOf(flag, env))),
-    forwardAuthorization: flags.forwardAuthorization ?? false,
-  }
+  const headers = (flags.upstreamHeaderEnv ?? []).map((flag) => headerOf(flag, env))
+  return { upstream: new URL(upstream), upstreamHeaders: Object.fromEntries(headers) }
 }
 
 /** `host:port`, `[address]:port`, or a port of loopback. */

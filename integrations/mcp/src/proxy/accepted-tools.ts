@@ -1,0 +1,37 @@
+/** The file beside the configuration that holds the tools as they were accepted: what `check` compares with, for people to read. */
+import { readFile } from 'node:fs/promises'
+import { definitionHash, definitionOf } from '../tool-definitions.js'
+import { ConfigError } from './config.js'
+
+/** `countersign-mcp-tools.json` beside `countersign-mcp.json`. */
+export function acceptedToolsPath(config: string): string {
+  return `${config.replace(/\.json$/i, '')}-tools.json`
+}
+
+/** Definitions as a server has shown them. Null where there is no file. @throws ConfigError for one that holds none */
+export async function readAcceptedTools(path: string): Promise<readonly unknown[] | null> {
+  let tools: unknown
+  try {
+    tools = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    throw new ConfigError(path, [code === undefined ? `it is no JSON: ${message}` : `it cannot be read (${code})`])
+  }
+  if (Array.isArray(tools) && tools.every(isDefinition)) return tools
+  throw new ConfigError(path, ['it has to be a list of tools, as init writes it'])
+}
+
+function isDefinition(tool: unknown): boolean {
+  try {
+    definitionHash(tool)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** @param tools that have a hash */
+export function acceptedToolsText(tools: readonly unknown[]): string {
+  return `${JSON.stringify(tools.map(definitionOf), null, 2)}\n`
+}

@@ -1,0 +1,96 @@
+/** `countersign-mcp check`: whether a running server still shows the tools that were mapped, and what has changed where not. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { toolName } from '../tool-pages.js'
+import { acceptedToolsPath, acceptedToolsText, readAcceptedTools } from './accepted-tools.js'
+import { ConfigError, type ProxyConfig, readConfig } from './config.js'
+import { EXIT } from './exit.js'
+import type { Log } from './log.js'
+import { type ListedServer, toolsOfServer } from './server-tools.js'
+import { printableName, type ShownTools, shownToolsIn } from './shown-tools.js'
+import { type Difference, type DifferenceKind, toolDifferences } from './tool-differences.js'
+
+export interface CheckOptions {
+  readonly server: ListedServer
+  /** The path of the configuration file. */
+  readonly config: string
+  /** The tools that are accepted as the server shows them now: all, or by name. */
+  readonly accept: boolean | readonly string[]
+  readonly log: Log
+  /** Takes the report, by lines. */
+  readonly print: (line: string) => void
+}
+
+const MEANINGS: Readonly<Record<DifferenceKind, string>> = {
+  changed: 'changed: it is not what was accepted, so its calls are denied where it is pinned',
+  gone: 'gone: the server does not show it',
+  new: 'new: nobody has mapped or seen it',
+  unsound: 'unclear: it can be neither mapped nor pinned',
+  unpinned: 'is mapped without a definition, so nobody notices when it changes: --accept pins it',
+  unmapped: 'is not mapped, as before',
+}
+
+const NO_DIFFERENCE: readonly DifferenceKind[] = ['unpinned', 'unmapped']
+
+/**
+ * Resolves with the exit code: 1 where the server differs.
+ *
+ * @throws ConfigError, CommandError, UnusableServer
+ */
+export async function check({ server, config: path, accept, log, print }: CheckOptions): Promise<number> {
+  const config = await readConfig(path)
+  const toolsPath = acceptedToolsPath(path)
+  const accepted = await readAcceptedTools(toolsPath)
+  const shown = shownToolsIn(await toolsOfServer(server, log))
+  const differences = toolDifferences(shown, config, accepted)
+  const strangers = Array.isArray(accept) ? accept.filter((name) => !shown.sound.has(name)) : []
+  for (const name of strangers) log.error(`The server shows no tool ${printableName(name)} that could be accepted.`)
+  if (strangers.length > 0) return EXIT.failure
+  const names = new Set(accept === true ? shown.sound.keys() : accept || [])
+  for (const difference of differences) report(difference, names, print)
+  if (shown.nameless > 0) print(`${shown.nameless} entries of the list have no name, and are no tools.`)
+  if (names.size > 0) {
+    await pin(path, config, { names, shown })
+    const isKept = (name: string): boolean => !names.has(name) && (accept !== true || shown.unsound.has(name))
+    const kept = (accepted ?? []).filter((tool) => isKept(toolName(tool) ?? ''))
+    const taken = [...shown.sound].flatMap(([name, { tool }]) => (names.has(name) ? [tool] : []))
+    await write(toolsPath, acceptedToolsText([...kept, ...taken]))
+  }
+  const open = differences.filter(({ tool, kind }) => {
+    const isOver = names.has(tool) || (accept === true && kind === 'gone' && !Object.hasOwn(config.tools, tool))
+    return !isOver && !NO_DIFFERENCE.includes(kind)
+  })
+  print(open.length === 0 ? 'The server shows what was accepted.' : `${open.length} differences. ${WHAT_NOW}`)
+  return open.length === 0 ? EXIT.ok : EXIT.failure
+}
+
+const WHAT_NOW =
+  'Accept what you trust with --accept <tool>; map what is new, and drop what is gone, in the configuration.'
+
+function report({ tool, kind, details }: Difference, names: ReadonlySet<string>, print: (line: string) => void): void {
+  print(`${printableName(tool)} ${MEANINGS[kind]}${names.has(tool) ? ' (accepted now)' : ''}`)
+  for (const detail of details) print(`    ${detail}`)
+}
+
+interface Accepted {
+  readonly names: ReadonlySet<string>
+  readonly shown: ShownTools
+}
+
+/** Writes the hashes of what is accepted and mapped, and leaves everything else in the file as it is. */
+async function pin(path: string, { tools }: ProxyConfig, { names, shown }: Accepted): Promise<void> {
+  const file = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, '')) as Pick<ProxyConfig, 'tools'>
+  for (const [name, { hash }] of shown.sound) {
+    const tool = Object.hasOwn(tools, name) && names.has(name) ? file.tools[name] : undefined
+    if (tool !== undefined) tool.definition = hash
+  }
+  await write(path, `${JSON.stringify(file, null, 2)}\n`)
+}
+
+async function write(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    throw new ConfigError(resolve(path), [`it cannot be written (${(error as NodeJS.ErrnoException).code})`])
+  }
+}

@@ -1,0 +1,98 @@
+/** `countersign-mcp init`: a mapping and a policy to begin with, by what a running server says of its tools. */
+import { access, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { acceptedToolsPath, acceptedToolsText } from './accepted-tools.js'
+import { ConfigError, configText, parseConfig } from './config.js'
+import { EXIT } from './exit.js'
+import type { Log } from './log.js'
+import { type ListedServer, toolsOfServer, UnusableServer } from './server-tools.js'
+import { printableName, shownToolsIn } from './shown-tools.js'
+import { starterOf } from './starter.js'
+
+/** In the working directory, unless another one is named. */
+export const POLICY_FILE = 'countersign-mcp-policy.json'
+
+export interface InitOptions {
+  readonly server: ListedServer
+  /** Who the policy is for, and acts where no client is authenticated. */
+  readonly agent: string
+  /** The paths of the files that are written. */
+  readonly config: string
+  readonly policy: string
+  /** Writes over files that are there. */
+  readonly force: boolean
+  readonly log: Log
+}
+
+/** Of a body that is sent to the decision point, in bytes. */
+const MAX_POLICY_BYTES = 256 * 1024
+const MAX_NAMED = 50
+
+/**
+ * Resolves with the exit code.
+ *
+ * @throws ConfigError for a file that is there already, or cannot be written; CommandError, UnusableServer
+ */
+export async function init({ server, agent, config, policy, force, log }: InitOptions): Promise<number> {
+  const toolsPath = acceptedToolsPath(config)
+  if (!force) for (const path of [config, policy, toolsPath]) await assertAbsent(path)
+  const shown = shownToolsIn(await toolsOfServer(server, log))
+  const starter = starterOf(shown, agent)
+  const configured = configText(starter.config)
+  // What a server can be called must not make a file that the proxy cannot read.
+  parseConfig(configured, config)
+  const policyText = starter.policy === null ? null : `${JSON.stringify(starter.policy, null, 2)}\n`
+  if (policyText !== null && Buffer.byteLength(JSON.stringify(starter.policy)) > MAX_POLICY_BYTES)
+    throw new UnusableServer(new Error(`they are ${shown.sound.size}, more than one policy can name`))
+  await write(config, configured, force)
+  await write(toolsPath, acceptedToolsText([...shown.sound.values()].map(({ tool }) => tool)), force)
+  if (policyText !== null) await write(policy, policyText, force)
+
+  const { allowed, reviewed, unmapped } = starter
+  log.info(`${config}: ${allowed.length + reviewed.length} of ${shown.sound.size} tools are mapped, as they are now.`)
+  log.info(`${toolsPath}: what the server says of each tool now, for you to read and for check to compare.`)
+  if (policyText !== null)
+    log.info(`${policy}: allows ${amountOf(allowed)} and has ${amountOf(reviewed)} reviewed, for ${agent}.`)
+  if (policyText !== null && allowed.length > 0)
+    log.info(`Allowed, as they say that they only read: ${named(allowed)}.`)
+  if (unmapped.length > 0)
+    log.warn(
+      `Not mapped, so every call is denied, as they say neither that they read nor that they destroy: ${named(unmapped)}.`,
+    )
+  for (const [name, reason] of [...shown.unsound].slice(0, MAX_NAMED))
+    log.warn(`Not mapped, so every call is denied: ${printableName(name)}, as ${reason}.`)
+  log.warn(
+    'All of this is what the server claims of itself. Read the files before you rely on them, then create the policy.',
+  )
+  return EXIT.ok
+}
+
+async function assertAbsent(path: string): Promise<void> {
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) throw alreadyThere(path)
+}
+
+async function write(path: string, text: string, force: boolean): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: force ? 'w' : 'wx' })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw code === 'EEXIST' ? alreadyThere(path) : new ConfigError(resolve(path), [`it cannot be written (${code})`])
+  }
+}
+
+function alreadyThere(path: string): ConfigError {
+  return new ConfigError(resolve(path), ['it is there already: give another path, or --force to write over it'])
+}
+
+function amountOf(names: readonly string[]): string {
+  return names.length === 1 ? '1 tool' : `${names.length} tools`
+}
+
+function named(names: readonly string[]): string {
+  const rest = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''
+  return `${names.slice(0, MAX_NAMED).map(printableName).join(', ')}${rest}`
+}

@@ -1,0 +1,55 @@
+/** What a server shows, by name: each tool with the hash of its definition, or with what keeps it from having one. */
+import { printable } from '@countersign/client/kernel'
+import { definitionHash } from '../tool-definitions.js'
+import { toolName } from '../tool-pages.js'
+
+export interface ShownTool {
+  readonly tool: unknown
+  readonly hash: ReturnType<typeof definitionHash>
+}
+
+export interface ShownTools {
+  /** In the order of the list. */
+  readonly sound: ReadonlyMap<string, ShownTool>
+  /** Why a name stands for no tool that could be pinned: a sentence of ours. */
+  readonly unsound: ReadonlyMap<string, string>
+  /** How many entries of the list have no name. */
+  readonly nameless: number
+}
+
+const SHOWN_TWICE = 'the server shows two tools of this name'
+const NO_HASH = 'its definition can be read in more than one way, or is no JSON that can be hashed'
+/** No member of a configuration file can be called so. */
+const NO_NAMES = new Map([
+  ['', 'it has an empty name'],
+  ['__proto__', 'a configuration file can have no such name'],
+])
+
+export function shownToolsIn(tools: readonly unknown[]): ShownTools {
+  const sound = new Map<string, ShownTool>()
+  const unsound = new Map<string, string>()
+  let nameless = 0
+  for (const tool of tools) {
+    const name = toolName(tool)
+    const hash = hashOf(tool)
+    if (name === undefined) nameless += 1
+    else if (sound.has(name)) unsound.set(name, SHOWN_TWICE)
+    else if (hash === undefined || NO_NAMES.has(name)) unsound.set(name, NO_NAMES.get(name) ?? NO_HASH)
+    else sound.set(name, { tool, hash })
+  }
+  for (const name of unsound.keys()) sound.delete(name)
+  return { sound, unsound, nameless }
+}
+
+/** A name that a server has chosen, as it can be printed. */
+export function printableName(name: string): string {
+  return `"${printable(name, 100)}"`
+}
+
+function hashOf(tool: unknown): ShownTool['hash'] | undefined {
+  try {
+    return definitionHash(tool)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,75 @@
+/** Requests of our own to a server that is started for them. */
+import { type RequestId, type RequestMessage, type ResponseMessage, readMessage } from '../json-rpc.js'
+import { ServerProcess } from './child-process.js'
+import type { Log } from './log.js'
+import { answerTo, resultIn, type ServerExchange } from './server-exchange.js'
+
+interface Waiting {
+  readonly resolve: (response: ResponseMessage) => void
+  readonly reject: (error: Error) => void
+}
+
+export class StdioExchange implements ServerExchange {
+  readonly #server: ServerProcess
+  readonly #waiting = new Map<RequestId, Waiting>()
+  #lastId = 0
+
+  private constructor(server: ServerProcess, log: Log) {
+    this.#server = server
+    server.listen({
+      onMessage: (message) => this.#receive(message),
+      onGarbage: (fault, start) => log.warn(`The server wrote ${fault}: ${start}`),
+    })
+    void server.ended.then(({ code, signal }) =>
+      this.#fail(new Error(`The server has ended by itself (${signal ?? `exit code ${code}`}).`)),
+    )
+  }
+
+  /** @throws CommandError */
+  static async start(command: string, args: readonly string[], log: Log): Promise<StdioExchange> {
+    return new StdioExchange(await ServerProcess.start(command, args), log)
+  }
+
+  async request(method: string, params: object): Promise<Readonly<Record<string, unknown>>> {
+    this.#lastId += 1
+    const id = this.#lastId
+    const response = new Promise<ResponseMessage>((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
+    // It says more than that a message was not sent.
+    this.#send({ jsonrpc: '2.0', id, method, params })
+    return resultIn(await response, method)
+  }
+
+  async notify(method: string): Promise<void> {
+    this.#send({ jsonrpc: '2.0', method })
+  }
+
+  useVersion(): void {
+    // It is in no message.
+  }
+
+  close(): Promise<void> {
+    return this.#server.stop()
+  }
+
+  #send(message: object): void {
+    try {
+      this.#server.send(message).catch(() => undefined)
+    } catch {
+      // It has ended, which whoever waits is told.
+    }
+  }
+
+  #receive(value: unknown): void {
+    const read = readMessage(value)
+    if (read.kind === 'request') this.#send(answerTo(read.message as RequestMessage))
+    if (read.kind !== 'response') return
+    const id = read.message.id ?? ''
+    this.#waiting.get(id)?.resolve(read.message)
+    this.#waiting.delete(id)
+  }
+
+  #fail(error: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,78 @@
+/** How a running server differs from what was mapped and accepted. */
+import { printable } from '@countersign/client/kernel'
+import { canonicalOf, DEFINING_MEMBERS, definitionHash, definitionOf } from '../tool-definitions.js'
+import { toolName } from '../tool-pages.js'
+import type { ProxyConfig } from './config.js'
+import type { ShownTools } from './shown-tools.js'
+
+/** `unpinned` and `unmapped` are said, and are no difference: the tool is as it was, or nobody said how it was. */
+export type DifferenceKind = 'changed' | 'gone' | 'new' | 'unsound' | 'unpinned' | 'unmapped'
+
+export interface Difference {
+  readonly tool: string
+  readonly kind: DifferenceKind
+  /** What is to be known, each on a line, as it can be printed. */
+  readonly details: readonly string[]
+}
+
+/** Of what a server has written, in characters. */
+const MAX_EXCERPT = 100
+/** So much of it stands before what has changed. */
+const BEFORE = 20
+
+/**
+ * Of each tool that is mapped, shown or accepted; nothing where it is all the same.
+ *
+ * @param accepted the tools as they were accepted; null where nobody has kept them
+ */
+export function toolDifferences(
+  { sound, unsound }: ShownTools,
+  { tools }: ProxyConfig,
+  accepted: readonly unknown[] | null,
+): Difference[] {
+  const mapped = new Map(Object.entries(tools))
+  const known = new Map((accepted ?? []).map((tool) => [toolName(tool) ?? '', tool]))
+  const names = new Set([...mapped.keys(), ...known.keys(), ...sound.keys(), ...unsound.keys()])
+  const differences = [...names].map((tool): Difference | undefined => {
+    const differs = (kind: DifferenceKind, ...details: readonly string[]) => ({ tool, kind, details })
+    const fault = unsound.get(tool)
+    if (fault !== undefined) return differs('unsound', fault)
+    const shown = sound.get(tool)
+    if (shown === undefined) return differs('gone')
+    const before = known.get(tool)
+    const hashBefore = before && definitionHash(before)
+    const pinned = mapped.get(tool)?.definition ?? hashBefore
+    if (pinned !== undefined && pinned !== shown.hash)
+      return differs('changed', ...changes(hashBefore === pinned ? before : undefined, shown.tool))
+    if (mapped.has(tool)) return mapped.get(tool)?.definition === undefined ? differs('unpinned') : undefined
+    return before === undefined ? differs('new', ...changes({}, shown.tool)) : differs('unmapped')
+  })
+  return differences.filter((difference) => difference !== undefined)
+}
+
+/** Which members are other ones, and where. */
+function changes(before: unknown, now: unknown): string[] {
+  if (before === undefined) return ['in what, nobody knows: it was not kept as it was accepted']
+  const [old, shown] = [toolName(before) === undefined ? {} : definitionOf(before), definitionOf(now)]
+  return DEFINING_MEMBERS.flatMap((member) => {
+    const [was, is] = [textOf(old[member]), textOf(shown[member])]
+    if (was === is || member === 'name') return []
+    const from = Math.max(0, firstDifference(was, is) - BEFORE)
+    return [`${member}: ${was === '' ? '' : `${excerpt(was, from)} -> `}${is === '' ? 'none' : excerpt(is, from)}`]
+  })
+}
+
+/** Nothing for what is not there. */
+function textOf(value: unknown): string {
+  return value === undefined ? '' : canonicalOf(value)
+}
+
+function firstDifference(one: string, other: string): number {
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at += 1
+  return at
+}
+
+function excerpt(text: string, from: number): string {
+  return `${from > 0 ? '…' : ''}${printable(text.slice(from), MAX_EXCERPT)}`
+}
