@@ -36,13 +36,14 @@ export interface ServeOptions {
 export async function serve({ server, config: path, flags, log }: ServeOptions): Promise<number> {
   const config = { ...(await readConfig(path)), ...flags }
   const listens = 'listen' in server
-  // Where each client says who it is, nobody else acts.
-  const onlyClients = listens ? config.clients?.[0]?.agent_id : undefined
-  const agentId = config.agent_id ?? (process.env.COUNTERSIGN_AGENT_ID || onlyClients)
-  if (agentId === undefined)
+  const clients = listens ? config.clients : undefined
+  const agentId = config.agent_id ?? (process.env.COUNTERSIGN_AGENT_ID || undefined)
+  const [agent] = clients === undefined ? [agentId] : clients.map(({ agent_id }) => agent_id)
+  if (agent === undefined)
     throw new ConfigError(path, ['agent_id is missing: name the agent there, by --agent, or by COUNTERSIGN_AGENT_ID'])
-  const client = clientFor(agentId)
-  const running: Running = { client, config, ending: new AbortController(), log }
+  // Where clients say who they are, each call names its agent.
+  const client = clientFor(clients === undefined ? agent : undefined)
+  const running: Running = { client, config, agent, ending: new AbortController(), log }
   try {
     return listens ? await serveHttp(server, running) : await serveStdio(server, running)
   } finally {
@@ -54,6 +55,8 @@ export async function serve({ server, config: path, flags, log }: ServeOptions):
 interface Running {
   readonly client: Countersign
   readonly config: ProxyConfig
+  /** One of those that act. */
+  readonly agent: string
   /** Aborted when the proxy is to end. */
   readonly ending: AbortController
   readonly log: Log
@@ -91,13 +94,15 @@ async function serveHttp(settings: HttpSettings, running: Running): Promise<numb
 }
 
 /** Nothing could be permitted: unless all is only observed, the operator had better see it at once. */
-async function endIfKeyIsRefused({ client, config, ending, log }: Running): Promise<boolean> {
-  const isRefused = (await isKeyRefused(client, ending.signal, log)) && config.mode !== 'observe'
-  if (isRefused) ending.abort()
+async function endIfKeyIsRefused(running: Running): Promise<boolean> {
+  const isRefused = (await isKeyRefused(running)) && running.config.mode !== 'observe'
+  if (isRefused) running.ending.abort()
   return isRefused
 }
 
-function clientFor(agentId: string): Countersign {
+function clientFor(agentId: string | undefined): Countersign {
+  // It would be the only agent there is.
+  if (agentId === undefined) delete process.env.COUNTERSIGN_AGENT_ID
   try {
     return new Countersign({ agentId })
   } catch (error) {
@@ -116,10 +121,10 @@ function endOnSignals(ending: AbortController, endAtOnce: () => void): void {
 }
 
 /** Whether no call could ever be permitted. The operator is warned of that, and of a decision point that does not answer. */
-async function isKeyRefused(client: Countersign, signal: AbortSignal, log: Log): Promise<boolean> {
+async function isKeyRefused({ client, agent, ending: { signal }, log }: Running): Promise<boolean> {
   try {
     // It needs the same key, scope and agent as a decision, and leaves no trace.
-    await client.capabilities({ actions: ['mcp'] }, { signal })
+    await client.capabilities({ agent_id: agent, actions: ['mcp'] }, { signal })
     return false
   } catch (error) {
     if (signal.aborted) return false
