@@ -63,6 +63,7 @@ export class HandlerHook {
     Object.defineProperties(server, {
       _requestHandlers: {
         enumerable: true,
+        configurable: false,
         get: () => handlers,
         set: (given: Map<string, Handler>) => {
           handlers = this.#watched(given)
@@ -70,6 +71,7 @@ export class HandlerHook {
       },
       fallbackRequestHandler: {
         enumerable: true,
+        configurable: false,
         get: () => fallback && this.#replacement(fallback),
         set: (given: Handler | undefined) => {
           fallback = given
@@ -96,7 +98,7 @@ export class HandlerHook {
       const handler = found.call(handlers, method) as Handler | undefined
       return handler !== undefined && this.#methods.has(method) ? this.#replacement(handler) : handler
     }
-    this.#maps.add(Object.defineProperty(handlers, 'get', { value: get }))
+    this.#maps.add(Object.defineProperty(handlers, 'get', { value: get, configurable: false, writable: false }))
     return handlers
   }
 
