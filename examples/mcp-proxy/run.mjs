@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Countersign } from '@countersign/client'
@@ -13,11 +13,10 @@ import { startDecisionPoint } from '../decision-point.mjs'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 const CONFIG = join(FOLDER, 'countersign-mcp.json')
-// Where it is installed, the command is countersign-mcp.
+// Where they are installed, the commands are countersign-mcp and mcp-server-filesystem.
 const PROXY = fileURLToPath(new URL('cli.js', import.meta.resolve('@countersign/mcp')))
-const BINARIES = fileURLToPath(new URL('../../node_modules/.bin', import.meta.url))
-const PATH = [BINARIES, process.env.PATH].join(delimiter)
-const SERVER = ['--', 'mcp-server-filesystem', '.']
+const FILE_SERVER = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'))
+const SERVER = ['--', process.execPath, FILE_SERVER, '.']
 
 const { url, apiKey, stop } = await startDecisionPoint()
 const folder = mkdtempSync(join(tmpdir(), 'countersign-files-'))
@@ -29,7 +28,7 @@ try {
   tell('What init writes about the server is what the edited mapping has pinned')
   const [mapping, policy] = ['mapping.json', 'policy.json'].map((name) => join(folder, name))
   const init = ['init', '--agent', 'agent:desk-1', '--config', mapping, '--policy', policy, ...SERVER]
-  await promisify(execFile)(process.execPath, [PROXY, ...init], { cwd: files, env: { PATH } })
+  await promisify(execFile)(process.execPath, [PROXY, ...init], { cwd: files })
   const [written, edited] = [mapping, CONFIG].map(readJson)
   for (const [tool, { definition }] of Object.entries(edited.tools)) {
     assert.equal(written.tools[tool].definition, definition)
@@ -46,7 +45,7 @@ try {
 
   // As the configuration of a client says it.
   const agent = new Client({ name: 'story', version: '1.0.0' })
-  const env = { PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key }
+  const env = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key }
   const args = [PROXY, '--config', CONFIG, ...SERVER]
   await agent.connect(new StdioClientTransport({ command: process.execPath, args, cwd: files, env }))
 
