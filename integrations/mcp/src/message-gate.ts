@@ -309,7 +309,7 @@ export class MessageGate<ClientVia, ServerVia> {
     const [oldest] = this.#cancelled
     if (oldest === undefined || this.#cancelled.size <= MAX_CANCELLED) return
     this.#cancelled.delete(oldest)
-    void this.failed(oldest, new AnswerLost('the call was cancelled'))
+    this.failed(oldest, new AnswerLost('the call was cancelled')).catch(() => undefined)
   }
 
   #errorFor(error: unknown): ProtocolError {
@@ -321,7 +321,7 @@ export class MessageGate<ClientVia, ServerVia> {
 
   #forward(message: JsonRpcMessage, via: ClientVia): void {
     const fail = (error: unknown): void => {
-      if ('method' in message && 'id' in message) void this.failed(message.id, error)
+      if ('method' in message && 'id' in message) this.failed(message.id, error).catch(() => undefined)
     }
     try {
       this.#ways.toServer(message, via)?.catch(fail)
