@@ -217,9 +217,8 @@ export class MessageGate<ClientVia, ServerVia> {
     })
     over.catch(() => undefined)
     this.#pending.set(id, {
-      respond: (response, serverVia) => {
-        call.respond(response, serverVia)
-        return over
+      respond: async (response, serverVia) => {
+        if (call.respond(response, serverVia)) await over
       },
       fail: (error) => {
         call.fail(error)
@@ -272,7 +271,7 @@ export class MessageGate<ClientVia, ServerVia> {
     const late = setTimeout(() => call.fail(new AnswerLost('the server took too long')), OWN_MS)
     late.unref()
     this.#pending.set(id, {
-      respond: async (response, serverVia) => call.respond(response, serverVia),
+      respond: async (response, serverVia) => void call.respond(response, serverVia),
       fail: async (error) => call.fail(error),
       cancel: () => false,
     })

@@ -31,11 +31,12 @@ export class PendingCall<ServerVia> {
     return resultOf(await this.#response.promise)
   }
 
-  /** A server cannot answer what it has not got, nor twice. */
-  respond(response: ResponseMessage, via: ServerVia): void {
-    if (this.#response === undefined || this.#answeredVia !== undefined) return
+  /** Gives whether this is the response: a server cannot answer what it has not got, nor twice. */
+  respond(response: ResponseMessage, via: ServerVia): boolean {
+    if (this.#response === undefined || this.#answeredVia !== undefined) return false
     this.#answeredVia = { via }
     this.#response.resolve(response)
+    return true
   }
 
   fail(error: unknown): void {
