@@ -5,9 +5,15 @@ import type { Headers } from './upstream-endpoint.js'
 export class ClientResponse {
   readonly #response: ServerResponse
   readonly #leaving = new AbortController()
+  /** Resolves when all of it is sent, or the client has left. */
+  readonly finished: Promise<void>
 
   constructor(response: ServerResponse) {
     this.#response = response
+    this.finished = new Promise((resolve) => {
+      response.once('finish', resolve)
+      response.once('close', resolve)
+    })
     response.on('close', () => {
       if (!response.writableFinished) this.#leaving.abort(new Error('the client has left'))
     })

@@ -80,6 +80,7 @@ class Proxying {
   readonly #endpoint: UpstreamEndpoint
   readonly #sessions: HttpSessions
   readonly #open = new Set<OpenExchange>()
+  readonly #clients = new Set<ClientResponse>()
   #isClosing = false
 
   constructor(options: HttpProxyOptions) {
@@ -94,6 +95,8 @@ class Proxying {
 
   /** Never rejects. */
   async handle(request: IncomingMessage, client: ClientResponse): Promise<void> {
+    this.#clients.add(client)
+    void client.finished.then(() => this.#clients.delete(client))
     try {
       await this.#serve(request, client)
     } catch (error) {
@@ -113,9 +116,10 @@ class Proxying {
     await Promise.all(late.map(({ session }) => session.gate.close('the proxy ends')))
     for (const { exchange } of late) exchange.abort('the proxy ends')
     await Promise.all(this.#running())
-    server.closeIdleConnections()
-    // Who does not read the answer has it no more.
-    await settledWithin([closed], LAST_ANSWERS_MS)
+    await settledWithin(
+      [...this.#clients].map(({ finished }) => finished),
+      LAST_ANSWERS_MS,
+    )
     server.closeAllConnections()
     await closed
     this.#endpoint.close()
