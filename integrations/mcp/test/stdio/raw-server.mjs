@@ -1,6 +1,6 @@
 /** An MCP server of a few lines, without an SDK: it misbehaves as its tools and arguments say. */
 import { spawn } from 'node:child_process'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const flags = new Set(process.argv.slice(2))
@@ -14,7 +14,8 @@ if (flags.has('--ignores-signals'))
 if (flags.has('--never-ends')) setInterval(() => {}, 1_000)
 if (flags.has('--writes-garbage')) process.stdout.write('Server started\n\n{"half":\r\n\xff\xfe\n')
 note(`pid ${process.pid}`)
-process.on('SIGUSR2', () => note('SIGUSR2'))
+if (flags.has('--starts-slowly')) for (const end = Date.now() + 1_000; Date.now() < end; );
+process.on('SIGUSR2', () => lines.resume())
 
 const child = () => {
   const program = "for (const s of ['SIGTERM','SIGINT','SIGHUP']) process.on(s, () => {}); setInterval(() => {}, 1000)"
@@ -29,7 +30,24 @@ const TOOLS = {
   big: ({ bytes }) => text('x'.repeat(bytes)),
   die: () => process.exit(3),
   hang: () => undefined,
-  close_input: () => process.stdin.destroy(),
+  slow: () => undefined,
+  stop_reading: () => {
+    lines.pause()
+    // Nothing else keeps it.
+    setInterval(() => {}, 1_000)
+  },
+  flood: ({ megabytes }) => {
+    const line = JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'notifications/message',
+      params: { data: 'x'.repeat(1_000_000) },
+    })
+    for (let i = 1; i <= megabytes; i += 1) {
+      writeSync(1, `${line}\n`)
+      note(`flood ${i}`)
+    }
+    return text('flooded')
+  },
   half: () => void process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0)),
   garbage: () => {
     process.stdout.write('\n\r\nnot JSON\n{"jsonrpc":"1.0"}\n[]\nnull\n\x1b[31mred\n')
@@ -47,7 +65,8 @@ const TOOLS = {
   },
 }
 
-createInterface({ input: process.stdin }).on('line', (line) => {
+const lines = createInterface({ input: process.stdin })
+lines.on('line', (line) => {
   const { id, method, params } = JSON.parse(line)
   if (method === 'initialize') {
     const serverInfo = { name: 'raw', version: '1' }
