@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { check } from './proxy/check.js'
-import { CommandError, endsWithin } from './proxy/child-process.js'
+import { CommandError } from './proxy/child-process.js'
 import { CONFIG_FILE, ConfigError, type ProxyConfig } from './proxy/config.js'
 import { EXIT } from './proxy/exit.js'
 import { type HttpFlags, type HttpSettings, httpSettings, upstreamSettings } from './proxy/http-settings.js'
@@ -31,8 +31,8 @@ interface CheckFlags extends UpstreamFlags {
   readonly accept: boolean | readonly string[]
 }
 
-/** How long what was written last may wait to be read. */
-const LAST_WORDS_MS = 1_000
+/** How long what is to be told last may take, in milliseconds. */
+const LAST_WORDS_MS = 5_000
 
 const log = standardErrorLog()
 process.removeAllListeners('warning')
@@ -131,12 +131,14 @@ function settingsBy<Settings>(read: () => Settings): Settings {
   }
 }
 
-/** Ends the process, once what it has written is read. */
+/**
+ * Nothing holds the process then but what is still to be told: what was written last, and decisions that came too late, which are given
+ * back.
+ */
 async function end(running: Promise<number>): Promise<void> {
-  const code = await running.catch(codeOf)
-  const written = new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
-  await endsWithin(written, LAST_WORDS_MS)
-  process.exit(code)
+  process.exitCode = await running.catch(codeOf)
+  process.stdin.destroy()
+  setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
 }
 
 function codeOf(error: unknown): number {

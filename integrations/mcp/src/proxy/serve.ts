@@ -137,7 +137,7 @@ async function isKeyRefused({ client, agent, ending: { signal }, log }: Running)
 
 async function flush(client: Countersign, log: Log): Promise<void> {
   const open = await client.flush({ timeoutMs: FLUSH_MS })
-  if (open > 0)
-    log.warn(`What became of ${open} calls could not be told: they count as spent once their decisions expire.`)
+  if (open === 0) return
+  log.warn(`What became of ${open} calls could not be told: they count as spent once their decisions expire.`)
   client.close()
 }
