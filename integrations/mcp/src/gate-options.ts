@@ -97,16 +97,18 @@ const GATE_OPTIONS = [
 /** The call of the client is open as long: few wait for longer. */
 const ELICIT_MS = 300_000
 
-const gates = new WeakMap<GateOptions, ToolGate>()
+/** By the kind of gate: one of another kind is another place where a call is asked about, and shares the decision. */
+const gates = new WeakMap<GateOptions, Map<string, ToolGate>>()
 
 /**
- * The same options are the same gate: what a server makes anew for each request shares what is known.
+ * The same options are the same gate of a kind: what a server makes anew for each request shares what is known.
  *
  * @throws TypeError naming the faulty option
  */
 export function toolGate(name: string, options: GateOptions): ToolGate {
   assertOptions(name, options, GATE_OPTIONS)
-  const known = gates.get(options)
+  const kinds = gates.get(options) ?? new Map<string, ToolGate>()
+  const known = kinds.get(name)
   if (known !== undefined) return known
   const { map, idempotencyKey, denyAs = 'result', list = 'all', definitions, ...more } = options
   const { reviewer, stateKey, ...rest } = more
@@ -128,7 +130,7 @@ export function toolGate(name: string, options: GateOptions): ToolGate {
   const { reviewTimeoutMs = ELICIT_MS } = rest
   const asks = { reviewer, reviewTimeoutMs, states: new RequestStates(stateKey), tasks: new OpenTasks() }
   const gate = { ...guard, ...asks, naming, mappingOf, idempotencyKey, denyAs, hidden, pinned }
-  gates.set(options, gate)
+  gates.set(options, kinds.set(name, gate))
   return gate
 }
 

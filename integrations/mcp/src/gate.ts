@@ -1,5 +1,6 @@
 import { type GateOptions, toolGate } from './gate-options.js'
 import { GatedServer } from './gated-server.js'
+import { hasHandlers } from './handler-hook.js'
 
 /** `McpServer` and `Server` of both SDKs. */
 export interface GateableServer {
@@ -22,8 +23,7 @@ const gated = new WeakMap<object, GatedServer>()
  */
 export function gate<Server extends GateableServer>(server: Server, options: GateOptions): Server {
   const settings = toolGate('gate', options)
-  const { server: inner } = Object(server) as { readonly server?: unknown }
-  const handling = typeof inner === 'object' && inner !== null ? inner : Object(server)
+  const handling = hasHandlers(server) ? server : Object(Object(server).server)
   const known = gated.get(handling)
   if (known === undefined) gated.set(handling, new GatedServer(settings, handling, Object(server)))
   else if (known.gate !== settings)

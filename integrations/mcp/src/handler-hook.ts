@@ -21,6 +21,11 @@ const NOT_PLACED =
 
 const PROBE = { jsonrpc: '2.0', id: 0, method: 'tools/call', params: { name: '', arguments: {} } }
 
+/** Whether it is a `Server`: `McpServer` holds one. */
+export function hasHandlers(server: unknown): server is object {
+  return Object(server)._requestHandlers !== undefined
+}
+
 export class HandlerHook {
   readonly #server: Internals
   readonly #inPlaceOf: (handler: Handler) => Handler

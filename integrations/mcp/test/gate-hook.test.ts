@@ -1,5 +1,5 @@
 /** Servers whose handlers are replaced, wrapped or called in odd ways: nothing runs but by a decision, and one decision runs once. */
-import { type GateOptions, gate } from '@countersign/mcp'
+import { type GateOptions, gate, gateTransport } from '@countersign/mcp'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { McpServer as McpServerV2 } from '@modelcontextprotocol/server'
@@ -136,6 +136,15 @@ describe.each(SDKS)('$name', (sdk) => {
     await expectGated(await connect(sdk, server))
   })
 
+  it('asks once where the transport has a gate of the same options too', async () => {
+    const options = rig.options()
+    const around = <Transport extends object>(transport: Transport): Transport =>
+      gateTransport(transport as never, options)
+    const client = await sdk.connect(withTools(gate(sdk.mcpServer(), options), runs), { around })
+    open.push(client)
+    await expectGated(client)
+  })
+
   it('leaves a server of its own class as it is, and gates it', async () => {
     const Base = (sdk.major === 1 ? McpServerV1 : McpServerV2) as unknown as new (info: object) => HighLevelServer
     class OwnServer extends Base {
@@ -148,6 +157,9 @@ describe.each(SDKS)('$name', (sdk) => {
     expect(rig.gate(server)).toBe(server)
     withTools(server, runs, () => say(`did ${server.secret() - 6}`))
     await expectGated(await connect(sdk, server))
+    const low = Object.assign(sdk.lowLevelServer({ capabilities: { tools: {} } }), { server: { of: 'HTTP' } })
+    sdk.setHandler(rig.gate(low), 'tools/call', noting)
+    await expectGated(await connect(sdk, low))
   })
 
   it('throws where no hook can be placed, or where nobody looks', async () => {
