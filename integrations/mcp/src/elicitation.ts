@@ -31,6 +31,7 @@ const REVIEW_INPUT = 'countersign_review'
 const MAX_MESSAGE = 4_000
 /** A call may lose its review to an equal one, and be asked about anew. */
 const MAX_ROUNDS = 3
+const TAKEN: ReadonlySet<string> = new Set<DeniedError['reason']>(['already_claimed', 'settled'])
 /** What could end a line, or turn the direction of what follows. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
@@ -75,9 +76,9 @@ export async function admitElicited(
     try {
       return await admitAnswered(admit, reviewer, admission.decision.id, answer)
     } catch (error) {
-      // An equal call has taken the review that this one was asked about, too: it needs one of its own.
-      const isTaken = DeniedError.isInstance(error) && error.reason === 'already_claimed'
-      if (!isTaken || answer !== 'accept') throw error
+      // An equal call has run by the review that this one was asked about, too: it needs one of its own.
+      const isTaken = DeniedError.isInstance(error) && TAKEN.has(error.reason)
+      if (!isTaken || answerOf(answer) !== 'accept') throw error
     }
   }
 }
