@@ -105,7 +105,7 @@ describe.each([v1, v2])('42: in front of a server of $name', (sdk) => {
     async ({ major, connect }) => {
       const servers: HighLevelServer[] = []
       const upstream = await serveSessions(sdk, () => {
-        const server = toolsOf([], async (_args, context) => {
+        const server: HighLevelServer = toolsOf([], async (_args, context) => {
           const message = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
           const related = { relatedRequestId: context.requestId ?? context.mcpReq.id }
           const { action } = await lowLevel(server).elicitInput(message, related)

@@ -14,7 +14,7 @@ import type { Rig } from './rig.js'
 import type { HighLevelServer, Sdk } from './sdks.js'
 
 /** What a server was sent, before anything read it. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']
@@ -93,7 +93,7 @@ export function serveSessions(
 export function serveStateless(make: () => HighLevelServer): Promise<Upstream> {
   const handler = createMcpHandler(() => make() as unknown as McpServerV2)
   onTestFinished(() => handler.close())
-  return serve(toNodeHandler(handler))
+  return serve(toNodeHandler(handler) as RequestListener)
 }
 
 /** The event store that a server needs for streams to be resumed. */
@@ -153,7 +153,7 @@ export async function proxyOf(
   return { url: new URL(url), log, close: closeOnce }
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly capabilities?: object
   // biome-ignore lint/suspicious/noExplicitAny: of either major.

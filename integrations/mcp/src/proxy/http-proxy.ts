@@ -14,7 +14,7 @@ import { ServerStream } from './server-stream.js'
 import { type Headers, headersForServer, UpstreamEndpoint } from './upstream-endpoint.js'
 
 /** The one path that is served, whatever that of the upstream is: an URL can be a secret. */
-export const ENDPOINT_PATH = '/mcp'
+const ENDPOINT_PATH = '/mcp'
 
 /** How long requests that are open may take to end when the proxy does. */
 const ENDING_MS = 5000
@@ -22,7 +22,7 @@ const LAST_ANSWERS_MS = 1000
 const MAX_BATCH = 100
 
 /** Lines for the operator. */
-export interface ProxyLog {
+interface ProxyLog {
   warn(message: string): void
   error(message: string): void
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Headers, mediaTypeOf } from './upstream-endpoint.js'
 
 /** The same as servers of both SDKs take. */
-export const MAX_REQUEST_BYTES = 4 * 1024 * 1024
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 
