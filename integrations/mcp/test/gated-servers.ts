@@ -1,6 +1,6 @@
 /** Gated servers of both SDKs as integrations for the enforcement suite: each call goes through a real client. */
 import { Countersign } from '@countersign/client'
-import { currentRun, type GatedCall, type GateOptions, gate, type MappedCall } from '@countersign/mcp'
+import { currentRun, type GatedCall, type GateOptions, gate, gateTransport, type MappedCall } from '@countersign/mcp'
 import {
   type Act,
   type CallOutcome,
@@ -40,15 +40,35 @@ interface Params {
   readonly _meta: Record<string, unknown>
 }
 
+/** Where the gate is placed: around the server, or around its transport. */
+export type Placement = 'server' | 'transport'
+
 const CALL = 'suite/call'
 const TOOL = { description: 'Acts.', inputSchema: z.object({ resource: z.string(), context: z.any() }) }
 const IMPLEMENTATION = { name: 'enforcement-suite', version: '1.0.0' }
 /** Of machines with a lot else to do. */
 const PATIENCE_MS = 120_000
 
-const NEVER_SETTLED = {
-  'leaves open what never ends after its caller has left':
-    'a tool is settled when it ends, so that nothing is told of one that never does: its decision expires',
+const WORDS = 'a result tells of an error in words alone'
+const STILL_OPEN = 'what was cancelled may be answered all the same, as long as the connection lasts'
+/** What a gate is not told, by where it is placed. */
+const CANNOT_SHOW: Readonly<Record<Placement, Readonly<Record<string, string>>>> = {
+  server: {
+    'leaves open what never ends after its caller has left':
+      'a tool is settled when it ends, so that nothing is told of one that never does: its decision expires',
+  },
+  transport: {
+    'leaves open what lost its answer, as the name of its class tells: its budget pays for no other call': WORDS,
+    'leaves open what lost its answer, as a status tells: its budget pays for no other call': WORDS,
+    'leaves open what lost its answer, as a cause of its cause tells: its budget pays for no other call': WORDS,
+    'leaves open what lost its answer, as one of the errors that it gathers tells: its budget pays for no other call':
+      WORDS,
+    'rejects what was surely refused by everybody, so that its budget pays for the next call': WORDS,
+    'confirms what succeeded after its caller had left':
+      'a server of either SDK does not answer what was cancelled, so that it is left',
+    'leaves open what was cut off because its caller left': STILL_OPEN,
+    'leaves open what never ends after its caller has left': STILL_OPEN,
+  },
 }
 const CANNOT_PAUSE = {
   'runs what pauses itself twice to its end once, by one decision, and settles it by its end alone':
@@ -56,12 +76,13 @@ const CANNOT_PAUSE = {
 }
 
 /** A server of the SDK 1.x, which speaks the protocol of 2025. */
-export function gatedServersV1(): EnforcementAdapter {
+export function gatedServersV1(placement: Placement): EnforcementAdapter {
   const connect: Connect = async (tool, options) => {
     const server = new McpServer(IMPLEMENTATION)
     server.registerTool('act', TOOL, (args, { _meta }) => tool(args as Args, String(_meta?.[CALL])) as never)
     const [near, far] = InMemoryTransport.createLinkedPair()
-    await gate(server, options).connect(far)
+    if (placement === 'server') await gate(server, options).connect(far)
+    else await server.connect(gateTransport(far, options))
     const client = new Client(IMPLEMENTATION)
     await client.connect(near)
     return {
@@ -71,11 +92,11 @@ export function gatedServersV1(): EnforcementAdapter {
       close: () => client.close(),
     }
   }
-  return adapter('a server of the SDK 1.x', connect, { ...NEVER_SETTLED, ...CANNOT_PAUSE })
+  return adapter(`a ${placement} of the SDK 1.x`, connect, { ...CANNOT_SHOW[placement], ...CANNOT_PAUSE })
 }
 
 /** A server of the SDK 2.x, which speaks the protocol of 2026-07-28. */
-export function gatedServersV2(): EnforcementAdapter {
+export function gatedServersV2(placement: Placement): EnforcementAdapter {
   const connect: Connect = async (tool, options) => {
     const [near, far] = InMemoryV2.createLinkedPair()
     const serve = () => {
@@ -83,9 +104,9 @@ export function gatedServersV2(): EnforcementAdapter {
       server.registerTool('act', TOOL, (args, { mcpReq }) => {
         return tool(args as Args, String(mcpReq._meta?.[CALL]), mcpReq.requestState()) as never
       })
-      return gate(server, options)
+      return placement === 'server' ? gate(server, options) : server
     }
-    const handle = serveStdio(serve, { transport: far })
+    const handle = serveStdio(serve, { transport: placement === 'server' ? far : gateTransport(far, options) })
     const client = new ClientV2(IMPLEMENTATION, {
       versionNegotiation: { mode: 'auto' },
       capabilities: { elicitation: {} },
@@ -102,7 +123,7 @@ export function gatedServersV2(): EnforcementAdapter {
       },
     }
   }
-  return adapter('a server of the SDK 2.x', connect, NEVER_SETTLED)
+  return adapter(`a ${placement} of the SDK 2.x`, connect, CANNOT_SHOW[placement])
 }
 
 /** The calls of one client under way. */

@@ -109,7 +109,7 @@ export const SETTLEMENT_SABOTAGES: readonly Sabotage[] = [
             ? { settle: 'leave' }
             : undefined,
       }),
-      caughtBy: ['rejects what was surely refused'],
+      caughtBy: ['rejects what was surely refused, so', 'rejects what was surely refused by everybody'],
       neverComes: 'the rejection',
     },
     {
