@@ -21,12 +21,14 @@ export interface ClientContext {
   readonly signal?: AbortSignal | undefined
 }
 
-const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
-
 /** What every request of 2026-07-28 has in its `_meta`. */
-const ENVELOPE: ReadonlySet<string> = new Set(
-  ['protocolVersion', 'clientInfo', 'clientCapabilities'].map((name) => `io.modelcontextprotocol/${name}`),
-)
+const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
+const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+const ENVELOPE: ReadonlySet<string> = new Set([
+  PROTOCOL_VERSION,
+  CLIENT_CAPABILITIES,
+  'io.modelcontextprotocol/clientInfo',
+])
 
 export interface ReadCall {
   readonly call: GatedCall
@@ -67,6 +69,11 @@ export function readCall(message: RequestMessage, context: ClientContext): ReadC
 export function envelopeOf(meta: Caller['meta']): { readonly _meta?: object } {
   const members = Object.entries(meta).filter(([name]) => ENVELOPE.has(name))
   return members.length === 0 ? {} : { _meta: Object.fromEntries(members) }
+}
+
+/** What the client can do, as each request of 2026-07-28 says; undefined before that. */
+export function capabilitiesIn(meta: Caller['meta']): unknown {
+  return meta[PROTOCOL_VERSION] === undefined ? undefined : (meta[CLIENT_CAPABILITIES] ?? {})
 }
 
 /** A result that the gate itself gives, in the protocol of the request: since 2026-07-28 each says of which type it is. */

@@ -59,6 +59,7 @@ export function gateTransport<Transport extends GateableTransport>(
     },
     toClient: send,
     answer: (message) => send(message),
+    ask: (message, _extra, relatedRequestId) => send(message, { relatedRequestId }),
   })
   // A server that is connected calls the handler that was there before its own: with what that is given itself.
   const gateHandler = (handler: OnMessage): OnMessage => {

@@ -3,16 +3,19 @@
  * by its response, and everything else passes in order.
  */
 import { randomUUID } from 'node:crypto'
+import type { ActionOutcome } from '@countersign/client'
 import {
   AnswerLost,
   AnswerOfServer,
   type ClientContext,
   callerOf,
+  capabilitiesIn,
   envelopeOf,
   ownResult,
   type ReadCall,
   readCall,
 } from './called-message.js'
+import { type Elicit, type ElicitParams, takesForms } from './elicitation.js'
 import type { ToolGate } from './gate-options.js'
 import type { Caller } from './gated-call.js'
 import { type Brought, gateToolCall, RefusedCall } from './gated-tool-call.js'
@@ -31,7 +34,9 @@ import {
   type ResponseMessage,
   readMessage,
 } from './json-rpc.js'
+import { OwnRequests } from './own-requests.js'
 import { CANCELLED, PendingCall } from './pending-call.js'
+import { taskOf } from './tasks.js'
 import { ToolDefinitions } from './tool-definitions.js'
 import { shownTools } from './tool-list.js'
 import type { ToolListPage } from './tool-pages.js'
@@ -45,8 +50,20 @@ export interface MessageWays<ClientVia, ServerVia> {
   toClient(message: JsonRpcMessage, via: ServerVia): void | Promise<void>
   /** To the client, what the gate itself answers to a message of the client. What it throws is ignored: the client is gone. */
   answer(message: JsonRpcMessage, via: ClientVia): void | Promise<void>
+  /**
+   * To the client, what the gate itself asks its user about a call of this id: a request whose response comes by `fromClient`, or that
+   * it needs no response any more. Without it users are not asked.
+   */
+  ask?(message: JsonRpcMessage, via: ClientVia, call: RequestId): void | Promise<void>
   /** Nothing will come of a message of the client: it is neither forwarded nor answered. */
   dropped?(via: ClientVia): void
+}
+
+/** A call on its way. */
+interface SentCall<ClientVia> {
+  readonly message: RequestMessage
+  readonly via: ClientVia
+  readonly endOfTask: () => Promise<ActionOutcome>
 }
 
 /** A request that the server has not answered yet. */
@@ -62,27 +79,23 @@ const MAX_PENDING = 10_000
 /** Of calls that were cancelled after they had been forwarded: no server has to answer those. */
 const MAX_CANCELLED = 100
 const MAX_BATCH = 100
-/** For the answer to a request of the gate's own, in milliseconds. */
-const OWN_MS = 30_000
-const OWN_ID = 'countersign:'
-
-/** Whether the gate itself asks this of the server: the response is for nobody else. */
-export function isOwnRequest(message: JsonRpcMessage): boolean {
-  return 'method' in message && 'id' in message && isOwnId(message.id)
-}
-
-const isOwnId = (id: RequestId): boolean => typeof id === 'string' && id.startsWith(OWN_ID)
-
+/** For a page of the list of tools, in milliseconds. */
+const LIST_MS = 30_000
 export class MessageGate<ClientVia, ServerVia> {
   readonly #gate: ToolGate
   readonly #ways: MessageWays<ClientVia, ServerVia>
   readonly #pending = new Map<RequestId, Pending<ServerVia>>()
   readonly #cancelled = new Set<RequestId>()
+  readonly #toServer = new OwnRequests()
+  readonly #toClient = new OwnRequests()
+  /** Names this connection among those of the gate, for tasks. */
+  readonly #scope = randomUUID()
   readonly #awaitIdle: (() => void)[] = []
   readonly #definitions: ToolDefinitions
   /** The lists that the client is yet to be shown, in order. */
   #lists: Promise<unknown> = Promise.resolve()
   #lastCaller: Caller = { authInfo: undefined, sessionId: undefined, meta: {} }
+  #clientCapabilities: unknown
   #closed: string | undefined
 
   /** @param definitions those of the server, where several connections lead to it */
@@ -107,7 +120,7 @@ export class MessageGate<ClientVia, ServerVia> {
     const read = readMessage(message)
     if (read.kind === 'request') this.#request(read.message, via, context)
     else if (read.kind === 'notification') this.#notification(read.message, via)
-    else if (read.kind === 'response') this.#forward(read.message, via)
+    else if (read.kind === 'response') this.#response(read.message, via)
     else if (read.id === undefined) this.#ways.dropped?.(via)
     else void this.#answer(errorMessage(read.id, read.error), via)
   }
@@ -125,13 +138,12 @@ export class MessageGate<ClientVia, ServerVia> {
     }
     const read = readMessage(message)
     if (read.kind === 'invalid') return
-    if (read.kind === 'notification' && read.message.method === 'notifications/tools/list_changed')
-      this.#definitions.listChanged()
+    if (read.kind === 'notification') this.#noteNotification(read.message)
     if (read.kind !== 'response' || !isRequestId(read.message.id)) return this.#ways.toClient(read.message, via)
     const { id, result } = read.message
+    if (this.#toServer.isOwn(id)) return this.#toServer.respond(id, read.message)
     const pending = this.#pending.get(id)
     if (pending !== undefined) return pending.respond(read.message, via)
-    if (isOwnId(id)) return
     // A stream that is resumed brings once more what was answered before.
     if (isObject(result) && Array.isArray(result.tools)) return this.#showList(read.message, via, this.#lastCaller)
     return this.#ways.toClient(read.message, via)
@@ -139,15 +151,21 @@ export class MessageGate<ClientVia, ServerVia> {
 
   /** The request will have no response: the client is told so, and a call is settled by the error. */
   async failed(id: RequestId, error: unknown): Promise<void> {
+    this.#toServer.fail(id, error)
     await this.#pending.get(id)?.fail(error)
   }
 
   /** Whether a request, of the client or of the gate itself, has no response yet. */
   isPending(id: RequestId): boolean {
-    return this.#pending.has(id)
+    return this.#pending.has(id) || this.#toServer.isOpen(id)
   }
 
-  /** Resolves when no request, of the client or of the gate itself, is being asked about or awaits its response. */
+  /** Whether the gate itself asks this of the server: what it is answered is for nobody else. */
+  isOwn(message: JsonRpcMessage): boolean {
+    return 'method' in message && 'id' in message && this.#toServer.isOwn(message.id)
+  }
+
+  /** Resolves when no request of the client is being asked about or awaits its response. */
   async idle(): Promise<void> {
     if (this.#pending.size > 0) await new Promise<void>((resolve) => this.#awaitIdle.push(resolve))
   }
@@ -156,13 +174,16 @@ export class MessageGate<ClientVia, ServerVia> {
   async close(reason: string): Promise<void> {
     this.#closed ??= reason
     const error = new AnswerLost(this.#closed)
+    this.#toServer.failAll(error)
+    this.#toClient.failAll(error)
     await Promise.allSettled([...this.#pending.values()].map((pending) => pending.fail(error)))
   }
 
   #request(message: RequestMessage, via: ClientVia, context: ClientContext): void {
     const { id, method } = message
     if (this.#closed !== undefined) void this.#answer(errorMessage(id, this.#errorFor(undefined)), via)
-    else if (this.#pending.has(id) || isOwnRequest(message)) this.#refuse(id, via, 'a request with this id is pending')
+    else if (this.#pending.has(id) || this.#toServer.isOwn(id))
+      this.#refuse(id, via, 'a request with this id is pending')
     else if (this.#pending.size >= MAX_PENDING) this.#refuse(id, via, 'too many requests are pending')
     else if (method === 'tools/call') this.#call(message, via, context)
     else this.#pass(message, via, context)
@@ -173,9 +194,29 @@ export class MessageGate<ClientVia, ServerVia> {
     // A call without an id would run, and nothing would ever settle it.
     let isForServer = method !== 'tools/call'
     if (method === 'notifications/cancelled' && isObject(params) && isRequestId(params.requestId))
-      isForServer = this.#pending.get(params.requestId)?.cancel() ?? true
+      isForServer = this.#pending.get(params.requestId)?.cancel() ?? !this.#toServer.isOwn(params.requestId)
     if (isForServer) this.#forward(message, via)
     else this.#ways.dropped?.(via)
+  }
+
+  #response(message: ResponseMessage, via: ClientVia): void {
+    const { id } = message
+    if (isRequestId(id) && this.#toClient.isOwn(id)) {
+      this.#toClient.respond(id, message)
+      this.#ways.dropped?.(via)
+    } else this.#forward(message, via)
+  }
+
+  #noteNotification({ method, params }: NotificationMessage): void {
+    if (method === 'notifications/tools/list_changed') this.#definitions.listChanged()
+    if (method === 'notifications/tasks/status') this.#gate.tasks.sawStatus(this.#scope, params)
+  }
+
+  /** What the server has answered to a request tells how tasks have ended. */
+  #noteResult({ method, params }: RequestMessage, { result }: ResponseMessage): void {
+    if (result === undefined) return
+    if (method === 'tasks/result') this.#gate.tasks.sawResult(this.#scope, Object(params).taskId, result)
+    if (method === 'tasks/get' || method === 'tasks/cancel') this.#gate.tasks.sawStatus(this.#scope, result)
   }
 
   /** A request of any other method. */
@@ -183,9 +224,11 @@ export class MessageGate<ClientVia, ServerVia> {
     const { id, method } = message
     const caller = callerOf(message, context)
     if (method === 'tools/list') this.#lastCaller = caller
+    if (method === 'initialize') this.#clientCapabilities = Object(message.params).capabilities
     this.#pending.set(id, {
       respond: async (response, serverVia) => {
         this.#over(id)
+        this.#noteResult(message, response)
         if (method === 'tools/list') await this.#showList(response, serverVia, caller)
         else await this.#ways.toClient(response, serverVia)
       },
@@ -211,14 +254,23 @@ export class MessageGate<ClientVia, ServerVia> {
     }
     if (context.signal?.aborted) onGone()
     context.signal?.addEventListener('abort', onGone, { once: true })
-    const over = this.#end(call, read, { message, via }).finally(() => {
+    let end: Promise<ActionOutcome> | undefined
+    // Noted when it begins: what comes right after it may tell how it ends.
+    const noteTask = (result: unknown): void => {
+      const taskId = taskOf(Object(result))
+      if (taskId !== undefined) end = this.#gate.tasks.endOf(this.#scope, taskId)
+    }
+    const endOfTask = async (): Promise<ActionOutcome> => (await end) ?? { kind: 'unknown' }
+    const over = this.#end(call, read, { message, via, endOfTask }).finally(() => {
       context.signal?.removeEventListener('abort', onGone)
       this.#over(id)
     })
     over.catch(() => undefined)
     this.#pending.set(id, {
       respond: async (response, serverVia) => {
-        if (call.respond(response, serverVia)) await over
+        if (!call.respond(response, serverVia)) return
+        noteTask(response.result)
+        await over
       },
       fail: (error) => {
         call.fail(error)
@@ -236,18 +288,18 @@ export class MessageGate<ClientVia, ServerVia> {
   async #end(
     call: PendingCall<ServerVia>,
     { paramsWith, ...read }: ReadCall,
-    { message, via }: { readonly message: RequestMessage; readonly via: ClientVia },
+    { message, via, endOfTask }: SentCall<ClientVia>,
   ): Promise<void> {
     const { signal } = call
-    const list = (cursor?: string): Promise<ToolListPage> =>
-      this.#ask('tools/list', { ...(cursor !== undefined && { cursor }), ...envelopeOf(read.call.meta) }, via)
+    const list = (cursor?: string): Promise<ToolListPage> => this.#list(cursor, read.call, via)
     const forward = (args: unknown, brought: Brought): Promise<ToolResult> =>
       call.forward(() => this.#forward({ ...message, params: paramsWith(args, brought) }, via))
     const { jsonrpc, id } = message
+    const elicit = this.#elicitFor(read.call, via, id)
     let response: ResponseMessage
     try {
       const fault = read.fault ?? (await this.#definitions.fault(read.call.name, list))
-      const result = await gateToolCall(this.#gate, { ...read, fault, signal }, forward)
+      const result = await gateToolCall(this.#gate, { ...read, fault, signal, elicit, endOfTask }, forward)
       response = { jsonrpc, id, result: call.isForwarded ? result : ownResult(result, read.call.meta) }
     } catch (error) {
       if (error === CANCELLED) return this.#ways.dropped?.(via)
@@ -263,23 +315,44 @@ export class MessageGate<ClientVia, ServerVia> {
     }
   }
 
-  /** The answer of the server to a request of the gate's own. */
-  async #ask(method: string, params: object, via: ClientVia): Promise<ToolResult> {
+  /** A page of the list that the server shows, for the gate alone. */
+  #list(cursor: string | undefined, { meta }: Caller, via: ClientVia): Promise<ToolListPage> {
     if (this.#closed !== undefined) throw new AnswerLost(this.#closed)
-    const id = `${OWN_ID}${randomUUID()}`
-    const call = new PendingCall<ServerVia>()
-    const late = setTimeout(() => call.fail(new AnswerLost('the server took too long')), OWN_MS)
-    late.unref()
-    this.#pending.set(id, {
-      respond: async (response, serverVia) => void call.respond(response, serverVia),
-      fail: async (error) => call.fail(error),
-      cancel: () => false,
-    })
+    const params = { ...(cursor !== undefined && { cursor }), ...envelopeOf(meta) }
+    return this.#toServer.ask((id) => this.#forward({ jsonrpc: '2.0', id, method: 'tools/list', params }, via), LIST_MS)
+  }
+
+  /** How the user of the client can be asked about a call. */
+  #elicitFor({ meta }: Caller, via: ClientVia, call: RequestId): Elicit | undefined {
+    if (this.#gate.reviewer === undefined) return undefined
+    const capabilities = capabilitiesIn(meta)
+    if (capabilities !== undefined) return takesForms(capabilities) ? 'input_required' : undefined
+    if (this.#ways.ask === undefined || !takesForms(this.#clientCapabilities)) return undefined
+    const tell = async (message: JsonRpcMessage): Promise<void> => this.#ways.ask?.(message, via, call)
+    return (params, signal) => this.#elicit(params, signal, tell)
+  }
+
+  async #elicit(
+    params: ElicitParams,
+    signal: AbortSignal | undefined,
+    tell: (message: JsonRpcMessage) => Promise<void>,
+  ): Promise<ToolResult> {
+    let asked = ''
+    const giveUp = (error: unknown): void => this.#toClient.fail(asked, error)
+    const onAbort = (): void => giveUp(signal?.reason)
+    const send = (id: string): void => {
+      asked = id
+      tell({ jsonrpc: '2.0', id, method: 'elicitation/create', params }).catch(giveUp)
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      return await call.forward(() => this.#forward({ jsonrpc: '2.0', id, method, params }, via))
+      return await this.#toClient.ask(send, this.#gate.reviewTimeoutMs)
+    } catch (error) {
+      const cancelled = { method: 'notifications/cancelled', params: { requestId: asked } }
+      if (!(error instanceof AnswerOfServer)) await tell({ jsonrpc: '2.0', ...cancelled }).catch(() => undefined)
+      throw error
     } finally {
-      clearTimeout(late)
-      this.#over(id)
+      signal?.removeEventListener('abort', onAbort)
     }
   }
 

@@ -3,7 +3,7 @@ import { type Relay, startRelay, useDecisionPoint } from '@countersign/testkit/e
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GateOptions, toolGate } from '../src/gate-options.js'
 import type { RequestMessage } from '../src/json-rpc.js'
-import { isOwnRequest, MessageGate } from '../src/message-gate.js'
+import { MessageGate } from '../src/message-gate.js'
 import { definitionHash } from '../src/tool-definitions.js'
 import { decisionOf, Rig, say } from './rig.js'
 import type { CallResult } from './sdks.js'
@@ -578,13 +578,13 @@ describe('definitions and lists', () => {
   const definitions = { allow: definitionHash(allow) }
 
   it('29: asks the server itself what a tool is, for nobody else', async () => {
-    const { send, receive, toServer, toClient } = connection({ definitions })
+    const { gate, send, receive, toServer, toClient } = connection({ definitions })
     const version = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
     send(request(1, 'tools/call', { name: 'allow', arguments: { n: 1 }, _meta: { ...version, progressToken: 1 } }))
     await until(() => toServer.length === 1)
     const [list] = toServer as [RequestMessage]
     expect(list).toEqual(request(expect.any(String), 'tools/list', { _meta: version }))
-    expect(isOwnRequest(list)).toBe(true)
+    expect([gate.isOwn(list), gate.isPending(list.id)]).toEqual([true, true])
     send(cancelled(list.id))
     send(request(list.id, 'ping'))
     expect(toClient).toMatchObject([{ id: list.id, error: { code: -32_600 } }])

@@ -5,7 +5,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { AuthInfo } from '../gated-call.js'
 import { CONNECTION_CLOSED, errorMessage, isObject, type JsonRpcMessage, type RequestId } from '../json-rpc.js'
-import { isOwnRequest } from '../message-gate.js'
 import type { ClientResponse } from './client-response.js'
 import { eventText } from './event-stream.js'
 import type { HttpSession, HttpSessions, OpenStream, PostedMessage } from './http-session.js'
@@ -93,7 +92,7 @@ export class PostExchange implements OpenStream {
   #postedMessage(decided: () => void): PostedMessage {
     return {
       toServer: (message) => {
-        if (isOwnRequest(message)) return this.#ask(message)
+        if (this.#posted.session.gate.isOwn(message)) return this.#ask(message)
         decided()
         this.#forwarded.push({ message, text: JSON.stringify(message) })
       },
