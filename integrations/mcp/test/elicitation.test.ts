@@ -1,5 +1,5 @@
 /** Reviews that the user at the client answers. The numbers are those of the acceptance cases. */
-import { type GateOptions, gate } from '@countersign/mcp'
+import { type GateOptions, gate, gateTransport } from '@countersign/mcp'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -73,6 +73,14 @@ const connected =
   (change, client, servers = toolsOf(sdk)) =>
     sdk.connect(gate(servers(), elicits(change)), client)
 
+const behindTransport =
+  (sdk: Sdk): Start =>
+  (change, client, servers = toolsOf(sdk)) => {
+    const options = elicits(change)
+    const around: ClientSettings['around'] = (transport) => gateTransport(transport as never, options)
+    return sdk.connect(servers(), { ...client, around })
+  }
+
 /** Of protocol 2026-07-28: a server of its own for each request. */
 const stateless: Start = (change, client, servers = toolsOf(SDKS[1] as Sdk)) => {
   const options = elicits(change)
@@ -81,6 +89,7 @@ const stateless: Start = (change, client, servers = toolsOf(SDKS[1] as Sdk)) => 
 
 const WAYS: [string, Start][] = [
   ...SDKS.map((sdk): [string, Start] => [sdk.name, connected(sdk)]),
+  ...SDKS.map((sdk): [string, Start] => [`${sdk.name} behind a gated transport`, behindTransport(sdk)]),
   ['server 2.x without a connection', stateless],
 ]
 
