@@ -34,6 +34,7 @@ export interface ReadCall {
   readonly call: GatedCall
   readonly args: Readonly<Record<string, unknown>>
   readonly fault: DeniedError | undefined
+  readonly wantsTask: boolean
   readonly brought: Brought
   /** Params of the call with these arguments, and what else is for the tool. */
   readonly paramsWith: (args: unknown, brought: Brought) => Readonly<Record<string, unknown>>
@@ -61,8 +62,8 @@ export function readCall(message: RequestMessage, context: ClientContext): ReadC
     ...forTool,
     ...(asked.arguments !== undefined && { arguments: given }),
   })
-  const brought = { requestState, inputResponses }
-  return { call: { name, ...callerOf(message, context) }, args, fault: faultOf(args), brought, paramsWith }
+  const asks = { wantsTask: isObject(asked.task), brought: { requestState, inputResponses } }
+  return { call: { name, ...callerOf(message, context) }, args, fault: faultOf(args), ...asks, paramsWith }
 }
 
 /** Params by which a request of the gate's own is one of the same protocol, for the same client, as a call. */

@@ -59,6 +59,7 @@ export class GatedServer {
     const parse = this.#tools.parserOf(name, signal)
     const tasks = taskStore && watchTasks(taskStore)
     const asks = {
+      wantsTask: isObject(Object(request.params).task),
       brought: told.brought ?? brought,
       elicit: this.gate.reviewer && elicitBy(this.#server, context, this.gate.reviewTimeoutMs),
       endOfTask: tasks?.endOf,
@@ -77,6 +78,11 @@ export class GatedServer {
       const result = (await run()) as ToolResult
       const thrown = this.#tools.thrownIn(signal)
       return thrown === undefined ? result : thrownBy(thrown.error, result)
+    } catch (error) {
+      // In the place of a task its words are no result, and 1.x throws one more error.
+      const thrown = this.#tools.thrownIn(signal)
+      if (error instanceof Error && thrown !== undefined) error.cause ??= thrown.error
+      throw error
     } finally {
       this.#running.delete(signal)
     }

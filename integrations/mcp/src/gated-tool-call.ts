@@ -27,6 +27,8 @@ export interface CallToGate {
   readonly fault?: DeniedError | undefined
   /** Aborted when the caller has cancelled the call. */
   readonly signal?: AbortSignal | undefined
+  /** The client wants to be answered by a task: it reads no other result, so that a refusal is an error. */
+  readonly wantsTask?: boolean | undefined
   readonly brought?: Brought | undefined
   /** How the user at the client can be asked; undefined where not at all. */
   readonly elicit?: Elicit | undefined
@@ -70,7 +72,7 @@ export function gateToolCall(
 
 async function gated(
   gate: ToolGate,
-  { call, args, parse, fault, signal, brought = {}, elicit, endOfTask }: CallToGate,
+  { call, args, parse, fault, signal, wantsTask, brought = {}, elicit, endOfTask }: CallToGate,
   run: (args: unknown, brought: Brought) => Promise<ToolResult>,
   answer: (result: ToolResult) => void,
 ): Promise<ToolResult> {
@@ -133,7 +135,7 @@ async function gated(
   } catch (error) {
     if (error instanceof RequiresInput) return error.result
     if (isRunning || !DeniedError.isInstance(error)) throw error
-    if (gate.denyAs === 'error') throw new RefusedCall(error)
+    if (gate.denyAs === 'error' || wantsTask) throw new RefusedCall(error)
     return denialResult(error)
   }
 }
