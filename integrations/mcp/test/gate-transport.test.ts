@@ -1,12 +1,18 @@
 /** Transports of both majors behind a gate. The numbers are those of the acceptance cases. */
+import { EventEmitter, once } from 'node:events'
 
-import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks'
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
 import { gateTransport } from '../src/gate-transport.js'
 import { currentRun } from '../src/gated-tool-call.js'
-import { decisionOf, Rig, say, withTools } from './rig.js'
+import { definitionHash } from '../src/tool-definitions.js'
+import { CLIENT_V1, CLIENT_V2, serveSessions } from './http-rig.js'
+import { CONFIG, decisionOf, Rig, say, withTools } from './rig.js'
 import {
   type ClientSettings,
   type ConnectedClient,
@@ -112,6 +118,158 @@ describe.each(SDKS)('$name', (sdk) => {
     const decisions = await Promise.all(asked.map((id) => rig.operator.decision(id)))
     expect(decisions.map(({ agent_id }) => agent_id)).toEqual(agents)
   })
+})
+
+describe.each(SDKS)('$name, to its end:', (sdk) => {
+  it('15: a refusal is a result of a tool with an outputSchema, too', async () => {
+    const server = sdk.mcpServer()
+    server.registerTool('deny', { ...CONFIG, outputSchema: z.object({ n: z.number() }) }, () => say('never'))
+    const client = await connect(sdk, server)
+    await client.list()
+    expect(await client.call('deny', { n: 1 })).toMatchObject({ isError: true })
+  })
+
+  it('20, 22: a call that is cancelled while it is asked about does not run', async () => {
+    const relay = await startRelay(point().url)
+    onTestFinished(() => relay.close())
+    const options = rig.options({ client: rig.newClient({ baseUrl: relay.url }) })
+    const client = await connect(sdk, withTools(sdk.mcpServer(), runs), options)
+    const answer = relay.hold('ask')
+    const leave = new AbortController()
+    const left = client.call('allow', { n: 1 }, { signal: leave.signal })
+    const late = client.call('allow', { n: 2 }, { timeout: 50 })
+    await answer.arrived
+    leave.abort()
+    await expect(left).rejects.toThrow()
+    await expect(late).rejects.toThrow()
+    answer.release()
+    await expect.poll(() => relay.moves.filter((move) => move === 'reject').length, { timeout: 10_000 }).toBe(2)
+    expect(runs).toEqual([])
+  })
+
+  it('21: a call that runs when it is cancelled is left, for its server tells nobody how it ends', async () => {
+    const end = new EventEmitter()
+    const work = async () => {
+      await once(end, 'now')
+      runs.push('ended')
+      return say('did it')
+    }
+    const client = await connect(sdk, withTools(sdk.mcpServer(), runs, work))
+    const leave = new AbortController()
+    const left = client.call('allow', { n: 1 }, { signal: leave.signal })
+    await expect.poll(() => runs).toEqual(['allow 1'])
+    leave.abort()
+    await expect(left).rejects.toThrow()
+    end.emit('now')
+    await expect.poll(() => runs).toEqual(['allow 1', 'ended'])
+    await client.close()
+    expect(await rig.statuses()).toEqual(['authorized'])
+  })
+
+  it('31: a tool that is not shown, or was changed since it was mapped, does not run', async () => {
+    const server = withTools(sdk.mcpServer(), runs)
+    const shown = await connect(sdk, withTools(sdk.mcpServer(), runs), rig.options(), {
+      around: (transport) => transport,
+    })
+    const { tools } = await shown.listPage()
+    const definitions = Object.fromEntries(tools.map((tool) => [tool.name, definitionHash(tool)]))
+    server.registerTool('other', CONFIG, () => say('never'))
+    const client = await connect(
+      sdk,
+      server,
+      rig.options({ definitions: { ...definitions, log: definitions.allow as string } }),
+    )
+    expect(await client.call('allow', { n: 1 })).toMatchObject(say('did 1'))
+    expect(decisionOf(await client.call('log', { n: 1 }))).toMatchObject({ reason: 'unmapped' })
+    expect(decisionOf(await client.call('other', { n: 1 }))).toMatchObject({ reason: 'unmapped' })
+    expect(await client.list()).toEqual(['allow', 'deny', 'review', 'other'])
+    expect(runs).toEqual(['allow 1'])
+  })
+
+  it('41: a hundred calls at once run as often as the budget has room', async () => {
+    const action = `t.${crypto.randomUUID().slice(0, 8)}`
+    const budget = { limit: 30, unit: 'calls', period: 'total', amount: 1 }
+    const { id } = await rig.operator.makePolicy(action, 'allow', budget)
+    const client = await connect(sdk, withTools(sdk.mcpServer(), runs), rig.options({ map: { allow: action } }))
+    const results = await Promise.all(Array.from({ length: 100 }, (_, n) => client.call('allow', { n })))
+    expect([runs.length, results.filter(({ isError }) => isError).length]).toEqual([30, 70])
+    await rig.client.flush()
+    expect(await rig.operator.account(id)).toEqual({ spent: 30, reserved: 0 })
+  })
+
+  it('48: a result of ten megabytes arrives whole', async () => {
+    const text = 'x'.repeat(10_000_000)
+    const client = await connect(
+      sdk,
+      withTools(sdk.mcpServer(), runs, () => say(text)),
+    )
+    const { content } = await client.call('allow', { n: 1 })
+    expect(content[0]?.text === text).toBe(true)
+  })
+
+  it.each([false, true])('38: sessions over HTTP are asked about by themselves (answers of JSON: %s)', async (json) => {
+    const options = rig.options({
+      client: rig.newClient({ agentId: undefined }),
+      agentId: ({ sessionId }) => `agent:${sessionId}`,
+    })
+    const make = (): HighLevelServer => {
+      const server = withTools(sdk.mcpServer(), runs)
+      const connecting = (transport: unknown) => server.connect(gateTransport(transport as never, options))
+      return { ...server, connect: connecting } as HighLevelServer
+    }
+    const { url } = await serveSessions(sdk, make, { json })
+    const kind = sdk.major === 1 ? CLIENT_V1 : CLIENT_V2
+    const [one, other] = [await kind.connect(url), await kind.connect(url)]
+    const call = async ({ client, transport }: typeof one, name: string) => {
+      const result = await client.callTool({ name, arguments: { n: 1 } })
+      const { id } = decisionOf(result) as { id: string }
+      expect((await rig.operator.decision(id)).agent_id).toBe(`agent:${transport.sessionId}`)
+      return result
+    }
+    const results = await Promise.all([
+      call(one, 'allow'),
+      call(other, 'deny'),
+      call(other, 'log'),
+      call(one, 'review'),
+    ])
+    expect(results.map(({ isError = false }) => isError)).toEqual([false, true, false, true])
+    expect(runs.sort()).toEqual(['allow 1', 'log 1'])
+  })
+})
+
+it('32: what SDK 1.x answers by a task is settled when its result was fetched, or its status tells that it failed', async () => {
+  const [sdk] = SDKS as [Sdk]
+  const taskStore = new InMemoryTaskStore()
+  onTestFinished(() => taskStore.cleanup())
+  const capabilities = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
+  const server = sdk.mcpServer({ capabilities, taskStore })
+  ;(server as unknown as McpServer).experimental.tasks.registerToolTask(
+    'allow',
+    { inputSchema: { n: z.number() }, execution: { taskSupport: 'required' } },
+    {
+      createTask: async (_args, { taskStore: store }) => ({ task: await store.createTask({ ttl: 60_000 }) }),
+      getTask: (_args, { taskId, taskStore: store }) => store.getTask(taskId),
+      getTaskResult: (_args, { taskId, taskStore: store }) => store.getTaskResult(taskId) as never,
+    },
+  )
+  const client = await connect(sdk, server)
+  const call = async () => {
+    const result = await client.request('tools/call', { name: 'allow', arguments: { n: 1 }, task: {} })
+    const { id } = decisionOf(result as never) as { id: string }
+    const { taskId } = result.task as { taskId: string }
+    return { taskId, status: async () => (await rig.operator.decision(id)).status }
+  }
+  const [done, failed, open] = [await call(), await call(), await call()]
+  await taskStore.storeTaskResult(done.taskId, 'completed', say('paid') as never)
+  await taskStore.updateTaskStatus(failed.taskId, 'failed', 'card declined')
+  expect(await client.request('tasks/get', { taskId: done.taskId })).toMatchObject({ status: 'completed' })
+  await rig.client.flush()
+  expect(await done.status()).toBe('authorized')
+  expect(await client.request('tasks/result', { taskId: done.taskId })).toMatchObject(say('paid'))
+  await expect.poll(done.status).toBe('confirmed')
+  await client.request('tasks/get', { taskId: failed.taskId })
+  await expect.poll(failed.status).toBe('rejected')
+  expect(await open.status()).toBe('authorized')
 })
 
 it('takes what is given once, and nothing that is no transport', () => {
