@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { asScript, commandBlocks, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
@@ -17,6 +17,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A checkout that is prepared already starts in about 2 s; the rest is for a busy machine. */
 const READY_WITHIN_MS = 6_000
 const CTRL_C = '\x03'
+/** Commands that a reader has installed, and a checkout has built. */
+const INSTALLED = `countersign-mcp() { node '${join(ROOT, 'integrations/mcp/dist/cli.js')}' "$@"; }\n`
 
 /**
  * @typedef {import('node:child_process').ChildProcessWithoutNullStreams} Child
@@ -181,7 +183,12 @@ async function printedCurl(output) {
  * @returns {string} what it printed
  */
 function runScript(script) {
-  const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: ROOT, encoding: 'utf8' })
+  const env = { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env.PATH}` }
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', `${INSTALLED}${script}`], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    env,
+  })
   if (status === 0) return stdout
   throw new Error(`exit code ${status} of\n${script}\n${stdout}\n${stderr}`)
 }
