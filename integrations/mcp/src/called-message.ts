@@ -1,7 +1,7 @@
 /** A message of `tools/call` and its response, read for the gate. */
 import { DeniedError } from '@countersign/client'
+import type { Brought } from './call-leg.js'
 import type { AuthInfo, Caller, GatedCall } from './gated-call.js'
-import type { Brought } from './gated-tool-call.js'
 import {
   ambiguousMember,
   ambiguousMemberWithin,

@@ -1,9 +1,10 @@
 /** The handlers of `tools/call` and `tools/list` of one server, gated. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Brought } from './call-leg.js'
 import { elicitBy } from './elicitation.js'
 import type { ToolGate } from './gate-options.js'
 import type { Caller } from './gated-call.js'
-import { type Brought, gateToolCall } from './gated-tool-call.js'
+import { gateToolCall } from './gated-tool-call.js'
 import { type HandledRequest, type Handler, HandlerHook } from './handler-hook.js'
 import { INVALID_PARAMS, isObject } from './json-rpc.js'
 import { RegisteredTools } from './registered-tools.js'

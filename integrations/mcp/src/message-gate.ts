@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { ActionOutcome } from '@countersign/client'
+import type { Brought } from './call-leg.js'
 import {
   AnswerLost,
   AnswerOfServer,
@@ -18,7 +19,7 @@ import {
 import { type Elicit, type ElicitParams, takesForms } from './elicitation.js'
 import type { ToolGate } from './gate-options.js'
 import type { Caller } from './gated-call.js'
-import { type Brought, gateToolCall, RefusedCall } from './gated-tool-call.js'
+import { gateToolCall, RefusedCall } from './gated-tool-call.js'
 import {
   CONNECTION_CLOSED,
   errorMessage,

@@ -1,6 +1,7 @@
 /** What a handler is told beside its request: `extra` of 1.x and `ctx` of 2.x. */
+
+import type { Brought } from './call-leg.js'
 import type { AuthInfo } from './gated-call.js'
-import type { Brought } from './gated-tool-call.js'
 import type { TaskStore } from './tasks.js'
 
 export interface RequestContext {

@@ -29,6 +29,16 @@ describe('an open task', () => {
       { kind: 'failed', error: 'timed out' },
     ],
     [
+      'that it failed, with its error',
+      (tasks: OpenTasks) => tasks.sawStatus('s', { taskId: 't', status: 'failed', error: { message: 'timed out' } }),
+      { kind: 'failed', error: 'timed out' },
+    ],
+    [
+      'that it is completed, with its result',
+      (tasks: OpenTasks) => tasks.sawStatus('s', { taskId: 't', status: 'completed', result: said('no money', true) }),
+      { kind: 'failed', error: 'no money' },
+    ],
+    [
       'that it was cancelled',
       (tasks: OpenTasks) => tasks.sawStatus('s', { taskId: 't', status: 'cancelled' }),
       { kind: 'unknown' },
@@ -47,6 +57,7 @@ describe('an open task', () => {
     const end = tasks.endOf('s', 't')
     for (const status of ['working', 'input_required', 'completed', 'CANCELLED', undefined, null, 7, {}])
       tasks.sawStatus('s', { taskId: 't', status })
+    for (const result of ['done', null, undefined]) tasks.sawStatus('s', { taskId: 't', status: 'completed', result })
     for (const task of [undefined, null, 7, 'failed', [], { status: 'failed' }, { taskId: 7, status: 'failed' }])
       tasks.sawStatus('s', task)
     for (const id of [undefined, null, 7, {}, 'other']) tasks.sawResult('s', id, said('done'))
@@ -75,6 +86,8 @@ describe('an open task', () => {
 it.each([
   [{ task: { taskId: 't' } }, 't'],
   [{ task: { taskId: 't' }, ...said('and words') }, 't'],
+  [{ resultType: 'task', taskId: 't' }, 't'],
+  [{ resultType: 'complete', taskId: 't' }, undefined],
   [{ task: { taskId: 7 } }, undefined],
   [{ task: 't' }, undefined],
   [said('done'), undefined],

@@ -7,9 +7,9 @@ const UNKNOWN: ActionOutcome = { kind: 'unknown' }
 /** So many tasks can be open for one gate; of one more the oldest is settled no more. */
 const MOST = 1_000
 
-/** The id of the task that a call was answered by; undefined for any other result. */
+/** The id of the task that a call was answered by, of 2025-11-25 or of the extension of 2026; undefined for any other result. */
 export function taskOf(result: ToolResult): string | undefined {
-  const { taskId } = Object(result.task)
+  const { taskId } = Object(result.task ?? (result.resultType === 'task' ? result : undefined))
   return typeof taskId === 'string' ? taskId : undefined
 }
 
@@ -47,12 +47,16 @@ export class OpenTasks {
   }
 
   /**
-   * A task as `notifications/tasks/status`, `tasks/get` and `tasks/cancel` tell it. That it is completed says nothing: its result
-   * may be an error.
+   * A task as `notifications/tasks/status`, `tasks/get` and `tasks/cancel` tell it. That it is completed says nothing where its result
+   * is not told with it, as by the extension: it may be an error.
    */
   sawStatus(scope: string, task: unknown): void {
-    const { taskId, status, statusMessage } = Object(task)
-    if (status === 'failed') this.#end(scope, taskId, { kind: 'failed', error: String(statusMessage ?? '') })
+    const { taskId, status, statusMessage = '', result, error } = Object(task)
+    if (status === 'completed' && typeof result === 'object' && result !== null) this.sawResult(scope, taskId, result)
+    if (status === 'failed') {
+      const said = `${statusMessage}\n${Object(error).message ?? ''}`.trim()
+      this.#end(scope, taskId, { kind: 'failed', error: said })
+    }
     // It may have happened all the same.
     if (status === 'cancelled') this.#end(scope, taskId, UNKNOWN)
   }

@@ -306,6 +306,19 @@ describe('a review that comes back with the call', () => {
     expect(await call(6, { requestState, ...answer('accept') })).toMatchObject(say('did 6'))
   })
 
+  it('goes on with what a reviewer said where its client cannot ask any more', async () => {
+    const call = await startByHand()
+    const { requestState, _meta } = await call(9)
+    const other = await stateless({}, { capabilities: {} })
+    open.push(other)
+    const bringBack = (): Promise<CallResult> =>
+      other.sdk.callTool({ name: 'review', arguments: { n: 9 }, requestState, ...answer('accept') })
+    expect(decisionOf(await bringBack())).toMatchObject({ reason: 'review_required' })
+    expect(runs).toEqual([])
+    await rig.operator.move((decisionOf({ content: [], _meta: _meta ?? {} }) as { id: string }).id, 'approve')
+    expect(await bringBack()).toMatchObject(say('did 9'))
+  })
+
   it('27: runs nothing for another call, and approves nothing by it', async () => {
     const call = await startByHand()
     const { requestState } = await call(7)

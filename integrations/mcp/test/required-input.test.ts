@@ -248,6 +248,24 @@ describe.each(WAYS)('%s: a tool that asks its client', (way, start) => {
     expect(runs).toEqual(['1 []', '1 [DE1]'])
   })
 
+  it('that runs at most once uses its permit up in its first leg, and goes on to its end', async () => {
+    const call = await start({ runs: 'at-most-once' })
+    const [, second] = await halfWay(call)
+    expect(await call('allow', 1, { requestState: second.requestState, ...accept('DE2') })).toMatchObject(
+      say('paid 1 from DE1,DE2'),
+    )
+    expect(await rig.statuses()).toEqual(['confirmed'])
+  })
+
+  it('goes on with no decision of another API key', async () => {
+    const apiKey = await rig.operator.makeKey(['decisions:write', 'decisions:read'])
+    const [one, other] = [await start(), await start({ client: rig.newClient({ apiKey }) })]
+    const { requestState } = await one('allow', 1)
+    const brought = { requestState, ...accept('DE1') }
+    expect(decisionOf(await other('allow', 1, brought))).toMatchObject({ effect: 'deny' })
+    expect(runs).toEqual(['1 []'])
+  })
+
   it('shows its client neither permit nor key', async () => {
     const call = await start()
     const [first, second] = await halfWay(call)
