@@ -1,5 +1,6 @@
 /** `countersign-mcp --listen --upstream` as a process, in front of `server-everything`. The numbers are those of the acceptance cases. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { CLIENT_V1, CLIENT_V2 } from './http-rig.js'
+import { CLIENT_V1, CLIENT_V2, post } from './http-rig.js'
 import { decisionOf, Rig, textOf } from './rig.js'
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
@@ -61,6 +62,23 @@ describe('the proxy as a process', () => {
     expect(proxy.output()).toEqual({ stdout: '', code: 0 })
   })
 
+  it('knows its clients by their tokens, and asks for each as its agent', async () => {
+    const clients = ['anna', 'bert'].map((name) => ({
+      agent_id: `agent:${name}`,
+      token_sha256: createHash('sha256').update(`token-of-${name}`).digest('hex'),
+    }))
+    const proxy = await startProxy(await startEverything(), { clients }, { COUNTERSIGN_AGENT_ID: 'agent:somebody' })
+    expect((await post(proxy.url, { jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(401)
+    for (const name of ['anna', 'bert']) {
+      const { client } = await CLIENT_V2.connect(proxy.url, { headers: { authorization: `Bearer token-of-${name}` } })
+      const { id } = decisionOf(await client.callTool({ name: 'echo', arguments: { message: name } })) as { id: string }
+      expect((await rig.operator.decision(id)).agent_id).toBe(`agent:${name}`)
+    }
+    await proxy.stop()
+    expect(proxy.output()).toEqual({ stdout: '', code: 0 })
+    expect(proxy.log()).not.toMatch(/token-of/)
+  })
+
   it('does not start where it would let in whom it cannot know', async () => {
     const { status, stderr } = await run(['--listen', '0.0.0.0:0', '--upstream', 'http://127.0.0.1:9/mcp'])
     expect([status, stderr]).toEqual([78, expect.stringContaining('name the clients')])
@@ -79,7 +97,7 @@ async function startEverything(): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`
 }
 
-function spawnProxy(args: readonly string[]): ChildProcess {
+function spawnProxy(args: readonly string[], config: object = {}, added: NodeJS.ProcessEnv = {}): ChildProcess {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-mcp-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const tools = Object.fromEntries(
@@ -89,15 +107,15 @@ function spawnProxy(args: readonly string[]): ChildProcess {
       ['get-env', 'deny'],
     ].map(([tool, effect]) => [tool, { action: `t.${effect}`, resource: null }]),
   )
-  writeFileSync(join(folder, 'countersign-mcp.json'), JSON.stringify({ agent_id: rig.agentId, tools }))
-  const env = { PATH: process.env.PATH, COUNTERSIGN_URL: point().url, COUNTERSIGN_API_KEY: apiKey }
+  writeFileSync(join(folder, 'countersign-mcp.json'), JSON.stringify({ agent_id: rig.agentId, tools, ...config }))
+  const env = { PATH: process.env.PATH, COUNTERSIGN_URL: point().url, COUNTERSIGN_API_KEY: apiKey, ...added }
   const child = spawn(process.execPath, [CLI, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   endAfterTest(child)
   return child
 }
 
-async function startProxy(upstream: string) {
-  const child = spawnProxy(['--listen', '127.0.0.1:0', '--upstream', upstream])
+async function startProxy(upstream: string, config?: object, env?: NodeJS.ProcessEnv) {
+  const child = spawnProxy(['--listen', '127.0.0.1:0', '--upstream', upstream], config, env)
   let stdout = ''
   let stderr = ''
   child.stdout!.on('data', (chunk) => {

@@ -1,11 +1,16 @@
 /** The proxy for Streamable HTTP, between servers and clients of both majors. The numbers are those of the acceptance cases. */
+
+import type { RequestListener } from 'node:http'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { toNodeHandler } from '@modelcontextprotocol/node'
 import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
+import { createMcpHandler, inputRequired, type McpServer } from '@modelcontextprotocol/server'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { definitionHash } from '../src/tool-definitions.js'
 import {
   CLIENT_V1,
   CLIENT_V2,
@@ -14,6 +19,7 @@ import {
   MODERN_CLIENT,
   post,
   proxyOf,
+  serve,
   serveSessions,
   serveStateless,
   type Upstream,
@@ -171,6 +177,72 @@ describe.each([v1, v2])('42: in front of a server of $name', (sdk) => {
     expect(upstream.seen.at(-1)).toMatchObject({ method: 'DELETE', headers: { 'mcp-session-id': id } })
     const gone = await post(url, callMessage(1), { 'mcp-session-id': id })
     expect(gone.status).toBe(404)
+  })
+})
+
+describe('43: in front of a server of 2026-07-28', () => {
+  it('a tool asks its client first, by one decision', async () => {
+    const runs: unknown[] = []
+    const work: ToolWork = (_args, { mcpReq }) => {
+      runs.push(mcpReq.inputResponses ?? 'asks')
+      if (mcpReq.inputResponses !== undefined) return say(`sure: ${mcpReq.requestState()}`)
+      const requestedSchema = { type: 'object' as const, properties: {} }
+      const inputRequests = { sure: inputRequired.elicit({ message: 'Sure?', requestedSchema }) }
+      return inputRequired({ inputRequests, requestState: 'halfway' })
+    }
+    const upstream = await serveStateless(() => toolsOf([], work)(v2))
+    const { url } = await proxyOf(rig, upstream.url)
+    const { client } = await MODERN_CLIENT.connect(url, {
+      capabilities: { elicitation: {} },
+      prepare: (client) =>
+        client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} })),
+    })
+    const result = await client.callTool({ name: 'allow', arguments: { n: 1 } })
+    expect([textOf(result), runs]).toEqual([
+      'sure: halfway',
+      ['asks', { sure: expect.objectContaining({ action: 'accept' }) }],
+    ])
+    expect(await rig.statuses()).toEqual(['confirmed'])
+  })
+
+  it('a client hears of changes as long as it listens', async () => {
+    const handler = createMcpHandler(() => toolsOf([])(v2) as unknown as McpServer)
+    const upstream = await serve(toNodeHandler(handler) as RequestListener)
+    const { url } = await proxyOf(rig, upstream.url)
+    let changes = 0
+    const { client } = await MODERN_CLIENT.connect(url, {
+      prepare: (client) =>
+        client.setNotificationHandler('notifications/tools/list_changed', async () => {
+          changes += 1
+        }),
+    })
+    const listening = await client.listen({ toolsListChanged: true })
+    handler.notify.toolsChanged()
+    await expect.poll(() => changes).toBe(1)
+    await listening.close()
+    await handler.close()
+  })
+
+  it('looks tools up once for all requests, and a tool that has changed stays denied', async () => {
+    let description = 'does it'
+    const upstream = await serveStateless(() => {
+      const server = v2.mcpServer()
+      server.registerTool('allow', { description }, () => say('done'))
+      return server
+    })
+    const direct = await MODERN_CLIENT.connect(upstream.url)
+    const [tool] = (await direct.client.listTools()).tools
+    const { url } = await proxyOf(rig, upstream.url, { gate: { definitions: { allow: definitionHash(tool) } } })
+    const { client } = await MODERN_CLIENT.connect(url)
+    const before = upstream.seen.length
+    const call = () => client.callTool({ name: 'allow', arguments: { n: 1 } })
+    expect([textOf(await call()), textOf(await call())]).toEqual(['done', 'done'])
+    const asked = upstream.seen.slice(before).map(({ headers }) => headers['mcp-method'])
+    expect(asked).toEqual(['tools/list', 'tools/call', 'tools/call'])
+    description = 'does something else'
+    expect((await client.listTools()).tools).toEqual([])
+    description = 'does it'
+    expect((await call()).isError).toBe(true)
   })
 })
 
