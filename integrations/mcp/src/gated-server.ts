@@ -109,12 +109,10 @@ export class GatedServer {
 
   async #shown(handler: Handler, request: HandledRequest, context: unknown): Promise<ToolListPage> {
     const page = (await handler(request, context)) as ToolListPage
-    const { authInfo, sessionId, isStateless } = requestContext(context)
+    const { authInfo, sessionId } = requestContext(context)
     const { _meta: meta } = Object(request.params)
     const caller: Caller = { authInfo, sessionId, meta: isObject(meta) ? meta : {} }
-    const shown = await shownTools(this.gate, this.#definitions, page, caller)
-    // The server would mark it by what it was told for lists that are the same for everybody.
-    return shown === page || !isStateless ? shown : { ...shown, cacheScope: 'private' }
+    return shownTools(this.gate, this.#definitions, page, caller)
   }
 }
 

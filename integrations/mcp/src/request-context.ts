@@ -9,8 +9,6 @@ export interface RequestContext {
   readonly sessionId: string | undefined
   /** Aborted when the caller has cancelled the request, and when the connection is closed. */
   readonly signal: AbortSignal | undefined
-  /** Of protocol 2026-07-28: nothing is known of the caller but what comes with each request. */
-  readonly isStateless: boolean
   /** Of 2.x, which has taken it off the params of the request. */
   readonly brought: Brought | undefined
   /** Of 1.x, where the server has tasks. */
@@ -24,13 +22,12 @@ export function requestContext(told: unknown): RequestContext {
   if (mcpReq === undefined) {
     const contextWith = (_brought: Brought, store: unknown) =>
       store === undefined ? told : { ...Object(told), taskStore: store }
-    return { authInfo, sessionId, signal, isStateless: false, brought: undefined, taskStore, contextWith }
+    return { authInfo, sessionId, signal, brought: undefined, taskStore, contextWith }
   }
   return {
     authInfo: http?.authInfo,
     sessionId,
     signal: mcpReq.signal,
-    isStateless: mcpReq.envelope !== undefined,
     brought: { requestState: mcpReq.requestState?.(), inputResponses: mcpReq.inputResponses },
     taskStore: undefined,
     contextWith: ({ requestState, inputResponses }) => ({

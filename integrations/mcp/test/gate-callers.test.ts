@@ -27,7 +27,7 @@ const connect = async (sdk: Sdk, server: HighLevelServer, settings?: ClientSetti
   return client
 }
 const one = { n: 1 }
-const as = (clientId?: string) => ({ token: 'secret', scopes: [], ...(clientId && { clientId }) })
+const as = (clientId?: string) => ({ token: 'secret', scopes: [], ...(clientId !== undefined && { clientId }) })
 const reasonOf = (result: CallResult) => Object(decisionOf(result)).reason
 /** Of each decision, once. */
 const agents = () => {
@@ -167,12 +167,12 @@ describe.each(SDKS)('$name', (sdk) => {
     for (caller of told) reasons.push(reasonOf(await client.call('allow', one)))
     expect(agents()).toEqual(['agent:ann', 'agent:bob'])
     // Neither nobody nor somebody without a name is an agent.
-    expect(reasons).toEqual([undefined, undefined, 'mapping_failed', 'mapping_failed', 'mapping_failed'])
+    expect(reasons).toEqual([undefined, undefined, 'mapping_failed', 'mapping_failed', 'question_refused'])
     expect(runs).toHaveLength(2)
     // A client that was made for one agent asks for no other, and for that one where nobody is authenticated.
     const own = await connect(sdk, withTools(rig.gate(sdk.mcpServer()), runs), { caller: () => caller })
-    caller = as('agent:ann')
-    expect(reasonOf(await own.call('allow', one))).toBe('mapping_failed')
+    for (caller of [as('agent:ann'), as(), as('')])
+      expect(reasonOf(await own.call('allow', one))).toBe('mapping_failed')
     caller = undefined
     expect(await own.call('allow', one)).toMatchObject(say('did 1'))
     expect(agents()).toEqual(['agent:ann', 'agent:bob', rig.agentId])
