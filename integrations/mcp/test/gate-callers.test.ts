@@ -171,8 +171,9 @@ describe.each(SDKS)('$name', (sdk) => {
     expect(runs).toHaveLength(2)
     // A client that was made for one agent asks for no other, and for that one where nobody is authenticated.
     const own = await connect(sdk, withTools(rig.gate(sdk.mcpServer()), runs), { caller: () => caller })
-    for (caller of [as('agent:ann'), as(), as('')])
-      expect(reasonOf(await own.call('allow', one))).toBe('mapping_failed')
+    for (caller of [as('agent:ann'), as()]) expect(reasonOf(await own.call('allow', one))).toBe('mapping_failed')
+    caller = as('')
+    expect(reasonOf(await own.call('allow', one))).toBe('question_refused')
     caller = undefined
     expect(await own.call('allow', one)).toMatchObject(say('did 1'))
     expect(agents()).toEqual(['agent:ann', 'agent:bob', rig.agentId])
