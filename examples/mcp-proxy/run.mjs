@@ -37,8 +37,8 @@ try {
 
   const admin = new Countersign({ baseUrl: url, apiKey })
   await admin.policies.create(readJson(join(FOLDER, 'countersign-mcp-policy.json')))
-  // The proxy's key can ask, and see what is never allowed. Ada has another one.
-  const scopes = ['decisions:write', 'policies:read']
+  // The proxy's key can ask, and answers nothing. Ada has another one.
+  const scopes = ['decisions:write']
   const { key } = await admin.keys.create({ name: 'desk', scopes, agents: ['agent:desk-1'] })
   const answering = await admin.keys.create({ name: 'Ada', scopes: ['reviews:write', 'decisions:read'] })
   const ada = new Countersign({ baseUrl: url, apiKey: answering.key })

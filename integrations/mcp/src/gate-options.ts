@@ -53,7 +53,7 @@ export interface GateOptions extends ToolGuardOptions<GatedCall, Review> {
   readonly denyAs?: 'result' | 'error' | undefined
   /**
    * What `tools/list` shows: `all` (default), or with `hide` no tools whose action is denied to the agent whatever it is about, nor
-   * tools that nobody mapped. The key needs the scope `policies:read` for it. It enforces nothing: every call is asked about.
+   * tools that nobody mapped. It enforces nothing: every call is asked about.
    */
   readonly list?: 'all' | 'hide' | undefined
   /**

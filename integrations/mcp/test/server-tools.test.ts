@@ -5,7 +5,7 @@ import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toolsOfServer, UnusableServer } from '../src/proxy/server-tools.js'
 import { toolName } from '../src/tool-pages.js'
-import { type SeenRequest, serve, serveSessions, serveStateless } from './http-rig.js'
+import { serve, serveSessions, serveStateless, type Upstream } from './http-rig.js'
 import { withTools } from './rig.js'
 import { type HighLevelServer, SDKS } from './sdks.js'
 
@@ -15,7 +15,7 @@ const [, v2] = SDKS
 
 const namesOf = async (upstream: URL, upstreamHeaders = {}) =>
   (await toolsOfServer({ upstream, upstreamHeaders }, log)).map(toolName)
-const told = ({ method, headers }: SeenRequest) => `${method} ${headers['mcp-protocol-version']}`
+const told = ({ method, headers }: Upstream['seen'][number]) => `${method} ${headers['mcp-protocol-version']}`
 
 describe.each(SDKS)('$name', (sdk) => {
   it.each([

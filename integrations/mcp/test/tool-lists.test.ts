@@ -15,8 +15,6 @@ let runs: string[]
 const open: ConnectedClient[] = []
 beforeAll(async () => {
   rig = await Rig.open(point())
-  const apiKey = await rig.operator.makeKey(['decisions:write', 'permits:redeem', 'policies:read'])
-  reader = rig.newClient({ apiKey })
 })
 beforeEach(() => {
   rig.events.length = 0
@@ -25,8 +23,6 @@ beforeEach(() => {
 afterEach(async () => {
   await Promise.all(open.splice(0).map((client) => client.close()))
 })
-/** Whose key may read what an agent can ever get. */
-let reader: GateOptions['client']
 
 const WAYS = ['gate', 'gateTransport'] as const
 const cases = SDKS.flatMap((sdk) => WAYS.map((way) => ({ sdk, way, name: `${sdk.name}, ${way}` })))
@@ -60,7 +56,7 @@ describe.each(cases)('$name', ({ sdk, way }) => {
       const next = Number(cursor) + 1
       return { tools: pages[Number(cursor)], ...(next < pages.length && { nextCursor: String(next) }), _meta: { a: 1 } }
     })
-    const client = await connect(server, { client: reader, list: 'hide' })
+    const client = await connect(server, { list: 'hide' })
     expect(await client.request('tools/list')).toMatchObject({
       tools: [tool('allow')],
       nextCursor: '1',
@@ -88,7 +84,6 @@ describe.each(cases)('$name', ({ sdk, way }) => {
     const client = await connect(withTools(sdk.mcpServer(), runs), { client: nobody, list: 'hide', map })
     expect(await client.list()).toEqual(['allow', 'deny', 'review'])
     const observer = await connect(withTools(sdk.mcpServer(), runs), {
-      client: reader,
       list: 'hide',
       map,
       mode: 'observe',
@@ -98,7 +93,7 @@ describe.each(cases)('$name', ({ sdk, way }) => {
 
   it('31: denies what it has hidden', async () => {
     const { log: _unmapped, ...map } = MAP
-    const client = await connect(withTools(sdk.mcpServer(), runs), { client: reader, list: 'hide', map })
+    const client = await connect(withTools(sdk.mcpServer(), runs), { list: 'hide', map })
     expect(await client.list()).toEqual(['allow', 'review'])
     const denied = await client.call('deny', { n: 1 })
     expect(decisionOf(denied)).toMatchObject({ id: expect.stringMatching(/^dec_/), reason: 'denied' })
@@ -199,13 +194,13 @@ describe('a server of 2026-07-28', () => {
   }
 
   it('30: marks a list that depends on the agent as private, and no other', async () => {
-    const hiding = await serve({ client: reader, list: 'hide' })
+    const hiding = await serve({ list: 'hide' })
     expect(await hiding.request('tools/list')).toMatchObject({ cacheScope: 'private' })
     expect(await hiding.list()).toEqual(['allow', 'review', 'log'])
   })
 
   it('31: denies what it has hidden, and what is not as it was pinned, by each server that is made', async () => {
-    const pinned = await serve({ client: reader, list: 'hide', definitions: { allow: definitionHash(tool('allow')) } })
+    const pinned = await serve({ list: 'hide', definitions: { allow: definitionHash(tool('allow')) } })
     expect(await pinned.list()).toEqual(['review', 'log'])
     expect(await pinned.call('allow', { n: 1 })).toMatchObject({ isError: true })
     expect(await pinned.call('deny', { n: 1 })).toMatchObject({ isError: true })
@@ -227,7 +222,7 @@ describe('a page of the list', () => {
   const sound = { allow: definitionHash(tool('allow')) }
 
   it('30: is private where it depends on the agent or leaves something out, and as it came elsewhere', async () => {
-    const hiding = { client: reader, list: 'hide' } as const
+    const hiding = { list: 'hide' } as const
     expect(await shown(page, hiding)).toEqual({ tools: [tool('allow')], cacheScope: 'private', ttlMs: 5 })
     expect(await shown({ ...page, tools: [] }, hiding)).toMatchObject({ cacheScope: 'private' })
     expect(await shown({ tools: [] }, hiding)).toEqual({ tools: [] })

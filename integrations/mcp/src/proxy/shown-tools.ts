@@ -3,7 +3,7 @@ import { printable } from '@countersign/client/kernel'
 import { definitionHash } from '../tool-definitions.js'
 import { toolName } from '../tool-pages.js'
 
-export interface ShownTool {
+interface ShownTool {
   readonly tool: unknown
   readonly hash: ReturnType<typeof definitionHash>
 }

@@ -4,7 +4,7 @@ import type { ProxyConfig } from './config.js'
 import type { ShownTools } from './shown-tools.js'
 
 /** The body of `POST /v1/policies`. */
-export interface StarterPolicy {
+interface StarterPolicy {
   readonly name: string
   readonly description: string
   readonly agents: readonly [string]
@@ -42,7 +42,8 @@ export function starterOf({ sound }: ShownTools, agent: string): Starter {
     return [[name, { action: actionOf(name), resource: null, context: 'arguments' as const, definition: hash }]]
   })
   return {
-    config: { agent_id: agent, tools: Object.fromEntries(tools) },
+    // What nobody has mapped may not run: then its words need not reach a model either.
+    config: { agent_id: agent, list: 'hide', tools: Object.fromEntries(tools) },
     policy: rules.length === 0 ? null : policyOf(agent, rules),
     ...{ allowed, reviewed, unmapped },
   }

@@ -1,5 +1,6 @@
 /** `init` and `check` as they are shipped, before real servers, and what the proxy makes of what they have written. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { StdioClientTransport as PipesV1 } from '@modelcontextprotocol/sdk/clien
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { decisionOf, Rig, textOf } from '../rig.js'
 import type { CallResult } from '../sdks.js'
+import { isAlive } from '../stdio/proxied-server.js'
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const LISTED = fileURLToPath(new URL('listed-server.mjs', import.meta.url))
@@ -23,7 +25,7 @@ let rig: Rig
 let apiKey: string
 beforeAll(async () => {
   rig = await Rig.open(point())
-  apiKey = await rig.operator.makeKey(['decisions:write', 'policies:read'])
+  apiKey = await rig.operator.makeKey()
 }, 60_000)
 
 let folder: string
@@ -123,7 +125,8 @@ describe.each([1, 2] as const)('a client of %d.x', (major) => {
   })
 
   it('is denied a tool that has changed, until it is accepted', async () => {
-    await rig.operator.makePolicy('mcp.read', 'allow').catch(() => undefined)
+    for (const action of ['mcp.read', 'mcp.other'])
+      await rig.operator.makePolicy(action, 'allow').catch(() => undefined)
     show([tool('read', reads), tool('other', reads)])
     expect((await init(...listed())).code).toBe(0)
     const client = await agent(major, [...listed(), '--announces'])
@@ -238,6 +241,21 @@ describe('init', () => {
   })
 })
 
+it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends a server that does not answer', async (signal) => {
+  const program = `require('node:fs').writeFileSync('pid', String(process.pid)); setInterval(() => {}, 1000)
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {})`
+  const args = [CLI, 'init', '--agent', agentId, '--', process.execPath, '-e', program]
+  const child = spawn(process.execPath, args, { cwd: folder, env: environment(), stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await expect.poll(() => existsSync(path('pid')) && Number(read('pid')), { timeout: 15_000 }).toBeGreaterThan(0)
+  const pid = Number(read('pid'))
+  onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  expect(await exited).toEqual([1, null])
+  await expect.poll(() => isAlive(pid), { timeout: 15_000 }).toBe(false)
+})
+
 describe('check', () => {
   const pin = async () => {
     show([tool('read', reads), tool('write', destroys)], [tool('other')])
@@ -281,7 +299,7 @@ describe('check', () => {
 
   it('accepts what is named, changes nothing else in the file, and accepts nothing that is not there', async () => {
     await pin()
-    const config = { list: 'hide', ...readJson('countersign-mcp.json'), mode: 'observe' }
+    const config = { review: 'wait', ...readJson('countersign-mcp.json'), mode: 'observe' }
     writeFileSync(path('countersign-mcp.json'), JSON.stringify(config))
     show([tool('read', { ...reads, title: 'Read' }), tool('write', { ...destroys, title: 'Write' })], [tool('other')])
     expect(await countersignMcp('check', '--accept', 'nope', ...listed())).toMatchObject({ code: 1 })
