@@ -379,6 +379,39 @@ describe('the end of the proxy', () => {
   })
 })
 
+it('41: a hundred calls at once run as often as the budget has room', async () => {
+  const action = `http.${crypto.randomUUID().slice(0, 8)}`
+  const budget = { limit: 30, unit: 'calls', period: 'total', amount: 1 }
+  const { id } = await rig.operator.makePolicy(action, 'allow', budget)
+  const runs: string[] = []
+  const upstream = await serveSessions(v2, () => withTools(v2.mcpServer(), runs))
+  const { url } = await proxyOf(rig, upstream.url, { gate: { map: { allow: { action } } } })
+  const { client } = await CLIENT_V2.connect(url)
+  const calls = Array.from({ length: 100 }, (_, n) => client.callTool({ name: 'allow', arguments: { n } }))
+  const results = await Promise.all(calls)
+  await rig.client.flush()
+  expect(results.filter(({ isError }) => isError !== true).length).toBe(30)
+  expect([runs.length, new Set(runs).size]).toEqual([30, 30])
+  expect(await rig.operator.account(id)).toMatchObject({ spent: 30, reserved: 0 })
+})
+
+it('events for a client that reads slowly are all passed, and no listener is kept', async () => {
+  const text = 'x'.repeat(100_000)
+  const upstream = await serveRaw((response, _request, id) => {
+    response.writeHead(200, stream)
+    const note = (n: number) => JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { n, text } })
+    for (let n = 0; n < 100; n += 1) response.write(event(note(n)))
+    response.end(event(resultText(id)))
+  })
+  const { url } = await proxyOf(rig, upstream.url)
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warned)
+  const messages = messagesOf(await (await post(url, callMessage(1))).text())
+  process.off('warning', warned)
+  expect([messages.length, messages.at(-1)!.id, warnings]).toEqual([101, 1, []])
+})
+
 describe('46, 53: calls of one session', () => {
   it('are told apart by their ids, over all its requests', async () => {
     const { work, end, begun } = heldWork()

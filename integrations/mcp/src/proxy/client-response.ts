@@ -47,8 +47,11 @@ export class ClientResponse {
   async write(text: string): Promise<void> {
     if (this.gone.aborted || this.#response.writableEnded || this.#response.write(text)) return
     await new Promise<void>((resolve) => {
-      this.#response.once('drain', resolve)
-      this.#response.once('close', resolve)
+      const goOn = (): void => {
+        this.#response.off('drain', goOn).off('close', goOn)
+        resolve()
+      }
+      this.#response.on('drain', goOn).on('close', goOn)
     })
   }
 

@@ -134,8 +134,7 @@ class Proxying {
     if (request.url?.split('?', 1)[0] !== ENDPOINT_PATH)
       throw new HttpRefusal(404, `only ${ENDPOINT_PATH} is served here`)
     const owner = this.#authenticated(request)
-    if (this.#isClosing) throw new HttpRefusal(503, 'the proxy ends', { headers: { connection: 'close' } })
-    if (request.method === 'POST') return this.#post(request, client, owner)
+    if (request.method === 'POST') return this.#post(request, await readJson(request), client, owner)
     if (request.method === 'GET' || request.method === 'DELETE')
       return this.#stream(request.method, request, client, owner)
     throw new HttpRefusal(405, 'Method not allowed', { headers: { allow: 'GET, POST, DELETE' } })
@@ -151,8 +150,12 @@ class Proxying {
     })
   }
 
-  async #post(request: IncomingMessage, client: ClientResponse, owner: string | undefined): Promise<void> {
-    const body = await readJson(request)
+  async #post(
+    request: IncomingMessage,
+    body: unknown,
+    client: ClientResponse,
+    owner: string | undefined,
+  ): Promise<void> {
     const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
     if (messages.length === 0 || messages.length > MAX_BATCH || messages.some(Array.isArray))
       throw new HttpRefusal(400, `Invalid Request: a batch has 1 to ${MAX_BATCH} messages`, { code: -32600 })
@@ -188,6 +191,7 @@ class Proxying {
   }
 
   async #run(exchange: PostExchange | ServerStream, session: HttpSession): Promise<void> {
+    if (this.#isClosing) throw new HttpRefusal(503, 'the proxy ends', { headers: { connection: 'close' } })
     const running = exchange.run()
     const open = { exchange, session, running: running.catch(() => undefined) }
     this.#open.add(open)
