@@ -132,6 +132,9 @@ describe('the report on MongoDB', () => {
     'server/test/enforcement/repeated-reviews.test.ts',
     'integrations/express/test/enforcement-suite.test.ts',
     'integrations/langchain/test/agents.test.ts',
+    'integrations/mcp/test/gate.test.ts',
+    'integrations/mcp/test/required-input.test.ts',
+    'integrations/mcp/test/tasks.test.ts',
     'packages/lost-answers/test/five-refunds.test.ts',
   ])('holds what concerns money on both stores: %s', (file) => {
     const mongodb = { testResults: [...MONGODB.testResults, ...reportOf(file).testResults] }
