@@ -59,7 +59,7 @@ export async function stdioProxy({
   })
   server.onDrain(setClientReading)
 
-  const handed = listenToServer(server, messages, log)
+  listenToServer(server, messages, log)
   readLines(input, {
     onMessage: (message) => messages.fromClient(message, undefined),
     onGarbage: (fault) => write(errorMessage(null, { code: PARSE_ERROR, message: `Parse error: ${fault}` })),
@@ -77,26 +77,16 @@ export async function stdioProxy({
   const end = await Promise.race([told, clientEnd(input, output), serverClosed])
   if (end === 'client') await endsWithin(Promise.race([messages.idle(), serverClosed, told]), LAST_ANSWERS_MS)
   await server.stop()
-  await handed()
   await messages.close('the server has ended')
   return end
 }
 
-/** Gives what waits until all that the server has sent was handed on. */
-function listenToServer(
-  server: ServerProcess,
-  messages: MessageGate<undefined, undefined>,
-  log: Log,
-): () => Promise<void> {
-  const handing = new Set<Promise<void>>()
+function listenToServer(server: ServerProcess, messages: MessageGate<undefined, undefined>, log: Log): void {
   let isWarned = false
   server.listen({
-    onMessage: (message) => {
-      const handed = messages.fromServer(message, undefined).catch(() => undefined)
-      handing.add(handed)
-      void handed.then(() => handing.delete(handed))
-    },
-    onGarbage: (fault, start) => {
+    // It rejects as the client's output does, which is seen there.
+    onMessage: (message) => void messages.fromServer(message, undefined).catch(() => undefined),
+    onGarbage(fault, start) {
       if (!isWarned)
         log.warn(
           `The server wrote ${fault} to its standard output (${start}). Such lines are left out; this is said once.`,
@@ -104,9 +94,6 @@ function listenToServer(
       isWarned = true
     },
   })
-  return async () => {
-    await Promise.all(handing)
-  }
 }
 
 function clientEnd(input: Readable, output: Writable): Promise<StdioProxyEnd> {

@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline'
 
 const flags = new Set(process.argv.slice(2))
 const note = (text) => process.env.NOTES && appendFileSync(process.env.NOTES, `${text}\n`)
-const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+const send = (message, then) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`, then)
+const end = () => process.exit(0)
 const text = (value) => ({ content: [{ type: 'text', text: value }] })
 
 if (flags.has('--ends-at-once')) process.exit(7)
@@ -31,6 +32,7 @@ const TOOLS = {
   die: () => process.exit(3),
   hang: () => undefined,
   slow: () => undefined,
+  last: () => text('the last one'),
   stop_reading: () => {
     lines.pause()
     // Nothing else keeps it.
@@ -74,11 +76,14 @@ lines.on('line', (line) => {
   } else if (method === 'ping') {
     send({ id, result: {} })
   } else if (method === 'tools/list') {
-    send({ id, result: { tools: Object.keys(TOOLS).map((name) => ({ name, inputSchema: { type: 'object' } })) } })
+    send(
+      { id, result: { tools: Object.keys(TOOLS).map((name) => ({ name, inputSchema: { type: 'object' } })) } },
+      flags.has('--ends-after-a-list') ? end : undefined,
+    )
   } else if (method === 'tools/call') {
     note(`call ${params.name}`)
     const result = TOOLS[params.name](params.arguments ?? {})
-    if (result !== undefined) send({ id, result })
+    if (result !== undefined) send({ id, result }, params.name === 'last' ? end : undefined)
   } else if (id === undefined) {
     note(method)
   }

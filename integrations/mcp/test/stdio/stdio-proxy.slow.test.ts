@@ -16,9 +16,21 @@ afterAll(() => relay.close())
 
 const allowed = { action: 't.allow', resource: null }
 const TOOLS = Object.fromEntries(
-  ['echo', 'environment', 'big', 'die', 'hang', 'slow', 'half', 'garbage', 'crlf', 'deep', 'flood', 'stop_reading'].map(
-    (name) => [name, allowed],
-  ),
+  [
+    'echo',
+    'environment',
+    'big',
+    'die',
+    'hang',
+    'slow',
+    'last',
+    'half',
+    'garbage',
+    'crlf',
+    'deep',
+    'flood',
+    'stop_reading',
+  ].map((name) => [name, allowed]),
 )
 
 function start(setup: Partial<Setup> = {}): ProxiedServer {
@@ -147,6 +159,21 @@ describe('a server that ends', () => {
     expect((await proxy.answerTo(1)).error).toMatchObject({ code: -32000 })
     expect((await proxy.exited).code).toBe(1)
     expect(await lastStatus()).toBe('authorized')
+  })
+
+  test('right after an answer: that counts', async () => {
+    const proxy = start()
+    proxy.call(1, 'last')
+    expect(await proxy.textOf(1)).toBe('the last one')
+    expect((await proxy.exited).code).toBe(1)
+    expect(await lastStatus()).toBe('confirmed')
+  })
+
+  test('right after a list, which is filtered', async () => {
+    const proxy = start({ options: ['--list', 'hide'], flags: ['--ends-after-a-list'] })
+    proxy.send({ id: 1, method: 'tools/list' })
+    expect(JSON.stringify((await proxy.answerTo(1)).result)).toContain('"echo"')
+    expect((await proxy.exited).code).toBe(1)
   })
 
   test('before it was initialized', async () => {
@@ -291,14 +318,19 @@ describe('a side that does not read', () => {
     const proxy = start()
     proxy.call(1, 'stop_reading')
     await proxy.noted('call stop_reading')
-    const line = 'x'.repeat(1_000_000)
-    for (let i = 0; i < 100; i += 1) proxy.send({ method: 'notifications/test', params: { line } })
-    await settled(() => proxy.child.stdin.writableLength)
-    expect(proxy.child.stdin.writableLength).toBeGreaterThan(50_000_000)
+    const params = { line: 'x'.repeat(1_000_000) }
+    const message = `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/test', params })}\n`
+    let written = 0
+    const writeOn = (): void => {
+      if (written < 100) proxy.child.stdin.write(message, writeOn)
+      written += 1
+    }
+    writeOn()
+    await settled(() => written)
+    expect(written).toBeLessThan(60)
     for (const pid of proxy.pids()) process.kill(pid, 'SIGUSR2')
-    proxy.send({ id: 2, method: 'ping' })
-    await proxy.answerTo(2)
-    expect(proxy.notes().filter((note) => note === 'notifications/test')).toHaveLength(100)
+    const received = (): number => proxy.notes().filter((note) => note === 'notifications/test').length
+    await expect.poll(received, { timeout: 15_000 }).toBe(100)
   })
 })
 
