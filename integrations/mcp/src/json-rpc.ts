@@ -53,9 +53,9 @@ const GUARDED_METHODS = ['tools/call', 'tools/list', 'notifications/cancelled']
 
 export function readMessage(value: unknown): Incoming {
   if (!isObject(value)) return invalid('a message has to be an object', null)
-  const { id, method, params, result, error } = ownMembersOf(value)
+  const { jsonrpc, id, method, params, result, error } = { ...value }
   const known = isRequestId(id) ? id : null
-  if (value.jsonrpc !== '2.0') return invalid('jsonrpc has to be "2.0"', known)
+  if (jsonrpc !== '2.0') return invalid('jsonrpc has to be "2.0"', known)
   if (method === undefined) return readResponse(id, result, error)
   if (typeof method !== 'string') return invalid('method has to be a string', known)
   const meant = folded(method).replaceAll(/[\p{C}\p{Z}]/gu, '')
@@ -121,10 +121,6 @@ export function ambiguousMemberWithin(value: unknown): string | undefined {
 function folded(name: string): string {
   const [seen = ''] = name.split('\0')
   return seen.normalize('NFKC').toLowerCase()
-}
-
-function ownMembersOf(value: object): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'))
 }
 
 function invalid(message: string, id: RequestId | null | undefined): Incoming {

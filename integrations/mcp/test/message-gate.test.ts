@@ -459,10 +459,11 @@ describe('a server', () => {
   })
 
   it('answers once', async () => {
-    const { call, receive, toClient } = connection()
+    const { call, receive, toClient, vias } = connection()
     await call(1)
-    await Promise.all([receive(resultOf(1)), receive(errorOf(1, -32_602, 'it did not run'))])
+    await Promise.all([receive(resultOf(1), 'first'), receive(errorOf(1, -32_602, 'it did not run'), 'second')])
     expect(toClient).toMatchObject([resultOf(1)])
+    expect(vias).toEqual(['first'])
     expect(await rig.statuses()).toEqual(['confirmed'])
   })
 
@@ -572,6 +573,65 @@ it('holds no more than ten thousand requests', async () => {
   expect(toClient).toHaveLength(10_001)
 })
 
+describe('tasks', () => {
+  const task = (id: unknown, taskId: string) => resultOf(id, { task: { taskId, status: 'working' } })
+  const status = (taskId: string, said: string) =>
+    notification('notifications/tasks/status', { taskId, status: said, statusMessage: 'card declined' })
+
+  it.each([
+    ['is told right after it', (both: Both) => both.receive(status('t', 'failed')), { spent: 0, reserved: 0 }],
+    ['is of another task', (both: Both) => both.receive(status('u', 'failed')), { spent: 0, reserved: 1 }],
+    [
+      'is told by nobody but the client',
+      async (both: Both) => both.send(status('t', 'failed')),
+      { spent: 0, reserved: 1 },
+    ],
+    [
+      'is fetched',
+      (both: Both) => {
+        both.send(request(2, 'tasks/result', { taskId: 't' }))
+        return both.receive(resultOf(2))
+      },
+      { spent: 1, reserved: 0 },
+    ],
+    [
+      'is fetched in vain',
+      (both: Both) => {
+        both.send(request(2, 'tasks/result', { taskId: 't' }))
+        return both.receive(errorOf(2, -32_602, 'Task not found'))
+      },
+      { spent: 0, reserved: 1 },
+    ],
+    [
+      'is looked at',
+      (both: Both) => {
+        both.send(request(2, 'tasks/get', { taskId: 't' }))
+        return both.receive(resultOf(2, { taskId: 't', status: 'failed', statusMessage: 'card declined' }))
+      },
+      { spent: 0, reserved: 0 },
+    ],
+  ])('32, 33: a call that one answers is settled when its end %s', async (_how, end, settled) => {
+    const { change, account } = await budgeted(10)
+    const both = connection(change)
+    await both.call(1, 'pay')
+    const answered = both.receive(task(1, 't'))
+    await end(both)
+    await answered
+    expect(both.toClient).toMatchObject(expect.arrayContaining([expect.objectContaining({ id: 1 })]))
+    expect(both.gate.isPending(1)).toBe(false)
+    await expect.poll(account).toEqual(settled)
+  })
+
+  it('34: another connection knows nothing of it', async () => {
+    const { change, account } = await budgeted(10)
+    const [one, other] = [connection(change), connection(change)]
+    await one.call(1, 'pay')
+    await one.receive(task(1, 't'))
+    await other.receive(status('t', 'failed'))
+    expect(await account()).toEqual({ spent: 0, reserved: 1 })
+  })
+})
+
 describe('definitions and lists', () => {
   const allow = { name: 'allow', description: 'does it', inputSchema: { type: 'object' } }
   const deny = { name: 'deny', inputSchema: { type: 'object' } }
@@ -622,14 +682,14 @@ describe('definitions and lists', () => {
   it('shows the client no tool that may never run, in the order of the server', async () => {
     const { send, receive, toClient } = connection({ list: 'hide', client: rig.newClient({ agentId: rig.agentId }) })
     for (const id of [1, 2]) send(request(id, 'tools/list', { cursor: `${id}` }))
-    await Promise.all(
-      [2, 1].map((id) => receive(resultOf(id, { tools: [allow, { name: 'nothing of the map' }], nextCursor: 'c' }))),
-    )
+    const first = { tools: [allow, { name: 'nothing of the map' }], nextCursor: 'c' }
+    // Of the second one nobody has to ask anything.
+    await Promise.all([receive(resultOf(2, first)), receive(resultOf(1, { tools: [] }))])
     await receive(errorOf(3, -32_603, 'no list'))
     await receive(resultOf(1, { tools: [{ name: 'nothing of the map' }] }))
     expect(toClient).toMatchObject([
       resultOf(2, { tools: [allow], nextCursor: 'c' }),
-      resultOf(1, { tools: [allow], nextCursor: 'c' }),
+      resultOf(1, { tools: [] }),
       errorOf(3, -32_603, 'no list'),
       resultOf(1, { tools: [] }),
     ])
@@ -645,5 +705,24 @@ describe('definitions and lists', () => {
     send(callOf(3))
     await until(() => toServer.length === 3)
     expect(toServer[2]?.method).toBe('tools/list')
+  })
+
+  it('in front of another gate each looks and asks for itself', async () => {
+    const [front, back] = [connection({ definitions }), connection({ definitions })]
+    const pump = (): void => {
+      for (const message of front.toServer.splice(0)) back.send(message)
+      for (const message of back.toServer.splice(0)) {
+        const { id, method } = message
+        void back.receive(method === 'tools/list' ? resultOf(id, { tools: [allow] }) : resultOf(id, say('ran')))
+      }
+      for (const message of back.toClient.splice(0)) void front.receive(message)
+    }
+    front.send(callOf(1))
+    await until(() => {
+      pump()
+      return front.toClient.length > 0
+    })
+    expect(front.toClient).toMatchObject([resultOf(1, say('ran'))])
+    expect(await rig.statuses()).toEqual(['confirmed', 'confirmed'])
   })
 })
