@@ -2,7 +2,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -23,18 +23,23 @@ export async function projectWith(packed: readonly string[], linked: readonly st
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
   for (const from of packed) {
     const target = join(modules, '@countersign', basename(from))
-    await mkdir(target, { recursive: true })
-    const args = ['pack', '--ignore-scripts', '--pack-destination', target, '--loglevel', 'error']
-    await run('npm', args, { cwd: join(ROOT, from) })
-    const [tarball = ''] = await readdir(target)
+    const tarball = await packInto(target, from)
     await run('tar', ['--extract', '--strip-components=1', '--file', tarball], { cwd: target })
-    await rm(join(target, tarball))
+    await rm(tarball)
   }
   for (const name of linked) {
     await mkdir(dirname(join(modules, name)), { recursive: true })
     await symlink(join(ROOT, 'node_modules', name), join(modules, name))
   }
   return project
+}
+
+/** Packs what is in a folder of this checkout, as npm does it. Resolves with the path of the tarball. */
+export async function packInto(target: string, from: string): Promise<string> {
+  await mkdir(target, { recursive: true })
+  const args = ['pack', '--ignore-scripts', '--pack-destination', target, '--loglevel', 'error']
+  const { stdout } = await run('npm', args, { cwd: join(ROOT, from) })
+  return join(target, stdout.trim())
 }
 
 /** What the compiler says of a program in that project, in its strict mode with the defaults of Node; empty when it is fine. */

@@ -8,8 +8,7 @@ import { Operator, startDecisionPoint } from '@countersign/testkit/enforcement-s
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compileIn, installIn, projectWith } from '../../../scripts/clean-project.js'
-import { packPackages } from '../../../scripts/pack.mjs'
+import { compileIn, installIn, packInto, projectWith } from '../../../scripts/clean-project.js'
 
 const run = promisify(execFile)
 
@@ -153,9 +152,7 @@ describe('countersign-mcp, installed from its tarball', () => {
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'countersign-mcp-'))
     await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
-    const tarballs = packPackages(join(project, 'tarballs')).flatMap(({ name, tarball }) =>
-      PACKED.some((folder) => name === `@countersign/${folder.split('/')[1]}`) ? [tarball] : [],
-    )
+    const tarballs = await Promise.all(PACKED.map((from) => packInto(join(project, 'tarballs'), from)))
     const others = [...DEPENDENCIES, '@modelcontextprotocol/server']
     await installIn(project, `npm install ${[...others, ...tarballs].join(' ')}`)
     point = await startDecisionPoint()
