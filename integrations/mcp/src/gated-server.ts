@@ -20,6 +20,12 @@ interface Asked {
   readonly args: unknown
 }
 
+/** What may run, and what runs it. */
+interface Running {
+  readonly asked: Asked
+  readonly handler: Handler
+}
+
 export class GatedServer {
   readonly gate: ToolGate
   readonly #server: object
@@ -27,7 +33,7 @@ export class GatedServer {
   readonly #tools: RegisteredTools
   readonly #definitions: ToolDefinitions
   /** What is running, by the signal of its request. */
-  readonly #running = new WeakMap<AbortSignal, Asked>()
+  readonly #running = new WeakMap<AbortSignal, Running>()
 
   /**
    * @param server has the handlers
@@ -53,8 +59,9 @@ export class GatedServer {
   async #call(handler: Handler, request: HandledRequest, context: unknown): Promise<ToolResult> {
     const { name, args, meta, brought, paramsWith } = readParams(request.params)
     const { signal, authInfo, sessionId, taskStore, ...told } = requestContext(context)
-    if (signal !== undefined && this.#isRunning(signal, { name, args }))
-      return (await handler(request, context)) as ToolResult
+    const asked = { name, args }
+    if (signal !== undefined && this.#isRunning(signal, { asked, handler }))
+      return this.#run(() => handler(request, context), { asked, handler }, signal)
     const call = { name, authInfo, sessionId, meta }
     const fault = await this.#definitionFault(name, context)
     const parse = this.#tools.parserOf(name, signal)
@@ -68,13 +75,13 @@ export class GatedServer {
     return gateToolCall(this.gate, { call, args: args ?? {}, parse, fault, signal, ...asks }, (given, forTool) => {
       const params = paramsWith(given, told.brought === undefined ? forTool : {})
       const run = (): unknown => handler({ ...request, params }, told.contextWith(forTool, tasks?.store))
-      return this.#run(run, { name, args: args && given }, signal)
+      return this.#run(run, { asked: { name, args: args && given }, handler }, signal)
     })
   }
 
-  async #run(run: () => unknown, asked: Asked, signal: AbortSignal | undefined): Promise<ToolResult> {
+  async #run(run: () => unknown, running: Running, signal: AbortSignal | undefined): Promise<ToolResult> {
     if (signal === undefined) return (await run()) as ToolResult
-    this.#running.set(signal, asked)
+    this.#running.set(signal, running)
     try {
       const result = (await run()) as ToolResult
       const thrown = this.#tools.thrownIn(signal)
@@ -89,10 +96,10 @@ export class GatedServer {
     }
   }
 
-  /** Whether a handler that another one wraps is given what is running: that was asked about, and may run once. */
-  #isRunning(signal: AbortSignal, asked: Asked): boolean {
+  /** Whether another handler, which wraps this one, is running what it is given: that was asked about, and may run once. */
+  #isRunning(signal: AbortSignal, { asked, handler }: Running): boolean {
     const running = this.#running.get(signal)
-    if (running === undefined || !isDeepStrictEqual(running, asked)) return false
+    if (running === undefined || running.handler === handler || !isDeepStrictEqual(running.asked, asked)) return false
     this.#running.delete(signal)
     return true
   }

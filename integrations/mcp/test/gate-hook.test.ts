@@ -93,6 +93,18 @@ describe.each(SDKS)('$name', (sdk) => {
     wrap(async (request, context) => inner(request, context))
     await expectGated(client)
 
+    const outer = handlers.get('tools/call') as Handler
+    wrap(async (request, context) => outer(request, context))
+    await expectGated(client)
+
+    wrap(async (request, context) => {
+      const [first] = await Promise.all([1, 2, 3, 4].map(() => inner(request, context)))
+      return first
+    })
+    await client.call('allow', one)
+    expect(runs.splice(0)).toHaveLength(4)
+    expect(await rig.statuses()).toEqual(Array(4).fill('confirmed'))
+
     const calling = (change: object) => (request: { method: string; params?: unknown }, context: never) =>
       inner({ ...request, params: { ...Object(request.params), ...change } }, context)
     wrap(calling({ arguments: { n: 2 } }))
