@@ -30,6 +30,8 @@ const MEANINGS: Readonly<Record<DifferenceKind, string>> = {
   unmapped: 'is not mapped, as before',
 }
 
+/** A server that shows thousands of tools must not bury the first ones. */
+const MAX_REPORTED = 200
 const NO_DIFFERENCE: readonly DifferenceKind[] = ['unpinned', 'unmapped']
 
 /**
@@ -47,7 +49,8 @@ export async function check({ server, config: path, accept, log, print }: CheckO
   for (const name of strangers) log.error(`The server shows no tool ${printableName(name)} that could be accepted.`)
   if (strangers.length > 0) return EXIT.failure
   const names = new Set(accept === true ? shown.sound.keys() : accept || [])
-  for (const difference of differences) report(difference, names, print)
+  for (const difference of differences.slice(0, MAX_REPORTED)) report(difference, names, print)
+  if (differences.length > MAX_REPORTED) print(`… and ${differences.length - MAX_REPORTED} more tools.`)
   if (shown.nameless > 0) print(`${shown.nameless} entries of the list have no name, and are no tools.`)
   if (names.size > 0) {
     await pin(path, config, { names, shown })

@@ -42,7 +42,7 @@ export async function init({ server, agent, config, policy, force, log }: InitOp
   // What a server can be called must not make a file that the proxy cannot read.
   parseConfig(configured, config)
   const policyText = starter.policy === null ? null : `${JSON.stringify(starter.policy, null, 2)}\n`
-  if (policyText !== null && Buffer.byteLength(JSON.stringify(starter.policy)) > MAX_POLICY_BYTES)
+  if (policyText !== null && Buffer.byteLength(policyText) > MAX_POLICY_BYTES)
     throw new UnusableServer(new Error(`they are ${shown.sound.size}, more than one policy can name`))
   await write(config, configured, force)
   await write(toolsPath, acceptedToolsText([...shown.sound.values()].map(({ tool }) => tool)), force)

@@ -332,6 +332,18 @@ describe('check', () => {
     expect(readJson('countersign-mcp.json').tools.write).toEqual(tools.write)
   })
 
+  it('names the first of thousands of tools, and no policy takes so many', async () => {
+    await pin()
+    show(Array.from({ length: 5_000 }, (_, n) => tool(`read${n}`, reads)))
+    const { report, code } = await countersignMcp('check', ...listed())
+    expect(code).toBe(1)
+    expect(report).toMatch(/… and 4803 more tools\.\n5003 differences/)
+    expect(report.length).toBeLessThan(50_000)
+    const { said } = await init('--force', ...listed())
+    expect(said).toContain('they are 5000, more than one policy can name')
+    expect(Object.keys(readJson('countersign-mcp.json').tools)).toEqual(['read', 'write'])
+  })
+
   it('needs a configuration, and one that can be read', async () => {
     show([tool('read')])
     expect(await countersignMcp('check', ...listed())).toMatchObject({ code: 78 })
