@@ -165,8 +165,8 @@ export abstract class CountersignClient {
   ): Promise<Awaited<Result>> {
     assertAction(action)
     assertOptions('guard', options, GUARD_OPTIONS)
-    const { signal, idempotencyKey, holder, claimHolder, tag, nested, ...enforcement } = ownMembers(options)
-    const admit = { signal, idempotencyKey, holder, claimHolder, tag, nested }
+    const { signal, idempotencyKey, holder, claimHolder, variant, tag, nested, ...enforcement } = ownMembers(options)
+    const admit = { signal, idempotencyKey, holder, claimHolder, variant, tag, nested }
     // Whole wherever the overloads say so.
     const run = action as (asked: Asked<Context>, run: GuardRun<Signal>) => Result
     return this.enforcement(enforcement).guard(request, run, admit)

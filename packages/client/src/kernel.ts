@@ -4,6 +4,7 @@
  *
  * Source: docs/enforcement.md "Write an integration".
  */
+export { textOfData } from './enforcement/arguments/data-text.js'
 export { HeldData } from './enforcement/arguments/held-data.js'
 export { assertNoMissingPart } from './enforcement/arguments/missing-part.js'
 export { atOnce } from './enforcement/at-once.js'

@@ -264,6 +264,7 @@ describe('the package', () => {
         'prepareToolCall',
         'printable',
         'questionOfTool',
+        'textOfData',
         'toolGuard',
         'warnOfFault',
         'warnOperator',

@@ -39,6 +39,13 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
    * has to know that it may.
    */
   readonly goOnWith?: string | undefined
+  /**
+   * Tells calls apart that ask the same but run another thing, such as by a hash of the arguments that the question leaves out: a
+   * repeat takes up the review of its own variant alone. Any text; a hash of it is sent.
+   *
+   * Source: docs/enforcement.md "Repeat a call that awaits a review".
+   */
+  readonly variant?: string | undefined
   /** Names the admission in every event about it, and is sent nowhere. */
   readonly tag?: string | undefined
   /**

@@ -18,7 +18,7 @@ import type { ShownDecision } from './enforcement-event.js'
 import type { EnforcementSettings } from './enforcement-options.js'
 import { faultPlaceOf, noteFaultPlace } from './fault-place.js'
 import { Late, unlessLate } from './late.js'
-import { type OlderReviews, repeatableRequestId } from './older-reviews.js'
+import type { OlderReviews } from './older-reviews.js'
 import { type PendingReview, type PendingReviews, pendingReview } from './pending-reviews.js'
 import { RepeatableCall } from './repeatable-call.js'
 import { isEnded, isGone, isTaken, staysOpen } from './review-end.js'
@@ -85,7 +85,7 @@ export class Authorizer {
   async permitFor({ asked, options }: Question, progress: Progress): Promise<string> {
     const { signal, holder = crypto.randomUUID(), claimHolder = holder, idempotencyKey, goOnWith } = options
     const isRepeatable = idempotencyKey === undefined && this.#settings.mode === 'enforce'
-    const repeatable = isRepeatable ? new RepeatableCall(asked, options.holder) : undefined
+    const repeatable = isRepeatable ? new RepeatableCall(asked, options) : undefined
     const call = { asked, options, holder, claimHolder, repeatable }
     const decision =
       goOnWith === undefined
@@ -165,7 +165,7 @@ export class Authorizer {
    */
   async #goOn(id: string, { asked, options, claimHolder }: AskedCall, progress: Progress): Promise<Decision> {
     const { pendingReviews } = this.#calls
-    const { question, request_hash } = new RepeatableCall(asked, options.holder)
+    const { question, request_hash } = new RepeatableCall(asked, options)
     const looking = this.#calls.decision(id, { timeoutMs: this.#timeoutMs })
     const found = await unlessAborted(looking, options.signal)
     if (found.request_hash !== request_hash) throw new DeniedError('refused')
@@ -224,7 +224,7 @@ export class Authorizer {
     const { pendingReviews, olderReviews } = this.#calls
     const limits = { timeoutMs: this.#timeoutMs, signal: options.signal }
     const isFree = (id: string): boolean => !pendingReviews.isWaitedFor(id)
-    const found = await olderReviews.before(decision, repeatable.request_hash, isFree, limits)
+    const found = await olderReviews.before(decision, repeatable, isFree, limits)
     const known = pendingReviews.of(repeatable.question, this.#settings.now())
     if (known !== undefined) return known.id === decision.id ? undefined : known
     // Claimed as nobody else: a process that has claimed it by the same name runs it.
@@ -320,7 +320,7 @@ export class Authorizer {
     const asking = this.#calls.authorize(
       { ...question, ...given, holder, timeoutMs },
       isAskedAgain ? 0 : LATE_ANSWER_MS,
-      repeatable && repeatableRequestId(),
+      repeatable?.newRequestId(),
     )
     try {
       return await unlessAborted(isAskedAgain ? asking : unlessLate(asking, timeoutMs), signal)
@@ -372,7 +372,7 @@ export function shown({ permit_token: _permit, ...decision }: Decision): ShownDe
 
 /** @throws TypeError */
 function assertAdmitOptions(options: AdmitOptions): void {
-  const { signal, idempotencyKey, holder, claimHolder, pauseBy, goOnWith, tag, nested } = options
+  const { signal, idempotencyKey, holder, claimHolder, variant, pauseBy, goOnWith, tag, nested } = options
   if (idempotencyKey !== undefined) idempotencyKeyOf(idempotencyKey)
   if (holder !== undefined) holderOf(holder)
   if (claimHolder !== undefined) holderOf(claimHolder, 'claimHolder')
@@ -384,6 +384,7 @@ function assertAdmitOptions(options: AdmitOptions): void {
   if (goOnWith !== undefined && (typeof goOnWith !== 'string' || idempotencyKey !== undefined)) {
     throw new TypeError('goOnWith has to be the id of a decision, and leaves no question for an idempotencyKey')
   }
+  if (variant !== undefined && typeof variant !== 'string') throw new TypeError('variant has to be a string')
   if (tag !== undefined && typeof tag !== 'string') throw new TypeError('tag has to be a string')
   if (signal !== undefined && !(typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function')) {
     throw new TypeError('signal has to be an AbortSignal')

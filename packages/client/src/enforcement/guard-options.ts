@@ -17,6 +17,7 @@ export const GUARD_OPTIONS = [
   'idempotencyKey',
   'holder',
   'claimHolder',
+  'variant',
   'tag',
   'nested',
 ] as const satisfies readonly (keyof GuardOptions)[]

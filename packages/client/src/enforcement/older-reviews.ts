@@ -3,18 +3,11 @@ import type { CallOptions } from '../options.js'
 import type { Pages } from '../pages.js'
 import type { DecisionQuery } from '../resources/decisions.js'
 import type { Decision, DecisionDetail } from '../wire.js'
+import type { RepeatableCall } from './repeatable-call.js'
 
 /** The one call that looking is made of. */
 export interface ListCalls {
   list(query: DecisionQuery, options: CallOptions): Pages<DecisionDetail>
-}
-
-/** What a request id begins with whose decision a repeat may take up: it was asked for without an idempotency key. */
-const REPEATABLE = 'repeatable-'
-
-/** For a call without an idempotency key. */
-export function repeatableRequestId(): string {
-  return REPEATABLE + crypto.randomUUID()
 }
 
 /**
@@ -30,18 +23,19 @@ export class OlderReviews {
   }
 
   /**
-   * An open review of the very question, agent and API key of a decision: one that is approved, else the first that was asked for
+   * An open review of the very call, agent and API key of a decision: one that is approved, else the first that was asked for
    * before it. Undefined when there is none.
    *
    * @param isFree whether a review may be taken up, by its id
    */
   async before(
     decision: Decision,
-    request_hash: string,
+    repeatable: RepeatableCall,
     isFree: (id: string) => boolean,
     options: CallOptions,
   ): Promise<DecisionDetail | undefined> {
     const { id, agent_id } = decision
+    const { request_hash } = repeatable
     const open = async (status: 'approved' | 'awaiting_review'): Promise<readonly DecisionDetail[]> => {
       const query = { agent_id, request_hash, status, limit: 200 }
       return (await this.#calls.list(query, options).page()).data
@@ -53,7 +47,7 @@ export class OlderReviews {
       const isOfOurs = (one: DecisionDetail): boolean =>
         one.key_id === key_id &&
         one.request_hash === request_hash &&
-        one.request_id.startsWith(REPEATABLE) &&
+        repeatable.isRequestId(one.request_id) &&
         isFree(one.id)
       // Ids are in the order of time.
       const [first] = [

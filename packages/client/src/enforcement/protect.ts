@@ -5,6 +5,7 @@ import { ownMembers } from '../own-members.js'
 import type { JsonObject } from '../wire.js'
 import type { Admission } from './admission.js'
 import type { GuardRequest } from './arguments/asked.js'
+import { textOfData } from './arguments/data-text.js'
 import { argumentHolder, type BoundField, type HeldArguments } from './arguments/held-arguments.js'
 import { atOnce } from './at-once.js'
 import type { Asking } from './authorizer.js'
@@ -122,5 +123,7 @@ function askingOf<Args extends readonly unknown[]>(
   noteFaultPlace(request, place)
   const idempotencyKey = read('idempotencyKey', mapping.idempotencyKey)
   const [holder, tag] = [read('holder', mapping.holder), read('tag', mapping.tag)]
-  return { request: () => request, options: { signal, idempotencyKey, holder, tag } }
+  // What the function is given beside what it is asked about may differ: an approval is for what was held when it was asked for.
+  const variant = idempotencyKey === undefined ? textOfData(held.toMap()) : undefined
+  return { request: () => request, options: { signal, idempotencyKey, holder, variant, tag } }
 }

@@ -1,15 +1,19 @@
+import { hashOfText } from '../sha256.js'
+import type { AdmitOptions } from './admission.js'
 import type { Asked } from './arguments/asked.js'
 import { requestHashOf } from './request-hash.js'
 
 /** A call without an idempotency key: a repeat of it takes up the review that it leaves behind. */
 export class RepeatableCall {
   readonly #asked: Asked
-  readonly #holder: string | undefined
+  readonly #holder: string
+  readonly #variant: string
   #hash: string | undefined
 
-  constructor(asked: Asked, holder: string | undefined) {
+  constructor(asked: Asked, { holder = '', variant = '' }: Pick<AdmitOptions, 'holder' | 'variant'>) {
     this.#asked = asked
     this.#holder = holder
+    this.#variant = variant === '' ? 'one' : hashOfText(variant).slice(0, 32)
   }
 
   get request_hash(): string {
@@ -19,6 +23,20 @@ export class RepeatableCall {
 
   /** Who names a holder takes up nobody else's. */
   get question(): string {
-    return `${this.request_hash} ${this.#holder ?? ''}`
+    return `${this.request_hash} ${this.#variant} ${this.#holder}`
+  }
+
+  /** For asking: a repeat in another process knows by it what this call has left behind. */
+  newRequestId(): string {
+    return this.#requestIdStart + crypto.randomUUID()
+  }
+
+  /** Whether an equal call has asked by this request id, without an idempotency key. */
+  isRequestId(request_id: string): boolean {
+    return request_id.startsWith(this.#requestIdStart)
+  }
+
+  get #requestIdStart(): string {
+    return `repeatable-${this.#variant}-`
   }
 }
