@@ -1,6 +1,7 @@
 /** What names one call of one tool in one step of one thread, over a pause and over a restart. */
 import { createHash } from 'node:crypto'
 import type { GuardRequest } from '@countersign/client'
+import { textOfData } from '@countersign/client/kernel'
 import type { GuardedToolCall } from './guarded-tool-call.js'
 
 /** How often each call was asked about in one run of a node, by what LangGraph makes anew for each of them. */
@@ -15,7 +16,7 @@ export function callKey(call: GuardedToolCall, request: GuardRequest, args: unkn
   const { thread_id, checkpoint_ns, __pregel_scratchpad: run } = call.configurable
   if (thread_id === undefined || checkpoint_ns === undefined) return undefined
   const { agent_id, action, resource } = request
-  const named = JSON.stringify([thread_id, checkpoint_ns, call.name, call.id, agent_id, action, resource, textOf(args)])
+  const named = JSON.stringify([thread_id, checkpoint_ns, call.id, agent_id, action, resource, variantOf(call, args)])
   return createHash('sha256')
     .update(`${turnOf(run, named)} ${named}`)
     .digest('hex')
@@ -29,11 +30,9 @@ function turnOf(run: unknown, named: string): number {
   return turn
 }
 
-/** What cannot be written is told apart by the rest. */
-function textOf(args: unknown): string | undefined {
-  try {
-    return JSON.stringify(args, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value))
-  } catch {
-    return undefined
-  }
+/** Of one tool with the very same arguments: what a person has approved is for those alone. */
+export function variantOf({ name }: GuardedToolCall, args: unknown): string {
+  return createHash('sha256')
+    .update(`${JSON.stringify(name)} ${textOfData(args)}`)
+    .digest('hex')
 }

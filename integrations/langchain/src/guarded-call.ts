@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ActionOutcome, DeniedError, type GuardRun } from '@countersign/client'
 import { prepareToolCall } from '@countersign/client/kernel'
 import { ToolMessage } from '@langchain/core/messages'
-import { callKey } from './call-key.js'
+import { callKey, variantOf } from './call-key.js'
 import type { ToolGuard } from './guard-options.js'
 import type { GuardedToolCall, ToolMapping } from './guarded-tool-call.js'
 import { interruptForReview, isGraphBubbleUp } from './review.js'
@@ -86,6 +86,7 @@ export async function guardCall<Result>(
       idempotencyKey: key,
       holder: key,
       claimHolder: key && THIS_PROCESS,
+      variant: variantOf(call, question?.args),
       tag: id ?? name,
       nested: 'share' as const,
     }

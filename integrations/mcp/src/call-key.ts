@@ -1,5 +1,7 @@
-import { atOnce } from '@countersign/client/kernel'
+import { createHash } from 'node:crypto'
+import { atOnce, textOfData } from '@countersign/client/kernel'
 import type { GatedCall } from './gated-call.js'
+import type { CallOfState } from './request-state.js'
 
 /** How the developer names a call, so that a repeated one gets the same decision. */
 export type IdempotencyKey = (call: GatedCall) => string | null | undefined
@@ -18,4 +20,11 @@ export function callKey(
   if (given === undefined || given === null) return undefined
   if (typeof given !== 'string' || given === '') throw new TypeError('idempotencyKey has to give a string, not empty')
   return JSON.stringify([agent_id ?? null, call.name, given])
+}
+
+/** Names a tool with the very same arguments, all of them: what a person has approved is for those alone. */
+export function variantOf({ call, args }: CallOfState): string {
+  return createHash('sha256')
+    .update(`${JSON.stringify(call.name)} ${textOfData(args)}`)
+    .digest('hex')
 }

@@ -4,7 +4,7 @@
  */
 import { type Admission, DeniedError } from '@countersign/client'
 import type { PreparedCall } from '@countersign/client/kernel'
-import { callKey } from './call-key.js'
+import { callKey, variantOf } from './call-key.js'
 import { admitAnswered, admitElicited, type Elicit, reviewAnswerIn, reviewInputOf } from './elicitation.js'
 import type { ToolGate } from './gate-options.js'
 import type { GatedCall } from './gated-call.js'
@@ -88,7 +88,7 @@ export class CallLeg {
         ...ways,
         // Of all that go on with a review, one claims it.
         ...(goOnWith === undefined
-          ? { idempotencyKey: this.#idempotencyKey }
+          ? { idempotencyKey: this.#idempotencyKey, variant: variantOf(this.#of) }
           : { goOnWith, claimHolder: crypto.randomUUID() }),
       })
     if (reviewer === undefined || elicit === undefined) return admit(paused?.decision_id)

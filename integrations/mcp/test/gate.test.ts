@@ -72,6 +72,16 @@ describe.each(SDKS)('$name', (sdk) => {
     expect(runs).toEqual(['review 1'])
   })
 
+  it('1: runs what a person approved with no other arguments, also where the mapping leaves them out', async () => {
+    const map = { review: 't.review' }
+    const client = await connect(sdk, withTools(rig.gate(sdk.mcpServer(), { map }), runs))
+    const pending = await client.call('review', one)
+    await rig.operator.move(idOf(pending), 'approve')
+    expect(idOf(await client.call('review', { n: 1_000 }))).not.toBe(idOf(pending))
+    expect(runs).toEqual([])
+    expect(await client.call('review', one)).toMatchObject(say('did 1'))
+  })
+
   it('3: gates tools that were there before it', async () => {
     const client = await connect(sdk, rig.gate(withTools(sdk.mcpServer(), runs)))
     expect(await client.call('allow', one)).toMatchObject(say('did 1'))

@@ -40,10 +40,10 @@ describe('a repeat of a call that awaits a review', () => {
       return {
         client: own,
         /** What becomes of a call: `ran`, or the reason why not with the decision. */
-        pay: async (amount: number, more: object = {}): Promise<string> => {
+        pay: async (amount: number, more: object = {}, variant?: string): Promise<string> => {
           const question = { action, resource: 'order:8812', context: { currency: 'EUR', amount, ...more } }
           const outcome = await guards
-            .guard(question, () => void ran.push(amount))
+            .guard(question, () => void ran.push(amount), { variant })
             .catch((error: unknown) => {
               if (DeniedError.isInstance(error)) return error
               throw error
@@ -162,6 +162,38 @@ describe('a repeat of a call that awaits a review', () => {
     expect((await desk.statuses()).sort()).toEqual(['confirmed', 'rejected'])
     expect([desk.ran, await desk.account()]).toEqual([[40], { spent: 40, reserved: 0 }])
     expect(await restarted.pay(40)).toMatch(/^review_required/)
+  })
+
+  it.each(['the same process', 'another process'])('in %s is no other variant of the question', async (where) => {
+    const desk = await startDesk()
+    const caller = desk.process()
+    await caller.pay(40, {}, 'to Ann')
+    await desk.approve()
+    const next = where === 'another process' ? desk.process() : caller
+    expect(await next.pay(40, {}, 'to Bob')).toMatch(/^review_required/)
+    expect(await next.pay(40)).toMatch(/^review_required/)
+    expect(desk.ran).toEqual([])
+    expect(await next.pay(40, {}, 'to Ann')).toBe('ran')
+    await next.client.flush()
+    expect(await desk.statuses()).toContain('confirmed')
+    expect(desk.ran).toEqual([40])
+  })
+
+  it('of a protected function is for the arguments that it was asked for, also where the question leaves some out', async () => {
+    const desk = await startDesk()
+    const { client } = desk.process()
+    const letters: string[] = []
+    const send = client.protect(async (to: string, text: string) => void letters.push(`${to}: ${text}`), {
+      action: desk.action,
+      resource: (to) => `person:${to}`,
+      context: () => ({ currency: 'EUR', amount: 1 }),
+    })
+    await expect(send('ann', 'thank you')).rejects.toMatchObject({ reason: 'review_required' })
+    await desk.approve()
+    await expect(send('ann', 'you are fired')).rejects.toMatchObject({ reason: 'review_required' })
+    await send('ann', 'thank you')
+    expect(letters).toEqual(['ann: thank you'])
+    await client.flush()
   })
 
   it('after a restart goes without where its key may not read decisions', async () => {

@@ -3,6 +3,9 @@ import type { AdmitOptions } from './admission.js'
 import type { Asked } from './arguments/asked.js'
 import { requestHashOf } from './request-hash.js'
 
+/** In characters: the decision point takes over no longer one. */
+const MAX_REQUEST_ID = 64
+
 /** A call without an idempotency key: a repeat of it takes up the review that it leaves behind. */
 export class RepeatableCall {
   readonly #asked: Asked
@@ -28,7 +31,8 @@ export class RepeatableCall {
 
   /** For asking: a repeat in another process knows by it what this call has left behind. */
   newRequestId(): string {
-    return this.#requestIdStart + crypto.randomUUID()
+    const unique = crypto.randomUUID().replaceAll('-', '')
+    return (this.#requestIdStart + unique).slice(0, MAX_REQUEST_ID)
   }
 
   /** Whether an equal call has asked by this request id, without an idempotency key. */
