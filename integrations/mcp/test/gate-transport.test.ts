@@ -138,10 +138,10 @@ describe.each(SDKS)('$name, to its end:', (sdk) => {
     const leave = new AbortController()
     const left = client.call('allow', { n: 1 }, { signal: leave.signal })
     const late = client.call('allow', { n: 2 }, { timeout: 50 })
+    const gone = Promise.all([expect(left).rejects.toThrow(), expect(late).rejects.toThrow()])
     await answer.arrived
     leave.abort()
-    await expect(left).rejects.toThrow()
-    await expect(late).rejects.toThrow()
+    await gone
     answer.release()
     await expect.poll(() => relay.moves.filter((move) => move === 'reject').length, { timeout: 10_000 }).toBe(2)
     expect(runs).toEqual([])
