@@ -34,7 +34,7 @@ export interface ServerEnd {
  * What a server is started with: all that the proxy has, but nothing that is Countersign's, and nothing that holds its key under another
  * name.
  */
-export function childEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+function childEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const key = own.COUNTERSIGN_API_KEY
   const isOurs = (name: string, value = ''): boolean =>
     // On Windows case does not count.
@@ -126,24 +126,29 @@ export class ServerProcess {
    * @param isUrgent begins with SIGTERM, in place of the end of its input
    */
   async stop({ isUrgent = false } = {}): Promise<void> {
-    if (isUrgent) killGroup(this.#child, 'SIGTERM')
+    if (isUrgent) this.#signal('SIGTERM')
     this.#stopping ??= this.#stop(isUrgent)
     return this.#stopping
   }
 
   /** Ends it at once. */
   kill(): void {
-    killGroup(this.#child, 'SIGKILL')
+    this.#signal('SIGKILL')
   }
 
   async #stop(isUrgent: boolean): Promise<void> {
     this.#isOpen = false
     this.#child.stdin.end()
     if (await endsWithin(this.ended, GRACE_MS)) return
-    killGroup(this.#child, isUrgent ? 'SIGKILL' : 'SIGTERM')
+    this.#signal(isUrgent ? 'SIGKILL' : 'SIGTERM')
     if (await endsWithin(this.ended, GRACE_MS)) return
-    killGroup(this.#child, 'SIGKILL')
+    this.#signal('SIGKILL')
     await this.ended
+  }
+
+  /** Once it has ended, the system may give its number to another process. */
+  #signal(signal: NodeJS.Signals): void {
+    if (!this.#hasExited) killGroup(this.#child, signal)
   }
 
   async #end(): Promise<ServerEnd> {

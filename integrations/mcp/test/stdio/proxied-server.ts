@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 
 export const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
-export const RAW_SERVER = fileURLToPath(new URL('raw-server.mjs', import.meta.url))
+const RAW_SERVER = fileURLToPath(new URL('raw-server.mjs', import.meta.url))
 
 export interface Message {
   readonly jsonrpc?: unknown
