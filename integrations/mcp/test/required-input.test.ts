@@ -2,7 +2,7 @@
 import { type GateOptions, gate, gateTransport } from '@countersign/mcp'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
-import { inputRequired } from '@modelcontextprotocol/server'
+import { createRequestStateCodec, inputRequired } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CONFIG, decisionOf, Rig, say } from './rig.js'
@@ -298,6 +298,24 @@ it.each<[string, Partial<GateOptions>]>([
   clientId = 'agent:one'
   expect(await call('allow', 1, brought)).toMatchObject({ resultType: 'input_required' })
   expect(runs).toEqual(['1 []', '1 [DE1]'])
+})
+
+it('is given the state that it has signed itself, and checks, as it gave it', async () => {
+  const codec = createRequestStateCodec<{ step: number }>({ key: 'of the server, and of nobody else' })
+  const options = rig.options()
+  const client = await connectStateless(() => {
+    const server = sdk?.mcpServer({ requestState: { verify: codec.verify } }) as HighLevelServer
+    server.registerTool('allow', CONFIG, async (_args, { mcpReq }) => {
+      const state = mcpReq.requestState()
+      runs.push(JSON.stringify(state ?? null))
+      return state === undefined ? inputRequired({ requestState: await codec.mint({ step: 1 }) }) : say('did it')
+    })
+    return gate(server, options)
+  })
+  open.push(client)
+  expect(await client.call('allow', { n: 1 })).toMatchObject(say('did it'))
+  expect(runs).toEqual(['null', '{"step":1}'])
+  expect(await rig.statuses()).toEqual(['confirmed'])
 })
 
 it('is asked about once where the SDK itself asks a client of 2025', async () => {

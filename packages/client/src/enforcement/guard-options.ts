@@ -3,10 +3,10 @@ import type { AdmitOptions } from './admission.js'
 import { ENFORCEMENT_OPTIONS, type EnforcementOptions } from './enforcement-options.js'
 import { PROTECT_MAPPING, type ProtectMapping } from './protect.js'
 
-/** For one guarded action. */
+/** For one guarded action, which is run to its end: what pauses is admitted by an enforcement point. */
 export interface GuardOptions<Signal extends CallSignal = CallSignal>
   extends EnforcementOptions,
-    AdmitOptions<Signal> {}
+    Omit<AdmitOptions<Signal>, 'pauseBy' | 'goOnWith'> {}
 
 /** For a function that is protected. */
 export interface ProtectOptions<Args extends readonly unknown[]> extends EnforcementOptions, ProtectMapping<Args> {}
