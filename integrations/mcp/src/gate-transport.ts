@@ -45,27 +45,21 @@ export function gateTransport<Transport extends GateableTransport>(
   if (typeof transport?.send !== 'function') throw new TypeError('gateTransport has to be given a transport')
   const send = transport.send.bind(transport) as Send
   let handle: OnMessage | undefined
-  /** The message that the handlers are being given. */
-  let given: unknown
+  const passed = new WeakSet<object>()
   const messages = new MessageGate<MessageExtra | undefined, unknown>(gate, {
     toServer: (message, extra) => {
-      const before = given
-      given = message
-      try {
-        handle?.(message, extra)
-      } finally {
-        given = before
-      }
+      passed.add(message)
+      handle?.(message, extra)
     },
     toClient: send,
     answer: (message) => send(message),
     ask: (message, _extra, relatedRequestId) => send(message, { relatedRequestId }),
   })
-  // A server that is connected calls the handler that was there before its own: with what that is given itself.
   const gateHandler = (handler: OnMessage): OnMessage => {
     handle = handler
     return (message, extra) => {
-      if (message === given) handler(message, extra)
+      // Who wraps a handler, as a server does when it is connected, calls it with what has passed.
+      if (passed.has(Object(message))) handler(message, extra)
       else messages.fromClient(message, extra, { authInfo: extra?.authInfo, sessionId: transport.sessionId })
     }
   }
@@ -79,6 +73,8 @@ export function gateTransport<Transport extends GateableTransport>(
   replaceHandler(transport, 'onclose', closeAfter)
   Object.defineProperty(transport, 'send', {
     value: (message: unknown, sendOptions?: unknown) => messages.fromServer(message, sendOptions),
+    writable: true,
+    configurable: true,
   })
   gated.set(transport, options)
   return transport

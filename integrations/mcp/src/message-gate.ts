@@ -82,6 +82,7 @@ const MAX_CANCELLED = 100
 const MAX_BATCH = 100
 /** For a page of the list of tools, in milliseconds. */
 const LIST_MS = 30_000
+
 export class MessageGate<ClientVia, ServerVia> {
   readonly #gate: ToolGate
   readonly #ways: MessageWays<ClientVia, ServerVia>

@@ -43,13 +43,13 @@ interface Both {
   call(id: string | number, name?: string): Promise<void>
 }
 
-function connection(change: Partial<GateOptions> = {}): Both {
+function connection(change: Partial<GateOptions> = {}, options = rig.options(change)): Both {
   const [toServer, toClient, vias, dropped]: [RequestMessage[], Told[], string[], string[]] = [[], [], [], []]
   const tell = (message: object, via: string): void => {
     toClient.push(message as Told)
     vias.push(via)
   }
-  const gate: Gate = new MessageGate(toolGate('gateTransport', rig.options(change)), {
+  const gate: Gate = new MessageGate(toolGate('gateTransport', options), {
     toServer: (message) => void toServer.push(message as RequestMessage),
     toClient: tell,
     answer: tell,
@@ -578,37 +578,40 @@ describe('tasks', () => {
   const status = (taskId: string, said: string) =>
     notification('notifications/tasks/status', { taskId, status: said, statusMessage: 'card declined' })
 
-  it.each([
-    ['is told right after it', (both: Both) => both.receive(status('t', 'failed')), { spent: 0, reserved: 0 }],
-    ['is of another task', (both: Both) => both.receive(status('u', 'failed')), { spent: 0, reserved: 1 }],
+  const fetch = (both: Both, response: object = resultOf(2)) => {
+    both.send(request(2, 'tasks/result', { taskId: 't' }))
+    return both.receive(response)
+  }
+  const asked = (both: Both, method: string, said: string) => {
+    both.send(request(2, method, { taskId: 't' }))
+    return both.receive(resultOf(2, { taskId: 't', status: said, statusMessage: 'card declined' }))
+  }
+  const [REJECTED, CONFIRMED] = [
+    { spent: 0, reserved: 0 },
+    { spent: 1, reserved: 0 },
+  ]
+
+  it.each<[string, (both: Both) => Promise<void>, object]>([
+    ['is told right after it', (both) => both.receive(status('t', 'failed')), REJECTED],
+    ['is looked at', (both) => asked(both, 'tasks/get', 'failed'), REJECTED],
+    ['is fetched', fetch, CONFIRMED],
     [
-      'is told by nobody but the client',
-      async (both: Both) => both.send(status('t', 'failed')),
-      { spent: 0, reserved: 1 },
+      'is fetched after the end of another task',
+      (both) => both.receive(status('u', 'failed')).then(() => fetch(both)),
+      CONFIRMED,
     ],
     [
-      'is fetched',
-      (both: Both) => {
-        both.send(request(2, 'tasks/result', { taskId: 't' }))
-        return both.receive(resultOf(2))
+      'is fetched after the client has told one',
+      (both) => {
+        both.send(status('t', 'failed'))
+        return fetch(both)
       },
-      { spent: 1, reserved: 0 },
+      CONFIRMED,
     ],
     [
-      'is fetched in vain',
-      (both: Both) => {
-        both.send(request(2, 'tasks/result', { taskId: 't' }))
-        return both.receive(errorOf(2, -32_602, 'Task not found'))
-      },
-      { spent: 0, reserved: 1 },
-    ],
-    [
-      'is looked at',
-      (both: Both) => {
-        both.send(request(2, 'tasks/get', { taskId: 't' }))
-        return both.receive(resultOf(2, { taskId: 't', status: 'failed', statusMessage: 'card declined' }))
-      },
-      { spent: 0, reserved: 0 },
+      'is fetched once more',
+      (both) => fetch(both, errorOf(2, -32_602, 'card declined')).then(() => fetch(both)),
+      CONFIRMED,
     ],
   ])('32, 33: a call that one answers is settled when its end %s', async (_how, end, settled) => {
     const { change, account } = await budgeted(10)
@@ -624,11 +627,13 @@ describe('tasks', () => {
 
   it('34: another connection knows nothing of it', async () => {
     const { change, account } = await budgeted(10)
-    const [one, other] = [connection(change), connection(change)]
+    const options = rig.options(change)
+    const [one, other] = [connection(change, options), connection(change, options)]
     await one.call(1, 'pay')
     await one.receive(task(1, 't'))
     await other.receive(status('t', 'failed'))
-    expect(await account()).toEqual({ spent: 0, reserved: 1 })
+    await fetch(one)
+    await expect.poll(account).toEqual(CONFIRMED)
   })
 })
 
