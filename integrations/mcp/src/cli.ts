@@ -6,7 +6,13 @@ import { check } from './proxy/check.js'
 import { CommandError } from './proxy/child-process.js'
 import { CONFIG_FILE, ConfigError, type ProxyConfig } from './proxy/config.js'
 import { EXIT } from './proxy/exit.js'
-import { type HttpFlags, type HttpSettings, httpSettings, upstreamSettings } from './proxy/http-settings.js'
+import {
+  type HttpFlags,
+  type HttpSettings,
+  httpSettings,
+  type UpstreamSettings,
+  upstreamSettings,
+} from './proxy/http-settings.js'
 import { init, POLICY_FILE } from './proxy/init.js'
 import { standardErrorLog } from './proxy/log.js'
 import { type ServerCommand, serve } from './proxy/serve.js'
@@ -46,7 +52,7 @@ const [command, ...args] = dashes === -1 ? [] : process.argv.slice(dashes + 1)
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign-mcp')
   .description('Stands in front of an MCP server, and lets its tools run only on a decision that permits it.')
-  .usage('[options] -- command [arguments]\n       countersign-mcp [options] --listen address --upstream url')
+  .usage('[options] -- command [arguments]\n       countersign-mcp [options] --upstream url [--listen address]')
   .version(version)
   .showHelpAfterError()
   .enablePositionalOptions()
@@ -56,7 +62,10 @@ const program = new Command('countersign-mcp')
   .addOption(new Option('--list <which>', 'the tools that are shown').choices(['all', 'hide']))
   .addOption(new Option('--review <how>', 'what becomes of a call that awaits a review').choices(['pending', 'wait']))
   .addOption(new Option('--mode <mode>', 'whether refusals are enforced').choices(['enforce', 'observe']))
-  .option('--listen <address>', 'where clients of Streamable HTTP connect, such as 127.0.0.1:4000')
+  .option(
+    '--listen <address>',
+    'where clients of Streamable HTTP connect, such as 127.0.0.1:4000; default: standard input',
+  )
   .option('--upstream <url>', 'the server of Streamable HTTP; default: COUNTERSIGN_MCP_UPSTREAM')
   .option('--upstream-header-env <name=variable...>', 'a header for that server, from the environment')
   .option('--forward-authorization', "give that server the clients' own Authorization")
@@ -103,14 +112,13 @@ program
 
 await program.parseAsync(own)
 
-function serverOf(http: HttpFlags): ServerCommand | HttpSettings {
+function serverOf(http: HttpFlags): ServerCommand | HttpSettings | UpstreamSettings {
   const [isCommand, isHttp] = [command !== undefined, Object.keys(http).length > 0]
-  if (isCommand && isHttp)
-    return program.error('error: one server: either its command after --, or --listen and --upstream')
+  if (isCommand && isHttp) return program.error('error: one server: either its command after --, or --upstream')
   if (command !== undefined) return { command, args }
-  if (!isHttp)
+  if (!isHttp && !process.env.COUNTERSIGN_MCP_UPSTREAM)
     return program.error(
-      'error: no server: write its command after --, such as -- npx -y some-mcp-server, or give --listen and --upstream',
+      'error: no server: write its command after --, such as -- npx -y some-mcp-server, or give its URL by --upstream',
     )
   return settingsBy(() => httpSettings(http))
 }

@@ -8,14 +8,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { Client as ClientV2 } from '@modelcontextprotocol/client'
+import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { CLIENT_V1, CLIENT_V2, post } from './http-rig.js'
 import { decisionOf, Rig, textOf } from './rig.js'
+import type { CallResult } from './sdks.js'
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 const EVERYTHING = fileURLToPath(
   new URL('../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
 )
+
+const INFO = { name: 'rig', version: '1.0.0' }
+/** How a client starts the proxy; the rest is known in each test. */
+const remote = { command: process.execPath, args: [] as string[], stderr: 'ignore' as const }
 
 const point = useDecisionPoint()
 let rig: Rig
@@ -79,6 +88,22 @@ describe('the proxy as a process', () => {
     expect(proxy.log()).not.toMatch(/token-of/)
   })
 
+  it.each([
+    ['1.x', () => new StdioV1(remote), () => new ClientV1(INFO)],
+    ['2.x', () => new StdioV2(remote), () => new ClientV2(INFO)],
+  ])('42: stands in front of it for a client %s that starts it itself', async (_name, transport, client) => {
+    const folder = configured()
+    const env = { PATH: process.env.PATH!, COUNTERSIGN_URL: point().url, COUNTERSIGN_API_KEY: apiKey }
+    Object.assign(remote, { args: [CLI, '--upstream', await startEverything()], cwd: folder, env })
+    const [started, connected] = [transport(), client() as ClientV1]
+    await connected.connect(started as never)
+    onTestFinished(() => connected.close())
+    const echoed = (await connected.callTool({ name: 'echo', arguments: { message: 'hello' } })) as CallResult
+    expect([textOf(echoed), decisionOf(echoed)]).toEqual(['Echo: hello', expect.objectContaining({ effect: 'allow' })])
+    expect((await connected.callTool({ name: 'get-env', arguments: {} })).isError).toBe(true)
+    expect((await connected.listResources()).resources.length).toBeGreaterThan(0)
+  })
+
   it('does not start where it would let in whom it cannot know', async () => {
     const { status, stderr } = await run(['--listen', '0.0.0.0:0', '--upstream', 'http://127.0.0.1:9/mcp'])
     expect([status, stderr]).toEqual([78, expect.stringContaining('name the clients')])
@@ -97,7 +122,8 @@ async function startEverything(): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`
 }
 
-function spawnProxy(args: readonly string[], config: object = {}, added: NodeJS.ProcessEnv = {}): ChildProcess {
+/** A folder with a configuration. */
+function configured(config: object = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-mcp-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const tools = Object.fromEntries(
@@ -108,8 +134,16 @@ function spawnProxy(args: readonly string[], config: object = {}, added: NodeJS.
     ].map(([tool, effect]) => [tool, { action: `t.${effect}`, resource: null }]),
   )
   writeFileSync(join(folder, 'countersign-mcp.json'), JSON.stringify({ agent_id: rig.agentId, tools, ...config }))
+  return folder
+}
+
+function spawnProxy(args: readonly string[], config?: object, added: NodeJS.ProcessEnv = {}): ChildProcess {
   const env = { PATH: process.env.PATH, COUNTERSIGN_URL: point().url, COUNTERSIGN_API_KEY: apiKey, ...added }
-  const child = spawn(process.execPath, [CLI, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd: configured(config),
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   endAfterTest(child)
   return child
 }

@@ -52,6 +52,8 @@ export interface ServingOptions {
   readonly json?: boolean
   /** Remembers events, so that streams can be resumed. */
   readonly resumable?: boolean
+  /** How long it asks its clients to wait before that. */
+  readonly retryMs?: number
 }
 
 interface ServerTransport {
@@ -63,7 +65,7 @@ interface ServerTransport {
 export function serveSessions(
   sdk: Sdk,
   make: () => HighLevelServer,
-  { json = false, resumable = false }: ServingOptions = {},
+  { json = false, resumable = false, retryMs }: ServingOptions = {},
 ): Promise<Upstream> {
   const transports = new Map<string, ServerTransport>()
   const open = async (): Promise<ServerTransport> => {
@@ -73,6 +75,7 @@ export function serveSessions(
       onsessioninitialized: (id: string) => void transports.set(id, transport),
       onsessionclosed: (id: string) => void transports.delete(id),
       ...(resumable && { eventStore: new EventMemory() }),
+      ...(retryMs !== undefined && { retryInterval: retryMs }),
     }
     const transport: ServerTransport =
       sdk.major === 1 ? new StreamableHTTPServerTransport(options) : new NodeStreamableHTTPServerTransport(options)

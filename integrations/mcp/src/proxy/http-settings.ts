@@ -14,12 +14,23 @@ export type HttpSettings = Pick<HttpProxyOptions, 'listen' | 'upstream' | 'upstr
 
 export type UpstreamSettings = Pick<HttpProxyOptions, 'upstream' | 'upstreamHeaders'>
 
-/** @throws TypeError that says what is wrong with a flag, without what a variable holds */
-export function httpSettings(flags: HttpFlags, env: NodeJS.ProcessEnv = process.env): HttpSettings {
-  if (flags.listen === undefined)
-    throw new TypeError('--listen is missing: say where clients connect, such as 127.0.0.1:4000')
-  const listen = addressOf(flags.listen)
-  return { listen, ...upstreamSettings(flags, env), forwardAuthorization: flags.forwardAuthorization ?? false }
+/**
+ * Without `listen` the client is on standard input.
+ *
+ * @throws TypeError that says what is wrong with a flag, without what a variable holds
+ */
+export function httpSettings(
+  { listen, ...flags }: HttpFlags,
+  env: NodeJS.ProcessEnv = process.env,
+): HttpSettings | UpstreamSettings {
+  if (listen !== undefined)
+    return {
+      listen: addressOf(listen),
+      ...upstreamSettings(flags, env),
+      forwardAuthorization: flags.forwardAuthorization ?? false,
+    }
+  if (flags.forwardAuthorization === true) throw new TypeError('--forward-authorization is for clients of --listen')
+  return upstreamSettings(flags, env)
 }
 
 /** The server alone, and what it is sent beside messages. @throws TypeError as httpSettings does */

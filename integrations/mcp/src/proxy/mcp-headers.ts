@@ -1,5 +1,5 @@
 /** Headers of the protocol that repeat what the body says, since 2026-07-28: whoever reads them has to read the same. */
-import { isObject } from '../json-rpc.js'
+import { isObject, type JsonRpcMessage } from '../json-rpc.js'
 import { HttpRefusal } from './http-refusal.js'
 import type { Headers } from './upstream-endpoint.js'
 
@@ -41,6 +41,20 @@ export function headersOfOwnRequest(headers: Headers, method: string): Headers {
   return { ...Object.fromEntries(kept), ...own }
 }
 
+/** What a request of 2026-07-28 repeats; undefined for what is none. `Mcp-Param-…` are not made: that takes the schema of the tool. */
+export function modernHeaders(message: JsonRpcMessage): Headers | undefined {
+  if (!('method' in message) || !('id' in message)) return undefined
+  const params = isObject(message.params) ? message.params : {}
+  const version = isObject(params._meta) ? params._meta['io.modelcontextprotocol/protocolVersion'] : undefined
+  if (typeof version !== 'string') return undefined
+  const name = params[NAMED_BY[message.method] ?? '']
+  return {
+    'mcp-protocol-version': headerText(version),
+    'mcp-method': headerText(message.method),
+    ...(typeof name === 'string' && { 'mcp-name': headerText(name) }),
+  }
+}
+
 /** Whether a client of this version cancels a request by ending it, and says nothing else. */
 export function cancelsByLeaving(headers: Headers): boolean {
   return (headers['mcp-protocol-version'] ?? '') >= '2026-07-28'
@@ -50,6 +64,11 @@ export function cancelsByLeaving(headers: Headers): boolean {
 function textIn(header: string): string {
   const encoded = /^=\?base64\?([A-Za-z0-9+/=]*)\?=$/.exec(header)?.[1]
   return encoded === undefined ? header : Buffer.from(encoded, 'base64').toString('utf8')
+}
+
+function headerText(text: string): string {
+  const isPlain = /^[!-~]([ -~]*[!-~])?$/.test(text) && !text.startsWith('=?base64?')
+  return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
 }
 
 function mismatch(header: string): HttpRefusal {

@@ -6,8 +6,9 @@ import { ServerProcess } from './child-process.js'
 import { ConfigError, gateOptionsOf, type ProxyConfig, readConfig } from './config.js'
 import { EXIT } from './exit.js'
 import { startHttpProxy } from './http-proxy.js'
-import type { HttpSettings } from './http-settings.js'
+import type { HttpSettings, UpstreamSettings } from './http-settings.js'
 import type { Log } from './log.js'
+import { RemoteServer } from './remote-server.js'
 import { stdioProxy } from './stdio-proxy.js'
 
 /** How long what became of calls may take to be told at the end. */
@@ -19,8 +20,8 @@ export interface ServerCommand {
 }
 
 export interface ServeOptions {
-  /** The program to start, or where to listen and what to stand in front of. */
-  readonly server: ServerCommand | HttpSettings
+  /** The program to start, or what to stand in front of, and where to listen in place of standard input. */
+  readonly server: ServerCommand | HttpSettings | UpstreamSettings
   /** The path of the configuration file. */
   readonly config: string
   /** Counts before what the file says. */
@@ -45,7 +46,8 @@ export async function serve({ server, config: path, flags, log }: ServeOptions):
   const client = clientFor(clients === undefined ? agent : undefined)
   const running: Running = { client, config, agent, ending: new AbortController(), log }
   try {
-    return listens ? await serveHttp(server, running) : await serveStdio(server, running)
+    if ('listen' in server) return await serveHttp(server, running)
+    return 'upstream' in server ? await serveRemote(server, running) : await serveStdio(server, running)
   } finally {
     running.ending.abort()
     await flush(client, log)
@@ -75,6 +77,20 @@ async function serveStdio({ command, args }: ServerCommand, running: Running): P
   const { code, signal } = await server.ended
   if (end === 'server') log.error(`The server has ended by itself (${signal ?? `exit code ${code}`}).`)
   if (isRefused) return EXIT.config
+  return end === 'server' ? EXIT.failure : EXIT.ok
+}
+
+/** For a client that starts what it talks to, in front of a server that is elsewhere. */
+async function serveRemote({ upstream, upstreamHeaders = {} }: UpstreamSettings, running: Running): Promise<number> {
+  const { client, config, ending, log } = running
+  const server = new RemoteServer(upstream, upstreamHeaders, log)
+  endOnSignals(ending, () => process.exit(EXIT.failure))
+  const refused = endIfKeyIsRefused(running)
+  const { stdin: input, stdout: output } = process
+  const gate = gateOptionsOf(config, client)
+  const end = await stdioProxy({ server, gate, input, output, log, signal: ending.signal })
+  ending.abort()
+  if (await refused) return EXIT.config
   return end === 'server' ? EXIT.failure : EXIT.ok
 }
 

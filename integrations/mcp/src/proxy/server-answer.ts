@@ -7,7 +7,7 @@ import type { Deliver, HttpSession } from './http-session.js'
 import { mediaTypeOf } from './upstream-endpoint.js'
 
 /** Of one message, or of one answer that is no stream. */
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 const MAX_REFUSAL_BYTES = 1024 * 1024
 
 /** Nobody knows how far the server came. `code` says so to whoever settles by it. */

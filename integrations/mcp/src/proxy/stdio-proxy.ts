@@ -13,8 +13,14 @@ const LAST_ANSWERS_MS = 5_000
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 const PARSE_ERROR = -32_700
 
+/** The server behind it: a program, or something that behaves like one. */
+export type StdioServer = Pick<
+  ServerProcess,
+  'closed' | 'unreadBytes' | 'listen' | 'setReading' | 'onDrain' | 'send' | 'stop'
+>
+
 export interface StdioProxyOptions {
-  readonly server: ServerProcess
+  readonly server: StdioServer
   readonly gate: GateOptions
   readonly input: Readable
   readonly output: Writable
@@ -81,7 +87,7 @@ export async function stdioProxy({
   return end
 }
 
-function listenToServer(server: ServerProcess, messages: MessageGate<undefined, undefined>, log: Log): void {
+function listenToServer(server: StdioServer, messages: MessageGate<undefined, undefined>, log: Log): void {
   let isWarned = false
   server.listen({
     // It rejects as the client's output does, which is seen there.
