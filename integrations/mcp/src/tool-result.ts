@@ -21,9 +21,12 @@ export interface ShownDecisionOfCall {
 
 export const DECISION_META = 'countersign/decision'
 
-/** As the tool gave it, with the decision that it ran by. */
-export function withDecision(result: ToolResult, { decision }: Admission): ToolResult {
-  return decision === null ? result : noting(result, { id: decision.id, effect: decision.effect })
+/** As the tool gave it, with the decision that it ran by. What a server itself says in that place is nothing that it can know. */
+export function withDecision(result: ToolResult, { decision }: Pick<Admission, 'decision'>): ToolResult {
+  if (decision !== null) return noting(result, { id: decision.id, effect: decision.effect })
+  if (!Object.hasOwn(Object(result._meta), DECISION_META)) return result
+  const { [DECISION_META]: _claimed, ...meta } = result._meta as Record<string, unknown>
+  return { ...result, _meta: meta }
 }
 
 /**
