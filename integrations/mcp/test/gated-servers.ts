@@ -10,11 +10,15 @@ import {
 } from '@countersign/testkit/enforcement-suite'
 import { Client as ClientV2, InMemoryTransport as InMemoryV2 } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { inputRequired, McpServer as McpServerV2 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
+import { startHttpProxy } from '../src/proxy/http-proxy.js'
+import { serveSessions } from './http-rig.js'
+import { type HighLevelServer, SDKS, type Sdk } from './sdks.js'
 
 type Args = Pick<GuardedCall, 'resource' | 'context'>
 
@@ -30,6 +34,8 @@ type Tool = (args: Args, callId: string, requestState?: string) => Promise<Resul
 /** A client whose server has one tool, `act`. */
 interface Connection {
   readonly callTool: (params: Params, signal?: AbortSignal) => Promise<Result>
+  /** Calls it once the server has been told that a call is cancelled. Absent: that is at once. */
+  readonly onCancelled?: (told: () => void) => void
   readonly close: () => Promise<void>
 }
 
@@ -40,8 +46,8 @@ interface Params {
   readonly _meta: Record<string, unknown>
 }
 
-/** Where the gate is placed: around the server, or around its transport. */
-export type Placement = 'server' | 'transport'
+/** Where the gate is placed: around the server, around its transport, or in a proxy before it. */
+type Placement = 'server' | 'transport' | 'proxy'
 
 const CALL = 'suite/call'
 const TOOL = { description: 'Acts.', inputSchema: z.object({ resource: z.string(), context: z.any() }) }
@@ -51,32 +57,39 @@ const PATIENCE_MS = 120_000
 
 const WORDS = 'a result tells of an error in words alone'
 const STILL_OPEN = 'what was cancelled may be answered all the same, as long as the connection lasts'
+const IN_TRANSPORT = {
+  'leaves open what lost its answer, as the name of its class tells: its budget pays for no other call': WORDS,
+  'leaves open what lost its answer, as a status tells: its budget pays for no other call': WORDS,
+  'leaves open what lost its answer, as a cause of its cause tells: its budget pays for no other call': WORDS,
+  'leaves open what lost its answer, as one of the errors that it gathers tells: its budget pays for no other call':
+    WORDS,
+  'rejects what was surely refused by everybody, so that its budget pays for the next call': WORDS,
+  'confirms what succeeded after its caller had left':
+    'a server of either SDK does not answer what was cancelled, so that it is left',
+  'leaves open what was cut off because its caller left': STILL_OPEN,
+  'leaves open what never ends after its caller has left': STILL_OPEN,
+}
+
 /** What a gate is not told, by where it is placed. */
 const CANNOT_SHOW: Readonly<Record<Placement, Readonly<Record<string, string>>>> = {
   server: {
     'leaves open what never ends after its caller has left':
       'a tool is settled when it ends, so that nothing is told of one that never does: its decision expires',
   },
-  transport: {
-    'leaves open what lost its answer, as the name of its class tells: its budget pays for no other call': WORDS,
-    'leaves open what lost its answer, as a status tells: its budget pays for no other call': WORDS,
-    'leaves open what lost its answer, as a cause of its cause tells: its budget pays for no other call': WORDS,
-    'leaves open what lost its answer, as one of the errors that it gathers tells: its budget pays for no other call':
-      WORDS,
-    'rejects what was surely refused by everybody, so that its budget pays for the next call': WORDS,
-    'confirms what succeeded after its caller had left':
-      'a server of either SDK does not answer what was cancelled, so that it is left',
-    'leaves open what was cut off because its caller left': STILL_OPEN,
-    'leaves open what never ends after its caller has left': STILL_OPEN,
+  transport: IN_TRANSPORT,
+  proxy: {
+    ...IN_TRANSPORT,
+    'confirms what the action really cost': 'a server behind a proxy says nothing about that',
   },
 }
+
 const CANNOT_PAUSE = {
   'runs what pauses itself twice to its end once, by one decision, and settles it by its end alone':
     'a tool of the protocol of 2025 asks its client while it runs',
 }
 
 /** A server of the SDK 1.x, which speaks the protocol of 2025. */
-export function gatedServersV1(placement: Placement): EnforcementAdapter {
+export function gatedServersV1(placement: 'server' | 'transport'): EnforcementAdapter {
   const connect: Connect = async (tool, options) => {
     const server = new McpServer(IMPLEMENTATION)
     server.registerTool('act', TOOL, (args, { _meta }) => tool(args as Args, String(_meta?.[CALL])) as never)
@@ -95,8 +108,44 @@ export function gatedServersV1(placement: Placement): EnforcementAdapter {
   return adapter(`a ${placement} of the SDK 1.x`, connect, { ...CANNOT_SHOW[placement], ...CANNOT_PAUSE })
 }
 
+/** A server of the SDK 1.x behind the proxy, over HTTP. */
+export function proxiedServers(): EnforcementAdapter {
+  const connect: Connect = async (tool, options) => {
+    const upstream = await serveSessions(SDKS[0] as Sdk, () => {
+      const server = new McpServer(IMPLEMENTATION)
+      server.registerTool('act', TOOL, (args, { _meta }) => tool(args as Args, String(_meta?.[CALL])) as never)
+      return server as unknown as HighLevelServer
+    })
+    const log = { warn: () => undefined, error: () => undefined }
+    const listen = { host: '127.0.0.1', port: 0 }
+    const proxy = await startHttpProxy({ listen, upstream: upstream.url, config: {}, gate: options, log })
+    const client = new Client(IMPLEMENTATION)
+    const transport = new StreamableHTTPClientTransport(new URL(proxy.url))
+    const send = transport.send.bind(transport)
+    const waiting: (() => void)[] = []
+    transport.send = async (message, sending) => {
+      await send(message, sending)
+      if ('method' in message && message.method === 'notifications/cancelled')
+        for (const told of waiting.splice(0)) told()
+    }
+    await client.connect(transport)
+    return {
+      callTool(params, signal) {
+        return client.callTool(params, undefined, { timeout: PATIENCE_MS, ...(signal && { signal }) })
+      },
+      onCancelled: (told) => waiting.push(told),
+      async close() {
+        await client.close()
+        await upstream.stop()
+        await proxy.close()
+      },
+    }
+  }
+  return adapter('the proxy over HTTP', connect, { ...CANNOT_SHOW.proxy, ...CANNOT_PAUSE })
+}
+
 /** A server of the SDK 2.x, which speaks the protocol of 2026-07-28. */
-export function gatedServersV2(placement: Placement): EnforcementAdapter {
+export function gatedServersV2(placement: 'server' | 'transport'): EnforcementAdapter {
   const connect: Connect = async (tool, options) => {
     const [near, far] = InMemoryV2.createLinkedPair()
     const serve = () => {
@@ -216,14 +265,18 @@ const GO_ON = inputRequired({
   },
 })
 
-async function callBy({ callTool }: Connection, calls: Calls, call: GuardedCall): Promise<CallOutcome> {
+async function callBy(
+  { callTool, onCancelled = setImmediate }: Connection,
+  calls: Calls,
+  call: GuardedCall,
+): Promise<CallOutcome> {
   const { resource, thread, signal, onArguments, onLeft } = call
   const id = calls.add(call)
   const context = structuredClone(call.context)
   // In memory nothing is copied: the server's own request holds the same object.
   onArguments(context)
   // The client tells the server at once.
-  signal?.addEventListener('abort', () => setImmediate(onLeft))
+  signal?.addEventListener('abort', () => void onCancelled(onLeft))
   const requestState = thread === undefined ? undefined : calls.states.get(thread)
   const answers = { inputResponses: { go: { action: 'accept', content: {} } }, requestState }
   try {

@@ -26,14 +26,14 @@ export const AT_MOST_ONCE_CASES: readonly EnforcementCase[] = [
         options: RUNS,
         async act() {
           before.push(...trial.told)
-          return { value: RECEIPT, amount: 35 }
+          return { value: RECEIPT }
         },
       })
       expect(await guard.call({ action })).toMatchObject({ kind: 'value' })
       expect(before).toEqual(['redeem'])
       const { id } = trial.decision
       await trial.expectDone(id, ['redeemed', 'confirmed'])
-      expect(await trial.operator.account(policyId)).toEqual({ spent: 35, reserved: 0 })
+      expect(await trial.operator.account(policyId)).toEqual({ spent: 40, reserved: 0 })
     },
   },
   {
