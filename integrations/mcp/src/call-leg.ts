@@ -86,9 +86,10 @@ export class CallLeg {
     const admit = (goOnWith?: string): Promise<Admission> =>
       point.admit(this.#request, {
         ...ways,
+        variant: variantOf(this.#of),
         // Of all that go on with a review, one claims it.
         ...(goOnWith === undefined
-          ? { idempotencyKey: this.#idempotencyKey, variant: variantOf(this.#of) }
+          ? { idempotencyKey: this.#idempotencyKey }
           : { goOnWith, claimHolder: crypto.randomUUID() }),
       })
     if (reviewer === undefined || elicit === undefined) return admit(paused?.decision_id)
