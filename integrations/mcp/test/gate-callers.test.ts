@@ -13,7 +13,9 @@ const open: { close(): Promise<unknown> }[] = []
 beforeAll(async () => {
   rig = await Rig.open(point())
 })
-beforeEach(() => {
+beforeEach(async () => {
+  // What the test before has not waited for is no event of this one.
+  await rig.client.flush()
   rig.events.length = 0
   runs = []
 })
