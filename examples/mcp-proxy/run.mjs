@@ -25,7 +25,7 @@ mkdirSync(join(files, 'notes'), { recursive: true })
 writeFileSync(join(files, 'notes', 'todo.txt'), 'water the plants\n')
 writeFileSync(join(files, 'salaries.txt'), 'nobody needs to know\n')
 try {
-  tell('What init writes about the server is what the edited mapping has pinned')
+  tell('init finds the definitions that the edited mapping has pinned')
   const [mapping, policy] = ['mapping.json', 'policy.json'].map((name) => join(folder, name))
   const init = ['init', '--agent', 'agent:desk-1', '--config', mapping, '--policy', policy, ...SERVER]
   await promisify(execFile)(process.execPath, [PROXY, ...init], { cwd: files })
@@ -49,7 +49,7 @@ try {
   const args = [PROXY, '--config', CONFIG, ...SERVER]
   await agent.connect(new StdioClientTransport({ command: process.execPath, args, cwd: files, env }))
 
-  tell('\nThe agent is shown what it may ever call')
+  tell('\nThe agent sees only tools that it may call')
   const { tools } = await agent.listTools()
   tell(`  ${tools.map(({ name }) => name).join(', ')}`)
   assert.deepEqual(tools.map(({ name }) => name).sort(), [
@@ -65,7 +65,7 @@ try {
   await expectCall(agent, ['read_text_file', { path: 'notes/../salaries.txt' }], { refused: 'question_refused' })
   await expectCall(agent, ['directory_tree', { path: '.' }], { refused: 'unmapped' })
 
-  tell('\nWhat it writes is read by a person first')
+  tell('\nA person approves what it writes')
   const write = ['write_file', { path: 'notes/todo.txt', content: 'feed the cat\n' }]
   const id = await expectCall(agent, write, { refused: 'review_required' })
   assert.equal(readNote(), 'water the plants\n')
@@ -75,7 +75,7 @@ try {
   assert.equal(await expectCall(agent, write), id)
   assert.equal(readNote(), 'feed the cat\n')
 
-  tell('\nNothing is moved, though the tool can be called without being shown')
+  tell('\nIt cannot move files, even with the hidden tool')
   await expectCall(agent, ['move_file', { source: 'notes/todo.txt', destination: 'salaries.txt' }], {
     refused: 'denied',
   })

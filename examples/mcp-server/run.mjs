@@ -68,16 +68,16 @@ try {
   assert.equal(await expectCall(desk, large, { text: 'refunded 400.00', effect: 'review' }), first)
   const second = await expectCall(desk, large, { refused: 'review_required', effect: 'review' })
   assert.notEqual(second, first)
-  tell('  the same call once more was a new question, and Ada declines')
+  tell('  the repeated call is a new question, and Ada declines it')
   await ada.decisions.decline(second, { comment: 'once is enough' })
   assert.equal(await expectCall(desk, large, { refused: 'declined', effect: 'deny' }), second)
   await expectBudget({ spent: 442.5, reserved: 0, remaining: 57.5 })
 
-  tell('\nWhat the policy allows, and the budget no longer has')
+  tell('\nThe policy allows a refund of 90, but the budget does not')
   await expectCall(desk, ['refund', { order: '8814', amount: 90 }], { refused: 'denied', effect: 'deny' })
   await desk.close()
 
-  tell('\nA server of SDK 2.x, over HTTP: who has authenticated is the agent')
+  tell('\nA server of SDK 2.x, over HTTP: each authenticated client is an agent')
   const tokens = { 'token-of-desk-2': 'agent:desk-2', 'token-of-guest': 'agent:guest' }
   const shop = await startHttpServer({ ...env, TOKENS: JSON.stringify(tokens) })
   try {
@@ -86,7 +86,7 @@ try {
     await expectCall(guest, ['refund', { order: '8814', amount: 20 }], { refused: 'denied', effect: 'deny' })
     await expectCall(guest, ['find_order', { order: '8814' }], { text: 'paid 90.00', effect: 'log' })
     await assert.rejects(connectOverHttp(shop.url, 'token-of-nobody'), ({ status }) => status === 401)
-    tell('  without a token that it knows: 401')
+    tell('  with an unknown token: 401')
     await Promise.all([desk2.close(), guest.close()])
   } finally {
     await shop.stop()
