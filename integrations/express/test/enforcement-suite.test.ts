@@ -1,8 +1,6 @@
-/** Guarded routes, against the server as it is shipped. */
+/** A guarded route, against the server as it is shipped. The other way to guard one is in the slow tier. */
 import { enforcementSuite, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
-
-import { guardedRoutes, wrappedRoutes } from './guarded-routes.js'
+import { wrappedRoutes } from './guarded-routes.js'
 
 const point = useDecisionPoint()
 enforcementSuite(wrappedRoutes('a route whose handler is wrapped'), point)
-enforcementSuite(guardedRoutes('a route with a guard before its handler'), point)

@@ -1,7 +1,6 @@
-/** Guarded agents and tools, against the server as it is shipped. */
+/** Guarded agents, against the server as it is shipped. Guarded tools are in the slow tier. */
 import { enforcementSuite, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
-import { guardedAgents, guardedTools } from './guarded-agents.js'
+import { guardedAgents } from './guarded-agents.js'
 
 const point = useDecisionPoint()
 enforcementSuite(guardedAgents(), point)
-enforcementSuite(guardedTools(), point)

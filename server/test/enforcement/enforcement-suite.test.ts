@@ -1,10 +1,7 @@
-/** Plain functions that the SDK guards, and its own parts, against the real server. */
+/** Plain functions that the SDK guards, against the real server. Those that it protects are in the slow tier. */
 import { enforcementSuite } from '@countersign/testkit/enforcement-suite'
-import { ownSettlementAdapter } from './own-settlements.js'
-import { guardAdapter, protectAdapter } from './plain-functions.js'
+import { guardAdapter } from './plain-functions.js'
 import { useDecisionPoint } from './running-point.js'
 
 const point = useDecisionPoint()
 enforcementSuite(guardAdapter, point)
-enforcementSuite(protectAdapter, point)
-enforcementSuite(ownSettlementAdapter, point)
