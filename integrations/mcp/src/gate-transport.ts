@@ -1,7 +1,7 @@
 /** A server's transport whose messages pass a gate, whatever handles them. */
 import { type GateOptions, toolGate } from './gate-options.js'
 import type { AuthInfo } from './gated-call.js'
-import type { JsonRpcMessage } from './json-rpc.js'
+import type { JsonRpcMessage, RequestId } from './json-rpc.js'
 import { MessageGate } from './message-gate.js'
 
 /** A server's transport of either SDK. */
@@ -15,6 +15,11 @@ export interface GateableTransport {
 /** What a transport tells beside a message, as far as a gate looks at it. */
 interface MessageExtra {
   readonly authInfo?: AuthInfo | undefined
+}
+
+interface SendOptions {
+  /** The request that the message belongs to. */
+  readonly relatedRequestId?: RequestId | undefined
 }
 
 type OnMessage = (message: unknown, extra?: MessageExtra) => void
@@ -72,7 +77,13 @@ export function gateTransport<Transport extends GateableTransport>(
   replaceHandler(transport, 'onmessage', gateHandler)
   replaceHandler(transport, 'onclose', closeAfter)
   Object.defineProperty(transport, 'send', {
-    value: (message: unknown, sendOptions?: unknown) => messages.fromServer(message, sendOptions),
+    value: (message: unknown, sendOptions?: SendOptions) => {
+      const { relatedRequestId: id } = sendOptions ?? {}
+      return messages.fromServer(
+        message,
+        id === undefined ? sendOptions : { ...sendOptions, relatedRequestId: messages.clientIdOf(id) },
+      )
+    },
     writable: true,
     configurable: true,
   })

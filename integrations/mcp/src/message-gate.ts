@@ -42,6 +42,7 @@ import { ToolDefinitions } from './tool-definitions.js'
 import { shownTools } from './tool-list.js'
 import type { ToolListPage } from './tool-pages.js'
 import type { ToolResult } from './tool-result.js'
+import { UsedIds } from './used-ids.js'
 
 /** Where messages go. `via` is what was given with the message of that side. */
 export interface MessageWays<ClientVia, ServerVia> {
@@ -63,12 +64,16 @@ export interface MessageWays<ClientVia, ServerVia> {
 /** A call on its way. */
 interface SentCall<ClientVia> {
   readonly message: RequestMessage
+  /** As the server knows it. */
+  readonly sentId: RequestId
   readonly via: ClientVia
   readonly endOfTask: () => Promise<ActionOutcome>
 }
 
 /** A request that the server has not answered yet. */
 interface Pending<ServerVia> {
+  /** The id by which the server answers it. */
+  readonly sentId: RequestId
   respond(response: ResponseMessage, via: ServerVia): Promise<void>
   /** There will be no response. */
   fail(error: unknown): Promise<void>
@@ -86,7 +91,11 @@ const LIST_MS = 30_000
 export class MessageGate<ClientVia, ServerVia> {
   readonly #gate: ToolGate
   readonly #ways: MessageWays<ClientVia, ServerVia>
+  /** By the id that the client has given. */
   readonly #pending = new Map<RequestId, Pending<ServerVia>>()
+  readonly #used = new UsedIds()
+  /** What pending calls are called by the client that the server knows by an id of the gate. */
+  readonly #clientIds = new Map<RequestId, RequestId>()
   readonly #cancelled = new Set<RequestId>()
   readonly #toServer = new OwnRequests()
   readonly #toClient = new OwnRequests()
@@ -144,22 +153,27 @@ export class MessageGate<ClientVia, ServerVia> {
     if (read.kind !== 'response' || !isRequestId(read.message.id)) return this.#ways.toClient(read.message, via)
     const { id, result } = read.message
     if (this.#toServer.isOwn(id)) return this.#toServer.respond(id, read.message)
-    const pending = this.#pending.get(id)
-    if (pending !== undefined) return pending.respond(read.message, via)
+    const pending = this.#pendingAt(id)
+    if (pending !== undefined) return pending.respond({ ...read.message, id: this.clientIdOf(id) }, via)
     // A stream that is resumed brings once more what was answered before.
     if (isObject(result) && Array.isArray(result.tools)) return this.#showList(read.message, via, this.#lastCaller)
     return this.#ways.toClient(read.message, via)
   }
 
-  /** The request will have no response: the client is told so, and a call is settled by the error. */
+  /** The request that the server got by this id will have no response: the client is told so, and a call is settled by the error. */
   async failed(id: RequestId, error: unknown): Promise<void> {
     this.#toServer.fail(id, error)
-    await this.#pending.get(id)?.fail(error)
+    await this.#pendingAt(id)?.fail(error)
   }
 
-  /** Whether a request, of the client or of the gate itself, has no response yet. */
+  /** Whether a request, of the client or of the gate itself, that the server got by this id has no response yet. */
   isPending(id: RequestId): boolean {
-    return this.#pending.has(id) || this.#toServer.isOpen(id)
+    return this.#pendingAt(id) !== undefined || this.#toServer.isOpen(id)
+  }
+
+  /** What the client calls the pending request that the server got by this id. */
+  clientIdOf(id: RequestId): RequestId {
+    return this.#clientIds.get(id) ?? id
   }
 
   /** Whether the gate itself asks this of the server: what it is answered is for nobody else. */
@@ -184,7 +198,7 @@ export class MessageGate<ClientVia, ServerVia> {
   #request(message: RequestMessage, via: ClientVia, context: ClientContext): void {
     const { id, method } = message
     if (this.#closed !== undefined) void this.#answer(errorMessage(id, this.#errorFor(undefined)), via)
-    else if (this.#pending.has(id) || this.#toServer.isOwn(id))
+    else if (this.#pending.has(id) || this.#clientIds.has(id) || this.#toServer.isOwn(id))
       this.#refuse(id, via, 'a request with this id is pending')
     else if (this.#pending.size >= MAX_PENDING) this.#refuse(id, via, 'too many requests are pending')
     else if (method === 'tools/call') this.#call(message, via, context)
@@ -193,11 +207,19 @@ export class MessageGate<ClientVia, ServerVia> {
 
   #notification(message: NotificationMessage, via: ClientVia): void {
     const { method, params } = message
-    // A call without an id would run, and nothing would ever settle it.
-    let isForServer = method !== 'tools/call'
     if (method === 'notifications/cancelled' && isObject(params) && isRequestId(params.requestId))
-      isForServer = this.#pending.get(params.requestId)?.cancel() ?? !this.#toServer.isOwn(params.requestId)
-    if (isForServer) this.#forward(message, via)
+      this.#cancel(message, { ...params, requestId: params.requestId }, via)
+    // A call without an id would run, and nothing would ever settle it.
+    else if (method === 'tools/call') this.#ways.dropped?.(via)
+    else this.#forward(message, via)
+  }
+
+  #cancel(message: NotificationMessage, params: { readonly requestId: RequestId }, via: ClientVia): void {
+    const { requestId } = params
+    const pending = this.#pending.get(requestId)
+    const isOfGate = this.#toServer.isOwn(requestId) || this.#clientIds.has(requestId)
+    if (pending?.cancel() ?? !isOfGate)
+      this.#forward({ ...message, params: { ...params, requestId: pending?.sentId ?? requestId } }, via)
     else this.#ways.dropped?.(via)
   }
 
@@ -227,7 +249,9 @@ export class MessageGate<ClientVia, ServerVia> {
     const caller = callerOf(message, context)
     if (method === 'tools/list') this.#lastCaller = caller
     if (method === 'initialize') this.#clientCapabilities = Object(message.params).capabilities
+    const sentId = this.#sentIdOf(message)
     this.#pending.set(id, {
+      sentId,
       respond: async (response, serverVia) => {
         this.#over(id)
         this.#noteResult(message, response)
@@ -243,7 +267,7 @@ export class MessageGate<ClientVia, ServerVia> {
         return true
       },
     })
-    this.#forward(message, via)
+    this.#forward({ ...message, id: sentId }, via)
   }
 
   #call(message: RequestMessage, via: ClientVia, context: ClientContext): void {
@@ -251,6 +275,7 @@ export class MessageGate<ClientVia, ServerVia> {
     const read = readCall(message, context)
     if ('code' in read) return void this.#answer(errorMessage(id, read), via)
     const call = new PendingCall<ServerVia>()
+    const sentId = this.#sentIdOf(message)
     const onGone = (): void => {
       if (!call.isForwarded) call.cancel()
     }
@@ -263,12 +288,13 @@ export class MessageGate<ClientVia, ServerVia> {
       if (taskId !== undefined) end = this.#gate.tasks.endOf(this.#scope, taskId)
     }
     const endOfTask = async (): Promise<ActionOutcome> => (await end) ?? { kind: 'unknown' }
-    const over = this.#end(call, read, { message, via, endOfTask }).finally(() => {
+    const over = this.#end(call, read, { message, sentId, via, endOfTask }).finally(() => {
       context.signal?.removeEventListener('abort', onGone)
       this.#over(id)
     })
     over.catch(() => undefined)
     this.#pending.set(id, {
+      sentId,
       respond: async (response, serverVia) => {
         if (!call.respond(response, serverVia)) return
         noteTask(response.result)
@@ -290,12 +316,12 @@ export class MessageGate<ClientVia, ServerVia> {
   async #end(
     call: PendingCall<ServerVia>,
     { paramsWith, ...read }: ReadCall,
-    { message, via, endOfTask }: SentCall<ClientVia>,
+    { message, sentId, via, endOfTask }: SentCall<ClientVia>,
   ): Promise<void> {
     const { signal } = call
     const list = (cursor?: string): Promise<ToolListPage> => this.#list(cursor, read.call, via)
     const forward = (args: unknown, brought: Brought): Promise<ToolResult> =>
-      call.forward(() => this.#forward({ ...message, params: paramsWith(args, brought) }, via))
+      call.forward(() => this.#forward({ ...message, id: sentId, params: paramsWith(args, brought) }, via))
     const { jsonrpc, id } = message
     const elicit = this.#elicitFor(read.call, via, id)
     let response: ResponseMessage
@@ -372,7 +398,21 @@ export class MessageGate<ClientVia, ServerVia> {
     return shown
   }
 
+  #pendingAt(sentId: RequestId): Pending<ServerVia> | undefined {
+    const pending = this.#pending.get(this.clientIdOf(sentId))
+    return pending?.sentId === sentId ? pending : undefined
+  }
+
+  /** By this id the server gets a request: its own, unless what an earlier one is answered by could be taken for its response. */
+  #sentIdOf({ id, method }: RequestMessage): RequestId {
+    if (this.#used.isNew(id) || !(method === 'tools/call' || method.startsWith('tasks/'))) return id
+    const sentId = this.#used.another()
+    this.#clientIds.set(sentId, id)
+    return sentId
+  }
+
   #over(id: RequestId): void {
+    this.#clientIds.delete(this.#pending.get(id)?.sentId ?? id)
     this.#pending.delete(id)
     this.#cancelled.delete(id)
     if (this.#pending.size === 0) for (const resolve of this.#awaitIdle.splice(0)) resolve()
@@ -383,7 +423,10 @@ export class MessageGate<ClientVia, ServerVia> {
     const [oldest] = this.#cancelled
     if (oldest === undefined || this.#cancelled.size <= MAX_CANCELLED) return
     this.#cancelled.delete(oldest)
-    this.failed(oldest, new AnswerLost('the call was cancelled')).catch(() => undefined)
+    this.#pending
+      .get(oldest)
+      ?.fail(new AnswerLost('the call was cancelled'))
+      .catch(() => undefined)
   }
 
   #errorFor(error: unknown): ProtocolError {

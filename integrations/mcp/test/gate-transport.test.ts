@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { gateTransport } from '../src/gate-transport.js'
 import { currentRun } from '../src/gated-tool-call.js'
 import { definitionHash } from '../src/tool-definitions.js'
-import { CLIENT_V1, CLIENT_V2, serveSessions } from './http-rig.js'
+import { CLIENT_V1, CLIENT_V2, callMessage, messagesOf, openSession, post, serveSessions } from './http-rig.js'
 import { CONFIG, decisionOf, Rig, say, withTools } from './rig.js'
 import {
   type ClientSettings,
@@ -20,6 +20,7 @@ import {
   type LowLevelServer,
   SDKS,
   type Sdk,
+  type ToolWork,
 } from './sdks.js'
 
 const point = useDecisionPoint()
@@ -258,6 +259,25 @@ describe.each(SDKS)('$name, to its end:', (sdk) => {
     ])
     expect(results.map(({ isError = false }) => isError)).toEqual([false, true, false, true])
     expect(runs.sort()).toEqual(['allow 1', 'log 1'])
+  })
+
+  it('46: what a tool says to a request whose id was used before reaches the client on its stream', async () => {
+    const work: ToolWork = async (_args, context) => {
+      const { mcpReq, sendNotification = mcpReq?.notify } = context
+      await sendNotification({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })
+      return say('done')
+    }
+    const make = (): HighLevelServer => {
+      const server = withTools(sdk.mcpServer(), runs, work)
+      const connecting = (transport: unknown) => server.connect(gateTransport(transport as never, rig.options()))
+      return { ...server, connect: connecting } as HighLevelServer
+    }
+    const { url } = await serveSessions(sdk, make)
+    const session = { 'mcp-session-id': await openSession(url) }
+    for (let time = 0; time < 2; time += 1) {
+      const messages = messagesOf(await (await post(url, callMessage(1), session)).text())
+      expect(messages).toMatchObject([{ method: 'notifications/progress' }, { id: 1, result: say('done') }])
+    }
   })
 })
 

@@ -325,6 +325,35 @@ describe('what is no call as the protocol has it', () => {
     expect(await rig.statuses()).toEqual(['confirmed'])
   })
 
+  it('46: an id that was given up or answered before is another one for the server, so that no late response settles a call', async () => {
+    const { gate, call, send, receive, toServer, toClient } = connection()
+    const late = errorOf(5, -32_000, 'no such resource')
+    send(request(5, 'resources/read', { uri: 'slow:' }))
+    send(cancelled(5))
+    send(callOf(5))
+    await until(() => toServer.length === 3)
+    const { id } = toServer[2]!
+    await receive(late)
+    expect([gate.isPending(5), gate.isPending(id)]).toEqual([false, true])
+    await gate.failed(5, new TypeError('the first one was refused'))
+    send(request(id, 'ping'))
+    for (const one of [id, 5]) send(cancelled(one))
+    expect(toServer.slice(2)).toEqual([{ ...callOf(5), id }, cancelled(id)])
+    await receive(resultOf(id))
+    await receive(resultOf(id, say('once more')))
+    await call(6)
+    expect(toServer.at(-1)).toEqual(callOf(6))
+    await receive(resultOf(6))
+    expect(toClient).toMatchObject([
+      late,
+      { id, error: { code: -32_600 } },
+      resultOf(5),
+      resultOf(id, say('once more')),
+      resultOf(6),
+    ])
+    expect(await rig.statuses()).toEqual(['confirmed', 'confirmed'])
+  })
+
   it('a text and a number are two ids', async () => {
     const { call, receive, toClient } = connection()
     await call(1)
@@ -580,7 +609,7 @@ describe('tasks', () => {
 
   const fetch = (both: Both, response: object = resultOf(2)) => {
     both.send(request(2, 'tasks/result', { taskId: 't' }))
-    return both.receive(response)
+    return both.receive({ ...response, id: both.toServer.at(-1)?.id })
   }
   const asked = (both: Both, method: string, said: string) => {
     both.send(request(2, method, { taskId: 't' }))
