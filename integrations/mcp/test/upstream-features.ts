@@ -296,6 +296,8 @@ async function cancel(
   const end = await begun(progressing)
   leaving.abort()
   await client.tried(calling)
+  // By its response the server has read that the call was cancelled, too.
+  await client.sdk.ping()
   await end()
   await client.sdk.ping()
 }
