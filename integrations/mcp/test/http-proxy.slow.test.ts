@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { CLIENT_V1, CLIENT_V2, post } from './http-rig.js'
+import { CLIENT_V1, CLIENT_V2, callMessage, JSON_HEADERS, post, proxyOf, serve } from './http-rig.js'
 import { decisionOf, Rig, textOf } from './rig.js'
 import type { CallResult } from './sdks.js'
 
@@ -69,6 +70,26 @@ describe('the proxy as a process', () => {
     const { id } = decisionOf(answer) as { id: string }
     expect((await rig.operator.decision(id)).status).toBe('confirmed')
     expect(proxy.output()).toEqual({ stdout: '', code: 0 })
+  })
+
+  it('ends though a client reads nothing of what it is sent', async () => {
+    rig.events.length = 0
+    const note = {
+      jsonrpc: '2.0',
+      method: 'notifications/message',
+      params: { level: 'info', data: 'x'.repeat(100_000) },
+    }
+    const upstream = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (let n = 0; n < 300; n += 1) response.write(`data: ${JSON.stringify(note)}\n\n`)
+    })
+    const proxy = await proxyOf(rig, upstream.url)
+    const body = JSON.stringify(callMessage(1))
+    const reading = request(proxy.url, { method: 'POST', headers: JSON_HEADERS }).end(body)
+    const [response] = await once(reading, 'response')
+    response.on('error', () => undefined).pause()
+    await proxy.close()
+    expect(await rig.statuses()).toEqual(['authorized'])
   })
 
   it('knows its clients by their tokens, and asks for each as its agent', async () => {

@@ -111,18 +111,22 @@ class Proxying {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const { exchange } of this.#open) if (exchange instanceof ServerStream) exchange.abort('the proxy ends')
     await settledWithin(this.#running(), ENDING_MS)
-    const late = [...this.#open]
-    await this.#sessions.endAll('the proxy ends')
-    await Promise.all(late.map(({ session }) => session.gate.close('the proxy ends')))
-    for (const { exchange } of late) exchange.abort('the proxy ends')
-    await Promise.all(this.#running())
-    await settledWithin(
-      [...this.#clients].map(({ finished }) => finished),
-      LAST_ANSWERS_MS,
-    )
+    const ended = this.#endLate('the proxy ends')
+    await settledWithin([ended, ...[...this.#clients].map(({ finished }) => finished)], LAST_ANSWERS_MS)
+    // A client that reads nothing would be waited for for good.
     server.closeAllConnections()
+    await ended
     await closed
     this.#endpoint.close()
+  }
+
+  /** Answers what is open still, and settles it. */
+  async #endLate(reason: string): Promise<void> {
+    const late = [...this.#open]
+    await this.#sessions.endAll(reason)
+    await Promise.all(late.map(({ session }) => session.gate.close(reason)))
+    for (const { exchange } of late) exchange.abort(reason)
+    await Promise.all(this.#running())
   }
 
   #running(): Promise<void>[] {
