@@ -18,7 +18,7 @@ export function callKey(
 ): string | undefined {
   const given = atOnce('an idempotencyKey', name?.(call))
   if (given === undefined || given === null) return undefined
-  if (typeof given !== 'string' || given === '') throw new TypeError('idempotencyKey has to give a string, not empty')
+  if (typeof given !== 'string' || given === '') throw new TypeError('idempotencyKey has to return a non-empty string')
   return JSON.stringify([agent_id ?? null, call.name, given])
 }
 

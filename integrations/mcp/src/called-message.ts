@@ -56,7 +56,7 @@ export function readCall(message: RequestMessage, context: ClientContext): ReadC
   if (!isObject(args)) return invalidParams('arguments has to be an object')
   if (_meta !== undefined && !isObject(_meta)) return invalidParams('_meta has to be an object')
   const other = ambiguousMember(params, ['name', 'arguments', '_meta', 'requestState', 'inputResponses'])
-  if (other !== undefined) return invalidParams(`the member ${JSON.stringify(other)} could be taken for another one`)
+  if (other !== undefined) return invalidParams(`the member ${JSON.stringify(other)} can be confused with another one`)
   const paramsWith = (given: unknown, forTool: Brought) => ({
     ...asked,
     ...forTool,
@@ -115,7 +115,7 @@ function faultOf(args: object): DeniedError | undefined {
   try {
     const other = ambiguousMemberWithin(args)
     if (other === undefined) return undefined
-    const detail = `Two arguments have names that differ in case alone: ${JSON.stringify(other)} could be taken for the other one.`
+    const detail = `The names of two arguments differ only in case: ${JSON.stringify(other)} can be confused with the other one.`
     return new DeniedError('arguments_refused', { detail })
   } catch (cause) {
     return new DeniedError('arguments_refused', { cause })

@@ -51,27 +51,35 @@ const [command, ...args] = dashes === -1 ? [] : process.argv.slice(dashes + 1)
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign-mcp')
-  .description('Stands in front of an MCP server, and lets its tools run only on a decision that permits it.')
+  .description('A proxy for an MCP server: a tool runs only if a Countersign decision permits the call.')
   .usage('[options] -- command [arguments]\n       countersign-mcp [options] --upstream url [--listen address]')
   .version(version)
   .showHelpAfterError()
   .enablePositionalOptions()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
-  .option('--agent <id>', 'who acts; default: agent_id of the configuration, or COUNTERSIGN_AGENT_ID')
-  .option('--config <file>', 'which tool is which action', CONFIG_FILE)
-  .addOption(new Option('--list <which>', 'the tools that are shown').choices(['all', 'hide']))
-  .addOption(new Option('--review <how>', 'what becomes of a call that awaits a review').choices(['pending', 'wait']))
-  .addOption(new Option('--mode <mode>', 'whether refusals are enforced').choices(['enforce', 'observe']))
+  .option('--agent <id>', 'the agent; default: agent_id of the configuration, or COUNTERSIGN_AGENT_ID')
+  .option('--config <file>', 'the configuration file, which maps tools to actions', CONFIG_FILE)
+  .addOption(new Option('--list <which>', 'show all tools, or hide tools that may never run').choices(['all', 'hide']))
+  .addOption(
+    new Option('--review <how>', 'refuse a call that needs a review for now, or hold it open').choices([
+      'pending',
+      'wait',
+    ]),
+  )
+  .addOption(new Option('--mode <mode>', 'enforce decisions, or only record them').choices(['enforce', 'observe']))
   .option(
     '--listen <address>',
-    'where clients of Streamable HTTP connect, such as 127.0.0.1:4000; default: standard input',
+    'serve Streamable HTTP at this address, such as 127.0.0.1:4000; default: standard input and output',
   )
-  .option('--upstream <url>', 'the server of Streamable HTTP; default: COUNTERSIGN_MCP_UPSTREAM')
-  .option('--upstream-header-env <name=variable...>', 'a header for that server, from the environment')
-  .option('--forward-authorization', "give that server the clients' own Authorization")
+  .option('--upstream <url>', 'the URL of a Streamable HTTP server; default: COUNTERSIGN_MCP_UPSTREAM')
+  .option(
+    '--upstream-header-env <name=variable...>',
+    'a header for the server, with the value of this environment variable',
+  )
+  .option('--forward-authorization', "forward the clients' own Authorization header to the server")
   .addHelpText(
     'after',
-    '\nCOUNTERSIGN_URL and COUNTERSIGN_API_KEY say where to ask, and with which key. The server gets neither.',
+    '\nSet COUNTERSIGN_URL and COUNTERSIGN_API_KEY: the decision point, and an API key for it. The server receives neither.',
   )
   .action(async ({ agent, config, list, review, mode, ...http }: ServeFlags) => {
     const flags = {
@@ -85,26 +93,36 @@ const program = new Command('countersign-mcp')
 
 program
   .command('init')
-  .description('Writes a mapping and a policy to begin with, by what the server says of its tools.')
+  .description('Writes a starter configuration and policy from what the server says about its tools.')
   .usage('--agent <id> [options] -- command [arguments]')
-  .option('--agent <id>', 'who the policy is for; default: COUNTERSIGN_AGENT_ID', process.env.COUNTERSIGN_AGENT_ID)
-  .option('--config <file>', 'the mapping that is written', CONFIG_FILE)
-  .option('--policy <file>', 'the policy that is written', POLICY_FILE)
-  .option('--upstream <url>', 'a server of Streamable HTTP, in place of a command')
-  .option('--upstream-header-env <name=variable...>', 'a header for that server, from the environment')
-  .option('--force', 'write over files that are there', false)
+  .option(
+    '--agent <id>',
+    'the agent that the policy is for; default: COUNTERSIGN_AGENT_ID',
+    process.env.COUNTERSIGN_AGENT_ID,
+  )
+  .option('--config <file>', 'the configuration file to write', CONFIG_FILE)
+  .option('--policy <file>', 'the policy file to write', POLICY_FILE)
+  .option('--upstream <url>', 'the URL of a Streamable HTTP server, instead of a command')
+  .option(
+    '--upstream-header-env <name=variable...>',
+    'a header for the server, with the value of this environment variable',
+  )
+  .option('--force', 'overwrite existing files', false)
   .action(async ({ agent, config, policy, force, ...http }: InitFlags) => {
-    if (!agent) return program.error('error: nobody to write a policy for: name the agent by --agent')
+    if (!agent) return program.error('error: the agent of the policy is missing: set --agent')
     await end(init({ server: listedServerOf(http), agent, config, policy, force, log }))
   })
 program
   .command('check')
-  .description('Says whether the server still shows the tools that were mapped, and what has changed where not.')
+  .description('Reports how the tools of the server differ from the accepted ones.')
   .usage('[options] -- command [arguments]')
-  .option('--config <file>', 'the mapping that is compared', CONFIG_FILE)
-  .option('--accept [tools...]', 'pin these tools as they are now; without a name, all of them', false)
-  .option('--upstream <url>', 'a server of Streamable HTTP, in place of a command')
-  .option('--upstream-header-env <name=variable...>', 'a header for that server, from the environment')
+  .option('--config <file>', 'the configuration file to compare with', CONFIG_FILE)
+  .option('--accept [tools...]', 'pin these tools as they are now; without names, all tools', false)
+  .option('--upstream <url>', 'the URL of a Streamable HTTP server, instead of a command')
+  .option(
+    '--upstream-header-env <name=variable...>',
+    'a header for the server, with the value of this environment variable',
+  )
   .action(async ({ config, accept, ...http }: CheckFlags) => {
     const print = (line: string): void => void process.stdout.write(`${line}\n`)
     await end(check({ server: listedServerOf(http), config, accept, log, print }))
@@ -114,11 +132,11 @@ await program.parseAsync(own)
 
 function serverOf(http: HttpFlags): ServerCommand | HttpSettings | UpstreamSettings {
   const [isCommand, isHttp] = [command !== undefined, Object.keys(http).length > 0]
-  if (isCommand && isHttp) return program.error('error: one server: either its command after --, or --upstream')
+  if (isCommand && isHttp) return program.error('error: choose one server: a command after --, or --upstream')
   if (command !== undefined) return { command, args }
   if (!isHttp && !process.env.COUNTERSIGN_MCP_UPSTREAM)
     return program.error(
-      'error: no server: write its command after --, such as -- npx -y some-mcp-server, or give its URL by --upstream',
+      'error: the server is missing: write its command after --, such as -- npx -y some-mcp-server, or set --upstream',
     )
   return settingsBy(() => httpSettings(http))
 }
@@ -127,7 +145,7 @@ function serverOf(http: HttpFlags): ServerCommand | HttpSettings | UpstreamSetti
 function listedServerOf(http: UpstreamFlags): ListedServer {
   const isHttp = Object.keys(http).length > 0
   if (command !== undefined && isHttp)
-    return program.error('error: one server: either its command after --, or --upstream')
+    return program.error('error: choose one server: a command after --, or --upstream')
   return command === undefined ? settingsBy(() => upstreamSettings(http)) : { command, args }
 }
 

@@ -132,7 +132,7 @@ async function tell({ decisions }: CountersignClient, id: string, answer: 'accep
     if (ApiError.isInstance(error) && (error.status === 401 || error.status === 403))
       warnOperator(
         'COUNTERSIGN_REVIEWER_REFUSED',
-        `An answer to a review was not taken (${error.code}): the key of the reviewer needs the scope reviews:write, and may not be the asking key or come from the same one.`,
+        `The decision point did not accept an answer to a review (${error.code}): the key of the reviewer needs the scope reviews:write, and may not be the asking key or come from the same key.`,
         error.code,
       )
     return false

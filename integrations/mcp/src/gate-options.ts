@@ -138,6 +138,8 @@ export function toolGate(name: string, options: GateOptions): ToolGate {
 function assertReviewer(review: unknown, reviewer: unknown): void {
   const isReviewer = typeof Object(Object(reviewer).decisions).approve === 'function'
   if (review === 'elicit' && !isReviewer)
-    throw new TypeError("review: 'elicit' needs a reviewer: a client of Countersign whose key may answer reviews")
-  if (review !== 'elicit' && reviewer !== undefined) throw new TypeError("a reviewer goes with review: 'elicit'")
+    throw new TypeError(
+      "review: 'elicit' needs a reviewer: a Countersign client whose API key has the scope reviews:write",
+    )
+  if (review !== 'elicit' && reviewer !== undefined) throw new TypeError("reviewer needs review: 'elicit'")
 }

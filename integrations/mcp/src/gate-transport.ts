@@ -46,8 +46,9 @@ export function gateTransport<Transport extends GateableTransport>(
   const gate = toolGate('gateTransport', options)
   const known = gated.get(transport)
   if (known === options) return transport
-  if (known !== undefined) throw new TypeError('the transport has a gate with other options already')
-  if (typeof transport?.send !== 'function') throw new TypeError('gateTransport has to be given a transport')
+  if (known !== undefined) throw new TypeError('gateTransport was already called with other options for this transport')
+  if (typeof transport?.send !== 'function')
+    throw new TypeError('gateTransport needs a transport as its first argument')
   const send = transport.send.bind(transport) as Send
   let handle: OnMessage | undefined
   const passed = new WeakSet<object>()

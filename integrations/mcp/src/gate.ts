@@ -26,7 +26,6 @@ export function gate<Server extends GateableServer>(server: Server, options: Gat
   const handling = hasHandlers(server) ? server : Object(Object(server).server)
   const known = gated.get(handling)
   if (known === undefined) gated.set(handling, new GatedServer(settings, handling, Object(server)))
-  else if (known.gate !== settings)
-    throw new TypeError('gate has been called with other options for this server already')
+  else if (known.gate !== settings) throw new TypeError('gate was already called with other options for this server')
   return server
 }

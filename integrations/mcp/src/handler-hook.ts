@@ -17,7 +17,7 @@ interface Internals {
 }
 
 const NOT_PLACED =
-  'gate cannot place its hook in this server: it takes servers of @modelcontextprotocol/sdk and of @modelcontextprotocol/server'
+  'gate cannot place its hook in this server: it supports servers of @modelcontextprotocol/sdk and @modelcontextprotocol/server. Use gateTransport for any other server'
 
 const PROBE = { jsonrpc: '2.0', id: 0, method: 'tools/call', params: { name: '', arguments: {} } }
 
@@ -95,7 +95,7 @@ export class HandlerHook {
 
   /** The map itself. @throws TypeError for what is none */
   #watched(handlers: Map<string, Handler>): Map<string, Handler> {
-    if (!(handlers instanceof Map)) throw new TypeError('the handlers of the server are no Map')
+    if (!(handlers instanceof Map)) throw new TypeError('the server does not keep its handlers in a Map')
     if (this.#maps.has(handlers)) return handlers
     const found = handlers.get
     const get = (method: string): Handler | undefined => {
@@ -135,6 +135,6 @@ export class HandlerHook {
 
   #answerProbe(): never {
     this.#probe = 'seen'
-    throw new Error('This request was only to see whether its handler is looked up.')
+    throw new Error('This request only checks that the gate sees each look-up of a handler.')
   }
 }

@@ -433,7 +433,7 @@ export class MessageGate<ClientVia, ServerVia> {
     if (error instanceof AnswerOfServer) return error.told
     if (error instanceof RefusedCall) return { code: error.code, message: error.message, data: error.data }
     if (this.#closed !== undefined) return { code: CONNECTION_CLOSED, message: `Connection closed: ${this.#closed}` }
-    return { code: INTERNAL_ERROR, message: 'Internal error: there is no answer of the server' }
+    return { code: INTERNAL_ERROR, message: 'Internal error: the server did not answer' }
   }
 
   #forward(message: JsonRpcMessage, via: ClientVia): void {

@@ -68,7 +68,7 @@ export class RequestStates {
     const expected = this.#sign(payload, of)
     if (more.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected))
       throw new DeniedError('refused', {
-        detail: 'The requestState was not given for this call, with these arguments, to this caller.',
+        detail: 'The requestState belongs to another call, other arguments or another caller.',
       })
     const signed = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Signed
     return { ...signed, take: () => RequestStates.#take(signed) }

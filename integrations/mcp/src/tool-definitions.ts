@@ -35,12 +35,12 @@ export function definitionHash(tool: unknown): `sha256-${string}` {
 /** @throws TypeError naming the faulty one */
 export function pinnedTools(definitions: unknown = {}): ReadonlyMap<string, string> {
   if (typeof definitions !== 'object' || definitions === null)
-    throw new TypeError('definitions has to be an object of hashes by the names of tools')
+    throw new TypeError('definitions has to be an object that maps tool names to hashes')
   const pinned = new Map(Object.entries(definitions))
   for (const [tool, hash] of pinned) {
     if (typeof hash === 'string' && DEFINITION_HASH.test(hash)) continue
     throw new TypeError(
-      `the definition of ${tool} has to be 'sha256-' and 64 hexadecimal digits, as definitionHash gives`,
+      `the definition of ${tool} has to be 'sha256-' and 64 hexadecimal digits, as definitionHash returns`,
     )
   }
   return pinned
@@ -49,9 +49,9 @@ export function pinnedTools(definitions: unknown = {}): ReadonlyMap<string, stri
 /** Why a pinned tool is not taken; in words for the caller, none of which are the server's. */
 const FAULTS = {
   changed: 'This tool has changed since it was mapped',
-  shown_twice: 'The server shows two tools of this name',
+  shown_twice: 'The server shows two tools with this name',
   missing: 'The server does not show this tool',
-  unknown: 'The server could not be asked what this tool is',
+  unknown: 'The tool list of the server could not be read',
 } as const
 
 type Fault = keyof typeof FAULTS
@@ -154,10 +154,10 @@ export class ToolDefinitions {
 function denial(name: string, fault: Fault, cause?: unknown): DeniedError {
   warnOperator(
     'COUNTERSIGN_TOOL_CHANGED',
-    `The tool ${JSON.stringify(name.slice(0, 100))} is denied: ${FAULTS[fault]}. Compare what the server shows with what is pinned, by countersign-mcp check or definitionHash, and pin what you accept.`,
+    `The tool ${JSON.stringify(name.slice(0, 100))} is denied: ${FAULTS[fault]}. Compare the tool with its pinned definition, using countersign-mcp check or definitionHash. If you accept the change, pin it.`,
     `${fault} ${name}`,
   )
-  return new DeniedError('unmapped', { detail: `${FAULTS[fault]}, so it did not run.`, cause })
+  return new DeniedError('unmapped', { detail: `${FAULTS[fault]}.`, cause })
 }
 
 /** Undefined for what has none, which is never the one that was pinned. */
@@ -175,9 +175,9 @@ function hashOf(tool: unknown): string | undefined {
  * @throws Error as definitionHash does
  */
 export function definitionOf(tool: unknown): Readonly<Record<string, unknown>> {
-  if (toolName(tool) === undefined) throw new TypeError('What has no name is no tool.')
+  if (toolName(tool) === undefined) throw new TypeError('A tool needs a name.')
   const ambiguous = ambiguousMember(tool as object, DEFINING_MEMBERS)
-  if (ambiguous !== undefined) throw new TypeError('A member of the tool can be taken for another one.')
+  if (ambiguous !== undefined) throw new TypeError('Two members of the tool can be confused with each other.')
   const { name, title, description, inputSchema, outputSchema, annotations } = tool as Record<string, unknown>
   return JSON.parse(JSON.stringify({ name, title, description, inputSchema, outputSchema, annotations }))
 }

@@ -23,7 +23,7 @@ const LIST_MS = 30_000
  * cursor that comes twice; and what `list` throws
  */
 export function allTools(list: ListTools): Promise<unknown[]> {
-  return within(LIST_MS, collected(list), `The server has not shown all its tools in ${LIST_MS / 1_000} s.`)
+  return within(LIST_MS, collected(list), `The server did not list all its tools within ${LIST_MS / 1_000} s.`)
 }
 
 /** Of a page that may be anything. */
@@ -44,20 +44,20 @@ async function collected(list: ListTools): Promise<unknown[]> {
   let cursor: string | undefined
   for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
     const page = Object((await list(cursor)) ?? {}) as ToolListPage
-    if (!Array.isArray(page.tools)) throw new Error('What the server answers to tools/list is no list of tools.')
+    if (!Array.isArray(page.tools)) throw new Error('The server answered tools/list without a list of tools.')
     for (const tool of page.tools) tools.push(tool)
     if (tools.length > MAX_TOOLS) throw new Error(`The server shows more than ${MAX_TOOLS} tools.`)
     cursor = cursorOf(page)
     if (cursor === undefined) return tools
-    if (cursors.has(cursor)) throw new Error('The list of tools has no end: a cursor came twice.')
+    if (cursors.has(cursor)) throw new Error('The tool list does not end: the server sent the same cursor twice.')
     cursors.add(cursor)
   }
-  throw new Error(`The list of tools has more than ${MAX_PAGES} pages.`)
+  throw new Error(`The tool list has more than ${MAX_PAGES} pages.`)
 }
 
 /** An empty one stands for no further page, as in the clients of the SDKs. */
 function cursorOf({ nextCursor }: ToolListPage): string | undefined {
   if (nextCursor === undefined || nextCursor === null || nextCursor === '') return undefined
   if (typeof nextCursor === 'string') return nextCursor
-  throw new Error('A cursor of the list of tools is no text.')
+  throw new Error('A cursor of the tool list is not a string.')
 }

@@ -364,7 +364,7 @@ it('28: awaits a reviewer where a client of 2025 has no connection to be asked b
 it.each([
   [{ review: 'elicit', reviewer: undefined }, "review: 'elicit' needs a reviewer"],
   [{ review: 'elicit', reviewer: {} as never }, "review: 'elicit' needs a reviewer"],
-  [{ review: 'pending', reviewer: {} as never }, "a reviewer goes with review: 'elicit'"],
+  [{ review: 'pending', reviewer: {} as never }, "reviewer needs review: 'elicit'"],
 ] as [Partial<GateOptions>, string][])('refuses %j at the start', (change, message) => {
   expect(() => gate(toolsOf(SDKS[0] as Sdk)(), rig.options(change))).toThrow(new TypeError(message).message)
 })

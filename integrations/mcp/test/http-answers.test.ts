@@ -159,7 +159,7 @@ describe('a call', () => {
     const notified = await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' })
     expect(notified.status).toBe(502)
     expect((await fetch(url, { headers: { accept: 'text/event-stream' } })).status).toBe(502)
-    expect(log).toEqual(['the upstream cannot be reached: ECONNREFUSED'])
+    expect(log).toEqual(['The upstream cannot be reached: ECONNREFUSED'])
   })
 
   it.each([v1, v2])('runs on when its client has left, and is settled by how it ends: $name', async (sdk) => {

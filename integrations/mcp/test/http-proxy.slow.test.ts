@@ -127,7 +127,7 @@ describe('the proxy as a process', () => {
 
   it('does not start where it would let in whom it cannot know', async () => {
     const { status, stderr } = await run(['--listen', '0.0.0.0:0', '--upstream', 'http://127.0.0.1:9/mcp'])
-    expect([status, stderr]).toEqual([78, expect.stringContaining('name the clients')])
+    expect([status, stderr]).toEqual([78, expect.stringContaining('would let other machines call tools')])
   })
 })
 

@@ -177,7 +177,7 @@ describe.each([v1, v2])('in front of a server of $name', (sdk) => {
     await fetch(upstream.url, { method: 'DELETE', headers: { 'mcp-session-id': id } })
     await expect(client.callTool({ name: 'allow', arguments: { n: 1 } })).rejects.toThrow()
     expect(await ended).toBe('server')
-    expect(log).toContain('The server has forgotten the session: start the client anew.')
+    expect(log).toContain('The server has ended the session. Restart the client.')
   })
 })
 

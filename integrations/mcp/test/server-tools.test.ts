@@ -50,16 +50,16 @@ it('a server of 2026-07-28 is listed without a session, also where it speaks not
 })
 
 it.each<[string, Parameters<typeof serve>[0], RegExp]>([
-  ['refuses strangers', (_, response) => void response.writeHead(401).end('no'), /answers initialize by 401/],
+  ['refuses strangers', (_, response) => void response.writeHead(401).end('no'), /answered initialize with HTTP 401/],
   [
     'answers in HTML',
     (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-    /answers initialize by 200, and by nothing that this protocol knows/,
+    /answered initialize with HTTP 200 and no JSON-RPC response/,
   ],
   [
     'ends its stream early',
     (_, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': hello\n\n'),
-    /answers initialize by 200, and by nothing/,
+    /answered initialize with HTTP 200 and no JSON-RPC response/,
   ],
   ['breaks the connection', (request) => void request.socket.destroy(), /socket hang up|ECONNRESET/],
 ])('a server that %s shows no tools', async (_, listener, words) => {
@@ -71,6 +71,6 @@ it.each<[string, Parameters<typeof serve>[0], RegExp]>([
 
 it('no server is sent a password that is in a URL', async () => {
   await expect(toolsOfServer({ upstream: new URL('http://a:b@127.0.0.1:1/') }, log)).rejects.toThrow(
-    /may hold no password/,
+    /may not contain a password/,
   )
 })

@@ -35,10 +35,10 @@ const pins = (...tools: readonly { name: string }[]) =>
 const faultOf = async (definitions: ToolDefinitions, list: ListTools, name = 'pay') =>
   (await definitions.fault(name, list))?.detail ?? null
 
-const CHANGED = 'This tool has changed since it was mapped, so it did not run.'
-const TWICE = 'The server shows two tools of this name, so it did not run.'
-const MISSING = 'The server does not show this tool, so it did not run.'
-const UNKNOWN = 'The server could not be asked what this tool is, so it did not run.'
+const CHANGED = 'This tool has changed since it was mapped.'
+const TWICE = 'The server shows two tools with this name.'
+const MISSING = 'The server does not show this tool.'
+const UNKNOWN = 'The tool list of the server could not be read.'
 
 describe('the hash of a definition', () => {
   it('is what anyone computes: SHA-256 of the canonical JSON of what defines a tool', () => {

@@ -119,7 +119,7 @@ describe.each(cases)('$name', ({ sdk, way }) => {
     const denied = await client.call('allow', { n: 3 })
     expect(denied).toMatchObject({ isError: true })
     expect(textOf(denied)).toBe(
-      'This call ran nothing. This tool has changed since it was mapped, so it did not run. Do not make this call again; tell the person you work for. (unmapped)',
+      'This call ran nothing. This tool has changed since it was mapped. Do not make this call again; tell the person you work for. (unmapped)',
     )
     expect(await client.list()).toEqual(['deny', 'review', 'log', 'allow2'])
 
@@ -143,15 +143,15 @@ describe.each(cases)('$name', ({ sdk, way }) => {
   })
 
   it.each<[string, () => unknown, RegExp]>([
-    ['shown twice', () => [tool('allow'), tool('allow')], /shows two tools of this name/],
+    ['shown twice', () => [tool('allow'), tool('allow')], /shows two tools with this name/],
     ['gone', () => [tool('other')], /does not show this tool/],
-    ['in no list', () => ({ 0: tool('allow') }), /could not be asked what this tool is/],
+    ['in no list', () => ({ 0: tool('allow') }), /The tool list of the server could not be read/],
     [
       'in a list that fails',
       () => {
         throw new Error('no list for you')
       },
-      /could not be asked what this tool is/,
+      /The tool list of the server could not be read/,
     ],
   ])('denies a pinned tool that is %s', async (_, list, words) => {
     const server = rawServer(() => ({ tools: list() }))
@@ -170,7 +170,7 @@ describe.each(cases)('$name', ({ sdk, way }) => {
       return { tools: [tool('allow')], nextCursor: `${cursor ?? ''}x` }
     })
     const client = await connect(server, { definitions: { allow: definitionHash(tool('allow')) } })
-    expect(textOf(await client.call('allow', { n: 1 }))).toMatch(/shows two tools|could not be asked/)
+    expect(textOf(await client.call('allow', { n: 1 }))).toMatch(/shows two tools|could not be read/)
     expect(pages).toBe(100)
   })
 

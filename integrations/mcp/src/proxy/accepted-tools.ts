@@ -16,10 +16,12 @@ export async function readAcceptedTools(path: string): Promise<readonly unknown[
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
-    throw new ConfigError(path, [code === undefined ? `it is no JSON: ${message}` : `it cannot be read (${code})`])
+    throw new ConfigError(path, [
+      code === undefined ? `the file is not valid JSON: ${message}` : `the file cannot be read (${code})`,
+    ])
   }
   if (Array.isArray(tools) && tools.every(isDefinition)) return tools
-  throw new ConfigError(path, ['it has to be a list of tools, as init writes it'])
+  throw new ConfigError(path, ['the file has to hold a list of tools, as init writes it'])
 }
 
 function isDefinition(tool: unknown): boolean {

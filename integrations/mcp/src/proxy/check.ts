@@ -22,12 +22,12 @@ export interface CheckOptions {
 }
 
 const MEANINGS: Readonly<Record<DifferenceKind, string>> = {
-  changed: 'changed: it is not what was accepted, so its calls are denied where it is pinned',
-  gone: 'gone: the server does not show it',
-  new: 'new: nobody has mapped or seen it',
-  unsound: 'unclear: it can be neither mapped nor pinned',
-  unpinned: 'is mapped without a definition, so nobody notices when it changes: --accept pins it',
-  unmapped: 'is not mapped, as before',
+  changed: 'has changed since it was accepted: if it is pinned, its calls are denied',
+  gone: 'is gone: the server does not show it',
+  new: 'is new: it is neither mapped nor accepted',
+  unsound: 'is invalid: it can be neither mapped nor pinned',
+  unpinned: 'is mapped but not pinned, so the proxy does not notice changes: pin it with --accept',
+  unmapped: 'is still not mapped',
 }
 
 /** A server that shows thousands of tools must not bury the first ones. */
@@ -46,12 +46,12 @@ export async function check({ server, config: path, accept, log, print }: CheckO
   const shown = shownToolsIn(await toolsOfServer(server, log))
   const differences = toolDifferences(shown, config, accepted)
   const strangers = Array.isArray(accept) ? accept.filter((name) => !shown.sound.has(name)) : []
-  for (const name of strangers) log.error(`The server shows no tool ${printableName(name)} that could be accepted.`)
+  for (const name of strangers) log.error(`The server shows no valid tool ${printableName(name)} to accept.`)
   if (strangers.length > 0) return EXIT.failure
   const names = new Set(accept === true ? shown.sound.keys() : accept || [])
   for (const difference of differences.slice(0, MAX_REPORTED)) report(difference, names, print)
   if (differences.length > MAX_REPORTED) print(`… and ${differences.length - MAX_REPORTED} more tools.`)
-  if (shown.nameless > 0) print(`${shown.nameless} entries of the list have no name, and are no tools.`)
+  if (shown.nameless > 0) print(`${shown.nameless} entries of the tool list have no name and are ignored.`)
   if (names.size > 0) {
     await pin(path, config, { names, shown })
     const isKept = (name: string): boolean => !names.has(name) && (accept !== true || shown.unsound.has(name))
@@ -63,12 +63,12 @@ export async function check({ server, config: path, accept, log, print }: CheckO
     const isOver = names.has(tool) || (accept === true && kind === 'gone' && !Object.hasOwn(config.tools, tool))
     return !isOver && !NO_DIFFERENCE.includes(kind)
   })
-  print(open.length === 0 ? 'The server shows what was accepted.' : `${open.length} differences. ${WHAT_NOW}`)
+  print(open.length === 0 ? 'No differences from the accepted tools.' : `${open.length} differences. ${WHAT_NOW}`)
   return open.length === 0 ? EXIT.ok : EXIT.failure
 }
 
 const WHAT_NOW =
-  'Accept what you trust with --accept <tool>; map what is new, and drop what is gone, in the configuration.'
+  'Accept the tools that you trust with --accept <tool>. In the configuration, map new tools and remove those that are gone.'
 
 function report({ tool, kind, details }: Difference, names: ReadonlySet<string>, print: (line: string) => void): void {
   print(`${printableName(tool)} ${MEANINGS[kind]}${names.has(tool) ? ' (accepted now)' : ''}`)
@@ -94,6 +94,6 @@ async function write(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text)
   } catch (error) {
-    throw new ConfigError(resolve(path), [`it cannot be written (${(error as NodeJS.ErrnoException).code})`])
+    throw new ConfigError(resolve(path), [`the file cannot be written (${(error as NodeJS.ErrnoException).code})`])
   }
 }

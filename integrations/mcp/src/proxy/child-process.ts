@@ -15,10 +15,10 @@ export class CommandError extends Error {
   readonly exitCode: 126 | 127
 
   constructor(command: string, { code = 'unknown' }: NodeJS.ErrnoException) {
-    const hint = IS_WINDOWS ? ' On Windows npx and its like are scripts: write cmd /c npx in its place.' : ''
+    const hint = IS_WINDOWS ? ' On Windows npx is a script: use cmd /c npx instead.' : ''
     super(
       code === 'ENOENT'
-        ? `The command ${command} was not found. Give its path, or set PATH where the proxy is started.${hint}`
+        ? `The command ${command} was not found. Use its full path, or set PATH for the proxy.${hint}`
         : `The command ${command} could not be started (${code}).${hint}`,
     )
     this.exitCode = code === 'ENOENT' ? 127 : 126
@@ -113,7 +113,7 @@ export class ServerProcess {
    * @throws Error, at once, where nothing was sent
    */
   send(message: unknown): Promise<void> {
-    if (!this.#isOpen) throw new Error('The server has ended, and was not sent this message.')
+    if (!this.#isOpen) throw new Error('The server has ended, so the message was not sent.')
     const line = lineOf(message)
     return new Promise((resolve, reject) => {
       this.#child.stdin.write(line, (error) => (error ? reject(error) : resolve()))

@@ -46,8 +46,8 @@ test('what is written reads back, also with a byte order mark', () => {
 })
 
 test.each<[string, string]>([
-  ['', 'it is no JSON'],
-  ['{"tools":{}', 'it is no JSON'],
+  ['', 'the file is not valid JSON'],
+  ['{"tools":{}', 'the file is not valid JSON'],
   ['[]', 'expected object'],
   ['{}', 'tools: '],
   ['{"tools":{},"api_key":"cs_sk_1"}', '"api_key"'],
@@ -73,8 +73,8 @@ test('every place is told', () => {
 
 test('a file that is not there, and one that is none', async () => {
   const absent = readConfig(join(folder, 'gate.json'))
-  await expect(absent).rejects.toThrow(/gate\.json cannot be used:\n {2}- it is not there: .* init/)
-  await expect(readConfig(folder)).rejects.toThrow('it cannot be read (EISDIR)')
+  await expect(absent).rejects.toThrow(/gate\.json cannot be used:\n {2}- the file does not exist: .* init/)
+  await expect(readConfig(folder)).rejects.toThrow('the file cannot be read (EISDIR)')
   await writeFile(join(folder, 'here.json'), configText(whole))
   await expect(readConfig(join(folder, 'here.json'))).resolves.toEqual(whole)
 })

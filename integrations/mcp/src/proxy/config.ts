@@ -9,7 +9,9 @@ import { toolMapping } from './json-mapping.js'
 /** In the working directory, unless another one is named. */
 export const CONFIG_FILE = 'countersign-mcp.json'
 
-const PrintableText = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'has to be text that is not empty' })
+const PrintableText = z
+  .string()
+  .regex(/^[^\p{Cc}]+$/u, { error: 'has to be non-empty text without control characters' })
 const AgentId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/, {
   error: 'has to start with a letter or digit, and hold only letters, digits and . _ : @ / + -',
 })
@@ -17,14 +19,14 @@ const AgentId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/, {
 const Tool = z
   .strictObject({
     action: z.string().regex(/^([A-Za-z0-9_-]|\{[^{}]+\})+(\.([A-Za-z0-9_-]|\{[^{}]+\})+)*$/, {
-      error: 'has to be words of letters, digits, _ and - with dots between them, such as file.read',
+      error: 'has to be words of letters, digits, _ and -, separated by dots, such as file.read',
     }),
     resource: z
       .string()
       .regex(/^[A-Za-z0-9_.-]+:./, { error: 'has to be <type>:<id>, such as file:{path}, or null' })
       .nullable(),
     context: z.union([z.literal('arguments'), z.array(PrintableText)], {
-      error: 'has to be a list of names of arguments, or "arguments"',
+      error: 'has to be a list of argument names, or "arguments"',
     }),
     definition: z.string().regex(/^sha256-[0-9a-f]{64}$/, { error: 'has to be sha256-…, as `init` writes it' }),
   })
@@ -79,8 +81,10 @@ export async function readConfig(path: string): Promise<ProxyConfig> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    const hint = 'give its path by --config, or make one: countersign-mcp init -- <command>'
-    throw new ConfigError(file, [code === 'ENOENT' ? `it is not there: ${hint}` : `it cannot be read (${code})`])
+    const hint = 'set --config, or create it: countersign-mcp init -- <command>'
+    throw new ConfigError(file, [
+      code === 'ENOENT' ? `the file does not exist: ${hint}` : `the file cannot be read (${code})`,
+    ])
   }
 }
 
@@ -118,7 +122,7 @@ function valueIn(text: string, path: string): unknown {
     // Editors on Windows begin a file with a byte order mark.
     return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw new ConfigError(path, [`it is no JSON: ${(error as Error).message}`])
+    throw new ConfigError(path, [`the file is not valid JSON: ${(error as Error).message}`])
   }
 }
 

@@ -29,7 +29,7 @@ export class HttpExchange implements ServerExchange {
     if (typeof session === 'string') this.#headers = { ...this.#headers, 'mcp-session-id': session }
     const response = await this.#responseIn(answer, id)
     if (response === undefined)
-      throw new Error(`The server answers ${method} by ${statusCode}, and by nothing that this protocol knows.`)
+      throw new Error(`The server answered ${method} with HTTP ${statusCode} and no JSON-RPC response.`)
     return resultIn(response, method)
   }
 
@@ -103,7 +103,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > MAX_BYTES) throw new Error(`The server answers by more than ${MAX_BYTES} bytes.`)
+    if (bytes > MAX_BYTES) throw new Error(`The answer of the server has more than ${MAX_BYTES} bytes.`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -52,10 +52,12 @@ export async function startHttpProxy(options: HttpProxyOptions): Promise<HttpPro
   const { host, port } = options.listen
   if (!isLoopback(host) && options.config.clients === undefined)
     throw new TypeError(
-      `--listen ${host} lets other machines call tools as this agent: name the clients and the hashes of their tokens as "clients" in the configuration, or listen on 127.0.0.1`,
+      `--listen ${host} would let other machines call tools as this agent: add "clients" with the hashes of their tokens to the configuration, or listen on 127.0.0.1`,
     )
   if (options.forwardAuthorization === true && options.config.clients !== undefined)
-    throw new TypeError('the Authorization of "clients" is for the proxy alone and cannot be forwarded')
+    throw new TypeError(
+      '--forward-authorization cannot be combined with "clients": their tokens are for the proxy only',
+    )
   const proxy = new Proxying(options)
   const server = createServer((request, response) => void proxy.handle(request, new ClientResponse(response)))
   await new Promise<void>((resolve, reject) => {
@@ -109,9 +111,10 @@ class Proxying {
   async close(server: Server): Promise<void> {
     this.#isClosing = true
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const { exchange } of this.#open) if (exchange instanceof ServerStream) exchange.abort('the proxy ends')
+    for (const { exchange } of this.#open)
+      if (exchange instanceof ServerStream) exchange.abort('the proxy is shutting down')
     await settledWithin(this.#running(), ENDING_MS)
-    const ended = this.#endLate('the proxy ends')
+    const ended = this.#endLate('the proxy is shutting down')
     await settledWithin([ended, ...[...this.#clients].map(({ finished }) => finished)], LAST_ANSWERS_MS)
     // A client that reads nothing would be waited for for good.
     server.closeAllConnections()
@@ -136,7 +139,7 @@ class Proxying {
   async #serve(request: IncomingMessage, client: ClientResponse): Promise<void> {
     assertNoRebinding(request, this.#options.listen.host)
     if (request.url?.split('?', 1)[0] !== ENDPOINT_PATH)
-      throw new HttpRefusal(404, `only ${ENDPOINT_PATH} is served here`)
+      throw new HttpRefusal(404, `Not found: the endpoint is ${ENDPOINT_PATH}`)
     const owner = this.#authenticated(request)
     if (request.method === 'POST') return this.#post(request, await readJson(request), client, owner)
     if (request.method === 'GET' || request.method === 'DELETE')
@@ -149,7 +152,7 @@ class Proxying {
     const agent = this.#tokens?.agentOf(headers.authorization)
     if (this.#tokens === undefined || agent !== undefined) return agent
     const challenge = headers.authorization === undefined ? '' : ', error="invalid_token"'
-    throw new HttpRefusal(401, 'a token of a known client is missing', {
+    throw new HttpRefusal(401, 'Unauthorized: send the bearer token of a known client', {
       headers: { 'www-authenticate': `Bearer realm="countersign-mcp"${challenge}` },
     })
   }
@@ -195,7 +198,7 @@ class Proxying {
   }
 
   async #run(exchange: PostExchange | ServerStream, session: HttpSession): Promise<void> {
-    if (this.#isClosing) throw new HttpRefusal(503, 'the proxy ends', { headers: { connection: 'close' } })
+    if (this.#isClosing) throw new HttpRefusal(503, 'The proxy is shutting down', { headers: { connection: 'close' } })
     const running = exchange.run()
     const open = { exchange, session, running: running.catch(() => undefined) }
     this.#open.add(open)
@@ -217,8 +220,8 @@ class Proxying {
 
   #unexpected(error: unknown, client: ClientResponse): HttpRefusal {
     if (!client.gone.aborted)
-      this.#options.log.error(`a request failed: ${error instanceof Error ? error.message : error}`)
-    return new HttpRefusal(500, 'the proxy failed')
+      this.#options.log.error(`A request failed: ${error instanceof Error ? error.message : error}`)
+    return new HttpRefusal(500, 'Internal error: the proxy failed')
   }
 }
 

@@ -40,11 +40,11 @@ export function assertNoRebinding({ headers }: IncomingMessage, listeningOn: str
   const names = isLoopback(listeningOn) ? [...LOOPBACK_NAMES, listeningOn] : undefined
   const host = hostIn(`http://${headers.host ?? ''}`)
   if (host === undefined || (names !== undefined && !names.includes(host.hostname)))
-    throw new HttpRefusal(403, 'this Host is not served here')
+    throw new HttpRefusal(403, 'Forbidden: this Host is not allowed')
   if (headers.origin === undefined) return
   const origin = hostIn(headers.origin)
   const isOurs = origin !== undefined && (origin.host === host.host || names?.includes(origin.hostname))
-  if (!isOurs) throw new HttpRefusal(403, 'this Origin is not served here')
+  if (!isOurs) throw new HttpRefusal(403, 'Forbidden: this Origin is not allowed')
 }
 
 /**
@@ -57,12 +57,14 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   const { headers } = request
   const charset = /;\s*charset\s*=\s*"?([^";]*)/i.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8'
   if (mediaTypeOf(headers['content-type']) !== 'application/json' || !/^utf-?8$/i.test(charset.trim()))
-    throw new HttpRefusal(415, 'Content-Type has to be application/json')
+    throw new HttpRefusal(415, 'Content-Type has to be application/json in UTF-8')
   if ((headers['content-encoding'] ?? 'identity') !== 'identity')
-    throw new HttpRefusal(415, 'the request may not be compressed')
+    throw new HttpRefusal(415, 'Compressed requests are not supported')
   const body = await readBytes(request, MAX_REQUEST_BYTES)
   if (body === undefined)
-    throw new HttpRefusal(413, `a request has at most ${MAX_REQUEST_BYTES} bytes`, { headers: { connection: 'close' } })
+    throw new HttpRefusal(413, `The request is larger than ${MAX_REQUEST_BYTES} bytes`, {
+      headers: { connection: 'close' },
+    })
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
   } catch {

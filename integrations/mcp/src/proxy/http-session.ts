@@ -57,7 +57,7 @@ export class HttpSession {
   /** What is pending then can only be answered to requests to come. */
   async leave(stream: OpenStream): Promise<void> {
     this.#streams.delete(stream)
-    if (!this.#isRemembered && this.isIdle) await this.gate.close('the session is over')
+    if (!this.#isRemembered && this.isIdle) await this.gate.close('the session has ended')
   }
 
   /** Requests to come are part of it. */
@@ -68,7 +68,7 @@ export class HttpSession {
   /** Of what is open each ends by itself: a call that finds the session gone did not run. */
   forget(): void {
     this.#isRemembered = false
-    if (this.isIdle) void this.gate.close('the session is over')
+    if (this.isIdle) void this.gate.close('the session has ended')
   }
 
   /** Closes the stream with this event, so that the server lets it be taken up. */

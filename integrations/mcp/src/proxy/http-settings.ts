@@ -29,7 +29,7 @@ export function httpSettings(
       ...upstreamSettings(flags, env),
       forwardAuthorization: flags.forwardAuthorization ?? false,
     }
-  if (flags.forwardAuthorization === true) throw new TypeError('--forward-authorization is for clients of --listen')
+  if (flags.forwardAuthorization === true) throw new TypeError('--forward-authorization needs --listen')
   return upstreamSettings(flags, env)
 }
 
@@ -39,7 +39,7 @@ export function upstreamSettings(
   env: NodeJS.ProcessEnv = process.env,
 ): UpstreamSettings {
   const upstream = flags.upstream ?? env.COUNTERSIGN_MCP_UPSTREAM
-  if (upstream === undefined) throw new TypeError('--upstream is missing: give the URL of the server')
+  if (upstream === undefined) throw new TypeError('--upstream is missing: set it to the URL of the server')
   if (!URL.canParse(upstream)) throw new TypeError('--upstream has to be a URL, such as https://example.com/mcp')
   const headers = (flags.upstreamHeaderEnv ?? []).map((flag) => headerOf(flag, env))
   return { upstream: new URL(upstream), upstreamHeaders: Object.fromEntries(headers) }
@@ -61,7 +61,7 @@ function headerOf(flag: string, env: NodeJS.ProcessEnv): [string, string] {
     name === ''
       ? 'has to be NAME=VARIABLE, such as Authorization=UPSTREAM_AUTHORIZATION'
       : variable.startsWith('COUNTERSIGN_')
-        ? `may not send ${variable}: it is for Countersign alone`
+        ? `may not send ${variable}: COUNTERSIGN_ variables are for the proxy only`
         : value === undefined || value === ''
           ? `names ${variable}, which is not set`
           : undefined
@@ -70,7 +70,7 @@ function headerOf(flag: string, env: NodeJS.ProcessEnv): [string, string] {
     validateHeaderName(name)
     validateHeaderValue(name, value!)
   } catch {
-    throw new TypeError(`--upstream-header-env ${name}=${variable} is no header that can be sent`)
+    throw new TypeError(`--upstream-header-env ${name}=${variable} is not a valid header`)
   }
   return [name.toLowerCase(), value!]
 }

@@ -43,27 +43,25 @@ export async function init({ server, agent, config, policy, force, log }: InitOp
   parseConfig(configured, config)
   const policyText = starter.policy === null ? null : `${JSON.stringify(starter.policy, null, 2)}\n`
   if (policyText !== null && Buffer.byteLength(policyText) > MAX_POLICY_BYTES)
-    throw new UnusableServer(new Error(`they are ${shown.sound.size}, more than one policy can name`))
+    throw new UnusableServer(new Error(`there are ${shown.sound.size}, too many for one policy`))
   await write(config, configured, force)
   await write(toolsPath, acceptedToolsText([...shown.sound.values()].map(({ tool }) => tool)), force)
   if (policyText !== null) await write(policy, policyText, force)
 
   const { allowed, reviewed, unmapped } = starter
-  log.info(`${config}: ${allowed.length + reviewed.length} of ${shown.sound.size} tools are mapped, as they are now.`)
-  log.info(`${toolsPath}: what the server says of each tool now, for you to read and for check to compare.`)
+  log.info(`${config}: ${allowed.length + reviewed.length} of ${shown.sound.size} tools are mapped and pinned.`)
+  log.info(`${toolsPath}: the full definitions of the tools, for you to read and for check to compare.`)
   if (policyText !== null)
-    log.info(`${policy}: allows ${amountOf(allowed)} and has ${amountOf(reviewed)} reviewed, for ${agent}.`)
+    log.info(`${policy}: allows ${amountOf(allowed)} and requires a review for ${amountOf(reviewed)}, for ${agent}.`)
   if (policyText !== null && allowed.length > 0)
-    log.info(`Allowed, as they say that they only read: ${named(allowed)}.`)
+    log.info(`Allowed, because the server calls them read-only: ${named(allowed)}.`)
   if (unmapped.length > 0)
     log.warn(
-      `Not mapped, so every call is denied, as they say neither that they read nor that they destroy: ${named(unmapped)}.`,
+      `Not mapped and so denied, because the server calls them neither read-only nor destructive: ${named(unmapped)}.`,
     )
   for (const [name, reason] of [...shown.unsound].slice(0, MAX_NAMED))
-    log.warn(`Not mapped, so every call is denied: ${printableName(name)}, as ${reason}.`)
-  log.warn(
-    'All of this is what the server claims of itself. Read the files before you rely on them, then create the policy.',
-  )
+    log.warn(`Not mapped and so denied: ${printableName(name)}, because ${reason}.`)
+  log.warn('All of this is only what the server claims. Read and correct the files before you create the policy.')
   return EXIT.ok
 }
 
@@ -80,12 +78,14 @@ async function write(path: string, text: string, force: boolean): Promise<void> 
     await writeFile(path, text, { flag: force ? 'w' : 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw code === 'EEXIST' ? alreadyThere(path) : new ConfigError(resolve(path), [`it cannot be written (${code})`])
+    throw code === 'EEXIST'
+      ? alreadyThere(path)
+      : new ConfigError(resolve(path), [`the file cannot be written (${code})`])
   }
 }
 
 function alreadyThere(path: string): ConfigError {
-  return new ConfigError(resolve(path), ['it is there already: give another path, or --force to write over it'])
+  return new ConfigError(resolve(path), ['the file exists already: set another path, or overwrite it with --force'])
 }
 
 function amountOf(names: readonly string[]): string {

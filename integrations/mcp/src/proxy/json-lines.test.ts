@@ -38,8 +38,8 @@ test('bytes that are no UTF-8 are replaced, and cost no other line', async () =>
 
 test('what is no JSON is told by its beginning, in printable ASCII', async () => {
   expect(await readAll(`\x1b[31mred ${'x'.repeat(200)}\n{"a":\n1`)).toEqual([
-    `a line that is no JSON: ?[31mred ${'x'.repeat(91)}`,
-    'a line that is no JSON: {"a":',
+    `a line that is not JSON: ?[31mred ${'x'.repeat(91)}`,
+    'a line that is not JSON: {"a":',
   ])
 })
 

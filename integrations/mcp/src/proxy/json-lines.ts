@@ -55,7 +55,7 @@ function tell(line: string, listener: LineListener): void {
   try {
     message = JSON.parse(line)
   } catch {
-    listener.onGarbage('a line that is no JSON', line.slice(0, 100).replace(/[^ -~]/g, '?'))
+    listener.onGarbage('a line that is not JSON', line.slice(0, 100).replace(/[^ -~]/g, '?'))
     return
   }
   listener.onMessage(message)

@@ -72,5 +72,5 @@ function headerText(text: string): string {
 }
 
 function mismatch(header: string): HttpRefusal {
-  return new HttpRefusal(400, `the ${header} header does not repeat what the body says`, { code: HEADER_MISMATCH })
+  return new HttpRefusal(400, `The ${header} header does not match the body`, { code: HEADER_MISMATCH })
 }

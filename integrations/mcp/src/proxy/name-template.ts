@@ -47,12 +47,12 @@ function piecesOf(template: string): readonly Piece[] {
     if (path === undefined) {
       if (!/[{}]/.test(text)) return text
       throw new TypeError(
-        `\`${template}\` has braces that name no argument: write {name}, or {name.member} of an object`,
+        `\`${template}\` has braces that name no argument: write {name}, or {name.member} for a member of an object`,
       )
     }
     const after = texts[index + 1]
     if (after !== undefined && PLACEHOLDER.test(after)) {
-      throw new TypeError(`\`${template}\` needs text between ${text} and ${after}, so that they can be told apart`)
+      throw new TypeError(`\`${template}\` needs text between ${text} and ${after}, to separate them`)
     }
     const separators = after === undefined ? structure : [...new Set([...structure, after.charAt(0)])]
     return { path: path.split('.'), text, separators }
@@ -70,20 +70,20 @@ function filledBy(member: TemplateMember, { path, text, separators }: Placeholde
   const given = lookUp(args, path)
   if (given === undefined || given === null) {
     // The template may be at fault, of which the operator is warned.
-    throw refusal(member, text, 'is absent', new TypeError(`${member}: the call has no argument ${text}`))
+    throw refusal(member, text, 'is missing', new TypeError(`${member}: the call has no argument ${text}`))
   }
   const refuse = (fault: string) => refusal(member, text, fault, new UnfitValue(`${member}: ${text} ${fault}`))
   if (!['string', 'boolean'].includes(typeof given) && !Number.isFinite(given)) {
-    throw refuse('is not one string, number or boolean')
+    throw refuse('is not a string, number or boolean')
   }
   const value = String(given)
   if (value.trim() === '') throw refuse('is empty')
-  if (!ALLOWED[member].test(value)) throw refuse(`holds what no ${member} may hold here`)
+  if (!ALLOWED[member].test(value)) throw refuse(`contains characters that are not allowed in the ${member}`)
   // Servers are known to strip them: what was asked about would not be what is acted on.
   if (/^[\s"'`]|[\s"'`]$/.test(value)) throw refuse('begins or ends with a space or a quote')
   const separator = separators.find((one) => value.includes(one))
   if (separator !== undefined) {
-    throw refuse(`holds \`${separator}\`, which the template uses to tell its parts apart`)
+    throw refuse(`contains \`${separator}\`, a separator of the template`)
   }
   return value
 }
@@ -103,8 +103,8 @@ function faultOfPath(resource: string): string | undefined {
   const segments = path.split(/[/\\]/)
   // Spaces, quotes and further dots around it are what some servers and systems strip.
   if (segments.some((segment) => /^[\s"'`.]*\.[\s"'`.]*$/.test(segment)))
-    return 'has a segment of dots alone, such as `..`'
-  if (!/^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path) && path.includes('//')) return 'has `//`, an empty segment'
+    return 'has a path segment that consists only of dots, such as `..`'
+  if (!/^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path) && path.includes('//')) return 'has an empty path segment, `//`'
   return undefined
 }
 
@@ -116,7 +116,7 @@ class UnfitValue extends Error {
 /** @param cause for the operator alone */
 function refusal(member: TemplateMember, place: string, fault: string, cause: Error): DeniedError {
   return new DeniedError('question_refused', {
-    detail: `The ${member} of this call is made of ${place}, which ${fault}, so the call did not run.`,
+    detail: `The ${member} of this call comes from ${place}, which ${fault}.`,
     cause,
   })
 }

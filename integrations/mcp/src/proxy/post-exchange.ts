@@ -50,7 +50,7 @@ export class PostExchange implements OpenStream {
   }
 
   async leave(): Promise<void> {
-    this.abort('the client goes on elsewhere')
+    this.abort('the client continues on another stream')
     await this.#done
   }
 
@@ -117,7 +117,7 @@ export class PostExchange implements OpenStream {
       if (this.#canBeTakenUp) return client.cut()
       await this.#fail(this.#ending.signal.aborted ? this.#ending.signal.reason : error)
       if (!this.#hasRequests)
-        client.json(502, errorMessage(null, { code: CONNECTION_CLOSED, message: 'the server did not answer' }))
+        client.json(502, errorMessage(null, { code: CONNECTION_CLOSED, message: 'The server did not answer' }))
     } finally {
       stopsReading()
     }
@@ -143,7 +143,7 @@ export class PostExchange implements OpenStream {
   async #relay(answer: IncomingMessage): Promise<void> {
     const { session, client } = this.#posted
     const status = answer.statusCode!
-    if (!this.#noteSession(answer, status)) throw new AnswerCut('it is of the session of another client')
+    if (!this.#noteSession(answer, status)) throw new AnswerCut('it belongs to the session of another client')
     if (status < 200 || status > 299) return this.#relayRefusal(answer, status)
     const kind = kindOf(answer)
     if (kind === 'stream') {

@@ -97,7 +97,7 @@ export class RemoteServer implements StdioServer {
         .catch(() => undefined)
       answer?.destroy()
     }
-    this.#ending.abort(new AnswerCut('the proxy ends'))
+    this.#ending.abort(new AnswerCut('the proxy is shutting down'))
     this.#endpoint.close()
   }
 
@@ -194,8 +194,8 @@ export class RemoteServer implements StdioServer {
   }
 
   #expire(): void {
-    this.#log.error('The server has forgotten the session: start the client anew.')
-    this.#ending.abort(new AnswerCut('the session is over'))
+    this.#log.error('The server has ended the session. Restart the client.')
+    this.#ending.abort(new AnswerCut('the session has ended'))
   }
 }
 

@@ -41,7 +41,7 @@ export async function serve({ server, config: path, flags, log }: ServeOptions):
   const agentId = config.agent_id ?? (process.env.COUNTERSIGN_AGENT_ID || undefined)
   const [agent] = clients === undefined ? [agentId] : clients.map(({ agent_id }) => agent_id)
   if (agent === undefined)
-    throw new ConfigError(path, ['agent_id is missing: name the agent there, by --agent, or by COUNTERSIGN_AGENT_ID'])
+    throw new ConfigError(path, ['agent_id is missing: set it in the file, by --agent, or in COUNTERSIGN_AGENT_ID'])
   // Where clients say who they are, each call names its agent.
   const client = clientFor(clients === undefined ? agent : undefined)
   const running: Running = { client, config, agent, ending: new AbortController(), log }
@@ -146,7 +146,7 @@ async function isKeyRefused({ client, agent, ending: { signal }, log }: Running)
     if (signal.aborted) return false
     warnOfFault(error)
     if (UnavailableError.isInstance(error) && error.kind === 'timeout')
-      log.warn(`The decision point does not answer, so nothing is permitted (${error.message}).`)
+      log.warn(`The decision point does not answer, so no call is permitted (${error.message}).`)
     return ApiError.isInstance(error) && (error.status === 401 || error.status === 403)
   }
 }
@@ -154,6 +154,6 @@ async function isKeyRefused({ client, agent, ending: { signal }, log }: Running)
 async function flush(client: Countersign, log: Log): Promise<void> {
   const open = await client.flush({ timeoutMs: FLUSH_MS })
   if (open === 0) return
-  log.warn(`What became of ${open} calls could not be told: they count as spent once their decisions expire.`)
+  log.warn(`The outcome of ${open} calls could not be reported. They count as spent when their decisions expire.`)
   client.close()
 }

@@ -23,14 +23,14 @@ export class ServerRefusal extends Error {
 
   constructor(method: string, error: unknown) {
     const { code, message } = Object(error ?? {})
-    super(`The server refuses ${method} (${printable(`${code}: ${message}`, 200)}).`)
+    super(`The server refused ${method} (${printable(`${code}: ${message}`, 200)}).`)
   }
 }
 
 /** @throws ServerRefusal, and Error for what is no result */
 export function resultIn({ result, error }: ResponseMessage, method: string): Readonly<Record<string, unknown>> {
   if (error !== undefined) throw new ServerRefusal(method, error)
-  if (!isObject(result)) throw new Error(`What the server answers to ${method} is no result.`)
+  if (!isObject(result)) throw new Error(`The server answered ${method} without a result.`)
   return result
 }
 

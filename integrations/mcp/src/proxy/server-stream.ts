@@ -50,7 +50,7 @@ export class ServerStream implements OpenStream {
   }
 
   async leave(): Promise<void> {
-    this.abort('the client goes on elsewhere')
+    this.abort('the client continues on another stream')
     await this.#done
   }
 
@@ -77,7 +77,7 @@ export class ServerStream implements OpenStream {
       client.end()
     } catch {
       if (client.hasBegun) client.cut()
-      else client.json(502, errorMessage(null, { code: CONNECTION_CLOSED, message: 'the server did not answer' }))
+      else client.json(502, errorMessage(null, { code: CONNECTION_CLOSED, message: 'The server did not answer' }))
     } finally {
       await session.leave(this)
       client.gone.removeEventListener('abort', leave)

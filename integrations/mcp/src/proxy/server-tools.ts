@@ -31,7 +31,7 @@ export class UnusableServer extends Error {
 
   constructor(cause: unknown) {
     const { message, code } = cause as NodeJS.ErrnoException
-    super(`The tools of the server cannot be told: ${printable(message || String(code))}`, { cause })
+    super(`The tools of the server cannot be listed: ${printable(message || String(code))}`, { cause })
   }
 }
 
@@ -48,7 +48,7 @@ export async function toolsOfServer(server: ListedServer, log: Log): Promise<rea
   let exchange: ServerExchange | undefined
   try {
     exchange = await exchangeWith(server, log)
-    const list = await within(START_MS, listOf(exchange), `it has not answered in ${START_MS / 1_000} s`)
+    const list = await within(START_MS, listOf(exchange), `it did not answer within ${START_MS / 1_000} s`)
     return await allTools(list)
   } catch (error) {
     throw error instanceof CommandError ? error : new UnusableServer(error)

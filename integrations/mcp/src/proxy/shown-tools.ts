@@ -17,12 +17,12 @@ export interface ShownTools {
   readonly nameless: number
 }
 
-const SHOWN_TWICE = 'the server shows two tools of this name'
-const NO_HASH = 'its definition can be read in more than one way, or is no JSON that can be hashed'
+const SHOWN_TWICE = 'the server shows two tools with this name'
+const NO_HASH = 'its definition is ambiguous or cannot be hashed'
 /** No member of a configuration file can be called so. */
 const NO_NAMES = new Map([
-  ['', 'it has an empty name'],
-  ['__proto__', 'a configuration file can have no such name'],
+  ['', 'its name is empty'],
+  ['__proto__', 'a configuration file cannot contain this name'],
 ])
 
 export function shownToolsIn(tools: readonly unknown[]): ShownTools {

@@ -25,8 +25,8 @@ export interface Starter {
 const MAX_NAME = 128
 
 const REASONS = {
-  allow: 'The server says that it only reads.',
-  review: 'The server says that it may destroy.',
+  allow: 'The server calls this tool read-only.',
+  review: 'The server calls this tool destructive.',
 } as const
 
 export function starterOf({ sound }: ShownTools, agent: string): Starter {
@@ -52,7 +52,7 @@ export function starterOf({ sound }: ShownTools, agent: string): Starter {
 function policyOf(agent: string, rules: StarterPolicy['rules']): StarterPolicy {
   return {
     name: `MCP tools of ${agent}`.slice(0, MAX_NAME),
-    description: 'Written by countersign-mcp init, by what the server says of its own tools.',
+    description: 'Written by countersign-mcp init from what the server says about its tools.',
     agents: [agent],
     rules,
   }

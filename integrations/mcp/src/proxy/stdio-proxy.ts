@@ -95,7 +95,7 @@ function listenToServer(server: StdioServer, messages: MessageGate<undefined, un
     onGarbage(fault, start) {
       if (!isWarned)
         log.warn(
-          `The server wrote ${fault} to its standard output (${start}). Such lines are left out; this is said once.`,
+          `The server wrote ${fault} to its standard output (${start}). The proxy drops such lines and logs this only once.`,
         )
       isWarned = true
     },
@@ -119,7 +119,7 @@ function writtenLine(message: JsonRpcMessage): string {
     const id = 'id' in message ? (message.id ?? null) : null
     if ('method' in message || id === null) throw error
     return lineOf(
-      errorMessage(id, { code: INTERNAL_ERROR, message: 'Internal error: the answer of the server cannot be read' }),
+      errorMessage(id, { code: INTERNAL_ERROR, message: 'Internal error: the answer of the server cannot be relayed' }),
     )
   }
 }

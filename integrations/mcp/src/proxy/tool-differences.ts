@@ -52,7 +52,7 @@ export function toolDifferences(
 
 /** Which members are other ones, and where. */
 function changes(before: unknown, now: unknown): string[] {
-  if (before === undefined) return ['in what, nobody knows: it was not kept as it was accepted']
+  if (before === undefined) return ['the change cannot be shown: the accepted definition was not stored']
   const [old, shown] = [toolName(before) === undefined ? {} : definitionOf(before), definitionOf(now)]
   return DEFINING_MEMBERS.flatMap((member) => {
     const [was, is] = [textOf(old[member]), textOf(shown[member])]

@@ -47,9 +47,9 @@ export class UpstreamEndpoint {
   /** @throws TypeError for a URL that is none of HTTP, or has a password in it */
   constructor(url: URL, credentials: Headers, log: { warn(message: string): void }) {
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
-      throw new TypeError('the upstream has to be an http: or https: URL')
+      throw new TypeError('--upstream has to be an http: or https: URL')
     if (url.username !== '' || url.password !== '')
-      throw new TypeError('the upstream URL may hold no password: give it as a header, from the environment')
+      throw new TypeError('--upstream may not contain a password: use --upstream-header-env')
     const isSecure = url.protocol === 'https:'
     const options = { keepAlive: true, timeout: IDLE_SOCKET_MS }
     this.#url = url
@@ -71,7 +71,7 @@ export class UpstreamEndpoint {
       const request = this.#request(this.#url, { method, headers: sent, agent: this.#agent, signal })
       // Later ones, of the answer, are told by the answer too.
       request.on('error', (error: NodeJS.ErrnoException) => {
-        if (!signal.aborted) this.#tell(`the upstream cannot be reached: ${error.code ?? error.message}`)
+        if (!signal.aborted) this.#tell(`The upstream cannot be reached: ${error.code ?? error.message}`)
         reject(error)
       })
       request.on('response', (answer) => {
@@ -96,9 +96,9 @@ export class UpstreamEndpoint {
 /** What only the operator can mend. */
 function troubleOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   if (statusCode >= 300 && statusCode < 400)
-    return `the upstream answers with a redirect (HTTP ${statusCode}), which is not followed: give the URL where it leads as --upstream`
+    return `The upstream redirects (HTTP ${statusCode}), and the proxy does not follow: set --upstream to the target URL`
   if ((headers['content-encoding'] ?? 'identity') !== 'identity')
-    return `the upstream compresses its answers (${headers['content-encoding']}), which it was asked not to do`
+    return `The upstream compresses its answers (${headers['content-encoding']}), but the proxy needs them uncompressed`
   return undefined
 }
 

@@ -71,7 +71,7 @@ describe('calls', () => {
     proxy.call(6, 'constructor')
     expect(await proxy.textOf(3)).toMatch(/^This call ran nothing\. .*\(denied, decision dec_/)
     expect(await proxy.textOf(4)).toMatch(/review_required, decision dec_/)
-    expect(await proxy.textOf(5)).toMatch(/\{gone\}, which is absent/)
+    expect(await proxy.textOf(5)).toMatch(/\{gone\}, which is missing/)
     expect(await proxy.textOf(6)).toMatch(/unmapped/)
     expect(proxy.notes().filter((note) => note.startsWith('call'))).toEqual(['call echo'])
     expect(proxy.notes()).toContain('notifications/initialized')
@@ -136,7 +136,7 @@ describe('lines that are no messages', () => {
       await proxy.answerTo(id)
     }
     expect(proxy.messages.filter(({ method }) => method !== undefined)).toMatchObject([{ params: { data: 'crlf' } }])
-    expect(proxy.errors.match(/is no JSON/g)).toHaveLength(1)
+    expect(proxy.errors.match(/is not JSON/g)).toHaveLength(1)
     expect(proxy.errors).toContain('Server started')
   })
 })
@@ -365,14 +365,14 @@ describe('the key', () => {
 
 describe('the start', () => {
   test.each<[string, Partial<Setup>, number, string]>([
-    ['no configuration', { config: null }, 78, 'countersign-mcp.json cannot be used:\\n  - it is not there'],
+    ['no configuration', { config: null }, 78, 'countersign-mcp.json cannot be used:\\n  - the file does not exist'],
     ['a faulty one', { config: { tools: { a: { action: 'x' } } } }, 78, 'tools[\\"a\\"].resource: '],
-    ['one that is no JSON', { config: '{' }, 78, 'it is no JSON'],
+    ['one that is no JSON', { config: '{' }, 78, 'the file is not valid JSON'],
     ['no agent', { config: { tools: {} } }, 78, 'agent_id is missing'],
     ['no key', { env: { COUNTERSIGN_API_KEY: '' } }, 78, 'COUNTERSIGN_API_KEY'],
     ['a faulty address', { env: { COUNTERSIGN_URL: 'x' } }, 78, 'COUNTERSIGN_URL'],
-    ['no command', { command: null }, 64, 'no server'],
-    ['nothing after the dashes', { command: [] }, 64, 'no server'],
+    ['no command', { command: null }, 64, 'the server is missing'],
+    ['nothing after the dashes', { command: [] }, 64, 'the server is missing'],
     ['a command before the dashes', { options: ['node'] }, 64, 'too many arguments'],
     ['an unknown option', { options: ['--lists', 'all'] }, 64, 'Did you mean --list'],
     ['a faulty option', { options: ['--mode', 'off'] }, 64, 'enforce, observe'],

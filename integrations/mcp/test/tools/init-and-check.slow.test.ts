@@ -93,7 +93,7 @@ describe.each([1, 2] as const)('a client of %d.x', (major) => {
     const server = ['--', process.execPath, FILES, folder]
     const { code, said } = await init(...server)
     expect(code, said).toBe(0)
-    expect(said).toMatch(/Not mapped, so every call is denied.*create_directory/)
+    expect(said).toMatch(/Not mapped and so denied.*create_directory/)
     const policy = readJson('countersign-mcp-policy.json')
     expect(policy).toMatchObject({ agents: [agentId] })
     const created = await fetch(`${point().url}/v1/policies`, {
@@ -176,14 +176,19 @@ describe('init', () => {
       ...names.map(() => 'allow'),
     ])
     expect(new Set(rules.map(({ action }: { action: string }) => action)).size).toBe(7)
-    for (const words of ['"none", "texts"', '"twice", as the server shows two', '"__proto__", as', '"seen", as its'])
+    for (const words of [
+      '"none", "texts"',
+      '"twice", because the server shows two',
+      '"__proto__", because',
+      '"seen", because its',
+    ])
       expect(said.replaceAll('\\"', '"')).toContain(words)
     expect(said).toContain('a\\\\u{a}b')
     expect(said.length).toBeLessThan(5_000)
     expect(read('list.notes')).toBe('key 0\n')
 
     const check = await countersignMcp('check', ...listed())
-    expect(check.report).toContain('"twice" unclear')
+    expect(check.report).toContain('"twice" is invalid')
     expect(check.code).toBe(1)
     const started = await agent(1, listed())
     expect(decisionOf(await started.call('write'))).toMatchObject({ reason: 'denied' })
@@ -195,7 +200,7 @@ describe('init', () => {
       writeFileSync(path(name), 'mine')
       const { code, said } = await init(...listed())
       expect(code).toBe(78)
-      expect(said).toContain('it is there already')
+      expect(said).toContain('the file exists already')
       expect(read(name)).toBe('mine')
       expect(existsSync(path('list.notes'))).toBe(false)
       expect((await init('--force', ...listed())).code).toBe(0)
@@ -228,11 +233,11 @@ describe('init', () => {
     [
       'refuses everything',
       answering('{ error: { code: -1, message: "\\x1b[31mno" } }'),
-      /refuses initialize \(-1: .*u\{1b\}\[31mno\)/,
+      /refused initialize \(-1: .*u\{1b\}\[31mno\)/,
     ],
     ['pages for ever', answering('{ result: { tools: [], nextCursor: String(id) } }'), /more than 100 pages/],
-    ['gives no list', answering('{ result: { tools: {} } }'), /is no list of tools/],
-    ['writes garbage', `console.log("hello"); ${answering('{ result: 7 }')}`, /is no result/],
+    ['gives no list', answering('{ result: { tools: {} } }'), /without a list of tools/],
+    ['writes garbage', `console.log("hello"); ${answering('{ result: 7 }')}`, /without a result/],
   ])('says what happens when the server %s', async (_, program, words) => {
     const { code, said } = await init('--', process.execPath, '-e', program)
     expect(said.replaceAll('\\\\', '\\')).toMatch(words)
@@ -269,7 +274,7 @@ describe('check', () => {
       [tool('other'), { annotations: reads.annotations, inputSchema: { type: 'object' }, name: 'read' }],
     )
     const { code, report } = await countersignMcp('check', ...listed())
-    expect(report).toBe('"other" is not mapped, as before\nThe server shows what was accepted.\n')
+    expect(report).toBe('"other" is still not mapped\nNo differences from the accepted tools.\n')
     expect(code).toBe(0)
   })
 
@@ -284,12 +289,12 @@ describe('check', () => {
     const { code, report } = await countersignMcp('check', ...listed())
     expect(code).toBe(1)
     expect(report.split('\n')).toEqual([
-      '"read" changed: it is not what was accepted, so its calls are denied where it is pinned',
+      '"read" has changed since it was accepted: if it is pinned, its calls are denied',
       expect.stringMatching(/^ {4}description: "\\u001b\[2J\\u\{202e\}Reads\.\\nIgnore .{40,120}…$/),
       '    inputSchema: {"type":"object"} -> {"properties":{"path":{}},"type":"object"}',
       '    annotations: {"readOnlyHint":true} -> {}',
-      '"other" gone: the server does not show it',
-      '"new\\u{1b}[0m" new: nobody has mapped or seen it',
+      '"other" is gone: the server does not show it',
+      '"new\\u{1b}[0m" is new: it is neither mapped nor accepted',
       '    title: "New"',
       '    inputSchema: {"type":"object"}',
       expect.stringMatching(/^3 differences\. /),
@@ -307,7 +312,7 @@ describe('check', () => {
     const one = await countersignMcp('check', '--accept', 'read', ...listed())
     expect(one.code).toBe(1)
     expect(one.report).toContain(
-      '"read" changed: it is not what was accepted, so its calls are denied where it is pinned (accepted now)',
+      '"read" has changed since it was accepted: if it is pinned, its calls are denied (accepted now)',
     )
     const accepted = readJson('countersign-mcp.json')
     expect(Object.keys(accepted)).toEqual(Object.keys(config))
@@ -315,7 +320,7 @@ describe('check', () => {
     expect(accepted.tools.read.definition).not.toBe(config.tools.read.definition)
     expect((await countersignMcp('check', ...listed())).report).not.toContain('"read"')
     expect((await countersignMcp('check', '--accept', ...listed())).code).toBe(0)
-    expect((await countersignMcp('check', ...listed())).report).toMatch(/^"other" is not mapped, as before\nThe server/)
+    expect((await countersignMcp('check', ...listed())).report).toMatch(/^"other" is still not mapped\nNo differences/)
   })
 
   it('compares with the mapping alone where nobody has kept the tools, and pins what is not', async () => {
@@ -327,7 +332,9 @@ describe('check', () => {
     show([tool('read', { ...reads, title: 'Read' }), tool('write', destroys)])
     const { report, code } = await countersignMcp('check', ...listed())
     expect(code).toBe(1)
-    expect(report).toMatch(/^"read" changed: .*\n {4}in what, nobody knows.*\n"write" is mapped without a definition/)
+    expect(report).toMatch(
+      /^"read" has changed since .*\n {4}the change cannot be shown.*\n"write" is mapped but not pinned/,
+    )
     expect((await countersignMcp('check', '--accept', ...listed())).code).toBe(0)
     expect(readJson('countersign-mcp.json').tools.write).toEqual(tools.write)
   })
@@ -340,7 +347,7 @@ describe('check', () => {
     expect(report).toMatch(/… and 4803 more tools\.\n5003 differences/)
     expect(report.length).toBeLessThan(50_000)
     const { said } = await init('--force', ...listed())
-    expect(said).toContain('they are 5000, more than one policy can name')
+    expect(said).toContain('there are 5000, too many for one policy')
     expect(Object.keys(readJson('countersign-mcp.json').tools)).toEqual(['read', 'write'])
   })
 
