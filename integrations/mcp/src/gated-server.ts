@@ -38,14 +38,14 @@ export class GatedServer {
   /**
    * @param server has the handlers
    * @param mcpServer has the tools; the same where nobody knows them
-   * @throws TypeError where the server does not look its handlers up as both SDKs do
+   * @throws TypeError where the server does not look its handlers up as both SDKs do, or is of an SDK that is too old
    */
   constructor(gate: ToolGate, server: object, mcpServer: object) {
     this.gate = gate
     this.#server = server
     this.#definitions = new ToolDefinitions(gate)
-    this.#hook = new HandlerHook(server, ['tools/call', 'tools/list'], (handler) => this.#inPlaceOf(handler))
     this.#tools = new RegisteredTools(mcpServer)
+    this.#hook = new HandlerHook(server, ['tools/call', 'tools/list'], (handler) => this.#inPlaceOf(handler))
   }
 
   #inPlaceOf(handler: Handler): Handler {

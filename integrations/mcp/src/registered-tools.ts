@@ -24,9 +24,17 @@ export class RegisteredTools {
   /** By the signal of the request. */
   readonly #noted = new WeakMap<AbortSignal, Noted>()
 
-  /** @param server `McpServer`; anything else has no tools that anybody knows of */
+  /**
+   * @param server `McpServer`; anything else has no tools that anybody knows of
+   * @throws TypeError for one that shows neither what its tools are run with nor what they throw: a call whose outcome is unknown
+   * would be taken for a failed one
+   */
   constructor(server: object) {
     this.#server = server as Internals
+    const { _registeredTools: registered, validateToolInput, executeToolHandler } = this.#server
+    const isWatchable = typeof validateToolInput === 'function' && typeof executeToolHandler === 'function'
+    if (registered !== undefined && !isWatchable)
+      throw new TypeError('gate takes an McpServer of @modelcontextprotocol/sdk 1.24 or later')
     for (const name of RUNNERS) this.#watch(name)
   }
 

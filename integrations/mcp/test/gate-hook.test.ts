@@ -174,6 +174,11 @@ describe.each(SDKS)('$name', (sdk) => {
     await expectGated(await connect(sdk, low))
   })
 
+  it.each(['executeToolHandler', 'validateToolInput'])('throws for an SDK so old that it has no %s', (missing) => {
+    const server = Object.assign(sdk.mcpServer(), { [missing]: undefined })
+    expect(() => gate(server, rig.options())).toThrow('1.24 or later')
+  })
+
   it('throws where no hook can be placed, or where nobody looks', async () => {
     const low = () => sdk.lowLevelServer({ capabilities: { tools: {} } })
     const faulty: [string, object][] = [
