@@ -1,6 +1,6 @@
 /**
- * One leg of a call: `input_required` (2026-07-28) makes a client call again, with what it was given to bring back. All legs are one
- * decision, and are admitted as one.
+ * One leg of a call. With `input_required` (2026-07-28) the client repeats a call, and returns the state that it was given. All legs
+ * share one decision.
  */
 import { type Admission, DeniedError } from '@countersign/client'
 import type { PreparedCall } from '@countersign/client/kernel'

@@ -110,7 +110,7 @@ export class AnswerLost extends Error {
   }
 }
 
-/** What another program may read otherwise than the mapping does. */
+/** Refuses arguments that another program could read differently than the mapping does. */
 function faultOf(args: object): DeniedError | undefined {
   try {
     const other = ambiguousMemberWithin(args)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `countersign-mcp`: standard output belongs to the protocol, and everything else is said on standard error. */
+/** `countersign-mcp`. Standard output is for the protocol only; everything else goes to standard error. */
 import { readFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { check } from './proxy/check.js'
@@ -37,14 +37,14 @@ interface CheckFlags extends UpstreamFlags {
   readonly accept: boolean | readonly string[]
 }
 
-/** How long what is to be told last may take, in milliseconds. */
+/** How long the last output and settlements may take, in milliseconds. */
 const LAST_WORDS_MS = 5_000
 
 const log = standardErrorLog()
 process.removeAllListeners('warning')
 process.on('warning', ({ message }) => log.warn(message))
 
-// What comes after the dashes is the server's own, even where it is spelt like one of our commands or options.
+// Arguments after the dashes belong to the server, even if they look like our commands or options.
 const dashes = process.argv.indexOf('--')
 const own = dashes === -1 ? process.argv : process.argv.slice(0, dashes)
 const [command, ...args] = dashes === -1 ? [] : process.argv.slice(dashes + 1)
@@ -158,8 +158,7 @@ function settingsBy<Settings>(read: () => Settings): Settings {
 }
 
 /**
- * Nothing holds the process then but what is still to be told: what was written last, and decisions that came too late, which are given
- * back.
+ * From then on only unfinished work keeps the process alive: the last output, and late decisions that are being rejected.
  */
 async function end(running: Promise<number>): Promise<void> {
   process.exitCode = await running.catch(codeOf)

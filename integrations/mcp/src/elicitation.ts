@@ -1,4 +1,4 @@
-/** Reviews that the user of the client answers. What is answered counts at the decision point alone: there the reviewer's key says it. */
+/** Reviews that the client's user answers. Only the decision point makes an answer count: the reviewer's key sends it there. */
 import {
   type Admission,
   ApiError,

@@ -14,51 +14,51 @@ import { assertStateKey, RequestStates } from './request-state.js'
 import { OpenTasks } from './tasks.js'
 import { pinnedTools } from './tool-definitions.js'
 
-/** What becomes of a review, by what it is for the enforcement point. */
+/** The option `review` of a gate, and the one of the enforcement point that it stands for. */
 const REVIEWS = { pending: 'throw', wait: 'wait', elicit: 'pause' } as const
 
 type Review = keyof typeof REVIEWS
 
 export interface GateOptions extends ToolGuardOptions<GatedCall, Review> {
   /**
-   * Who acts. Default: `clientId` of the authenticated caller, and where nobody is authenticated the client's own `agentId`. A
-   * function that gives no string is a deny.
+   * The agent. Default: `clientId` of the authenticated caller, or the client's own `agentId` if the transport authenticates nobody.
+   * If a function returns anything but a string, the call is denied.
    */
   readonly agentId?: AgentId | undefined
   /**
-   * What awaits a review: answered at once as `pending` (default), with the id of the decision, and taken up by the same call
-   * once a person has approved it; `wait` until then; or `elicit`: the user at the client is asked, and the `reviewer` answers at
-   * the decision point as that user says. A client that cannot ask its user gets what is `pending`.
+   * How a call that needs a review is answered. `pending` (default): refused at once, with the id of the decision; the same call runs
+   * after the approval. `wait`: held open until the review is answered. `elicit`: the gate asks the user at the client, and the
+   * `reviewer` passes the answer to the decision point; a client that cannot ask its user gets the `pending` refusal.
    */
   readonly review?: Review | undefined
   /**
-   * With `review: 'elicit'`: a client of Countersign whose API key has the scope `reviews:write`. It is not the key that asks, nor made
-   * by the same key. Whoever writes the client writes the answers of its user: give it to no agent that reviews are to hold.
+   * For `review: 'elicit'`: a Countersign client whose API key has the scope `reviews:write`. It may be neither the asking key nor one
+   * made by the same key. The author of the MCP client controls the answers: do not use this where the agent is the client.
    */
   readonly reviewer?: CountersignClient | undefined
   /**
-   * Signs what clients bring back where a tool or a review asks them first (protocol 2026-07-28): a secret of at least 32 bytes, the
-   * same in all processes that serve the same clients. Default: random, so that only the process that asked goes on.
+   * Signs the `requestState` that clients send back when a tool or a review asks them for input (protocol 2026-07-28): a secret of at
+   * least 32 bytes, the same in all processes that serve the same clients. Default: random, so only the same process can continue.
    */
   readonly stateKey?: Uint8Array | string | undefined
-  /** What a call of each tool is about, by the name of the tool. */
+  /** The action, resource and context of each tool's calls, by tool name. */
   readonly map?: Readonly<Record<string, ToolMapping>> | undefined
   /**
-   * Names a call, such as by a member of `_meta`, so that the same call again gets the same decision and runs nothing twice. It
-   * counts for its agent and its tool alone; the same key with other arguments is a deny, and so is a function that throws. What
-   * had begun when the process died does not run again for its key. Default: every call is a new one.
+   * Returns a key for a call, for example from `_meta`. Calls with the same key share one decision and run once. The key counts within
+   * one agent and one tool. The same key with other arguments is denied, and so is a call for which the function throws. If the process
+   * died during a run, the call does not run again under its key. Default: every call is new.
    */
   readonly idempotencyKey?: IdempotencyKey | undefined
-  /** How a refusal is told: as a `result` that a model reads (default), or as an `error` of the protocol, which most hosts hide. */
+  /** How a call is refused: with a `result` that the model reads (default), or with a JSON-RPC `error`, which most hosts hide from it. */
   readonly denyAs?: 'result' | 'error' | undefined
   /**
-   * What `tools/list` shows: `all` (default), or with `hide` no tools whose action is denied to the agent whatever it is about, nor
-   * tools that nobody mapped. It enforces nothing: every call is asked about.
+   * What `tools/list` shows: `all` tools (default), or with `hide` neither unmapped tools nor tools that the policies deny to the agent
+   * in every case. Hiding enforces nothing: the gate asks about every call.
    */
   readonly list?: 'all' | 'hide' | undefined
   /**
-   * Tools as they were when they were mapped, by name: `sha256-` and 64 hexadecimal digits, as `definitionHash` gives and
-   * `countersign-mcp init` writes. A tool that is shown otherwise, twice or not at all is denied, and not shown.
+   * Pinned definitions by tool name: `sha256-` and 64 hexadecimal digits, as `definitionHash` returns and `countersign-mcp init` writes.
+   * A pinned tool is denied and hidden if the server shows it differently, twice or not at all.
    */
   readonly definitions?: Readonly<Record<string, string>> | undefined
 }
@@ -94,14 +94,14 @@ const GATE_OPTIONS = [
   'definitions',
 ]
 
-/** The call of the client is open as long: few wait for longer. */
+/** The client's call stays open during that time: few clients wait longer. */
 const ELICIT_MS = 300_000
 
-/** By the kind of gate: one of another kind is another place where a call is asked about, and shares the decision. */
+/** By kind of gate. If two kinds gate the same call, they are two gates that share one decision. */
 const gates = new WeakMap<GateOptions, Map<string, ToolGate>>()
 
 /**
- * The same options are the same gate of a kind: what a server makes anew for each request shares what is known.
+ * The same options object gives the same gate of a kind, so servers that are created for each request share its state.
  *
  * @throws TypeError naming the faulty option
  */

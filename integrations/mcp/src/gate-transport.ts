@@ -1,4 +1,4 @@
-/** A server's transport whose messages pass a gate, whatever handles them. */
+/** Gates a server at its transport: every message passes the gate, whatever handles it. */
 import { type GateOptions, toolGate } from './gate-options.js'
 import type { AuthInfo } from './gated-call.js'
 import type { JsonRpcMessage, RequestId } from './json-rpc.js'
@@ -12,7 +12,7 @@ export interface GateableTransport {
   readonly sessionId?: string | undefined
 }
 
-/** What a transport tells beside a message, as far as a gate looks at it. */
+/** What the gate reads of the extra that a transport passes with a message. */
 interface MessageExtra {
   readonly authInfo?: AuthInfo | undefined
 }
@@ -30,11 +30,11 @@ type Handler = (...given: any[]) => void
 const gated = new WeakMap<object, GateOptions>()
 
 /**
- * Gates a transport of a server, before or after it is connected: whatever handles `tools/call`, then or later, is given only
- * what may run. The same options once more change nothing.
+ * Gates a server's transport, before or after it is connected: only permitted calls reach the handler of `tools/call`, even if the
+ * handler is replaced later. A second call with the same options changes nothing.
  *
  * @returns the transport that was given
- * @throws TypeError naming the faulty option; and for what is no transport, or cannot be gated
+ * @throws TypeError that names the faulty option; and for a value that is not a transport, or cannot be gated
  *
  * @example
  * await server.connect(gateTransport(new StdioServerTransport(), { client, map }))

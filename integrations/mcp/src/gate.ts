@@ -11,12 +11,11 @@ export interface GateableServer {
 const gated = new WeakMap<object, GatedServer>()
 
 /**
- * Lets the tools of a server run only on a decision that permits it, whoever registers them, before or after. The same
- * options for the same server change nothing.
+ * Gates a server: a tool runs only if a decision permits the call. Tools can be registered before or after. A second call with the
+ * same server and the same options changes nothing.
  *
  * @returns the server that was given
- * @throws TypeError naming the faulty option; and where the server is of another make, so that nothing would stand between a
- * call and its tool
+ * @throws TypeError that names the faulty option; and for a server whose tools the gate cannot guard
  *
  * @example
  * const server = gate(new McpServer(info), { client, map: { refund: { action: 'payment.refund', resource: (a) => `order:${a.id}` } } })

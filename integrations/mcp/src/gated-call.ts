@@ -1,4 +1,4 @@
-/** What a mapping can read of a call, and how it maps. */
+/** What a mapping reads of a call, and the types of mappings. */
 import type {
   AgentIdOfCall,
   CalledTool,
@@ -6,25 +6,25 @@ import type {
   MappedMembers as Members,
 } from '@countersign/client/kernel'
 
-/** Who calls, as the transport has authenticated it: `authInfo` of both SDKs. */
+/** The caller that the transport has authenticated: `authInfo` of both SDKs. */
 export interface AuthInfo {
   readonly clientId?: string | undefined
   readonly scopes?: readonly string[] | undefined
   readonly extra?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Who makes a request. */
+/** The sender of a request. */
 export interface Caller {
-  /** Undefined where nobody was authenticated, as over stdio. */
+  /** Undefined if the transport authenticates nobody, as over stdio. */
   readonly authInfo: AuthInfo | undefined
   readonly sessionId: string | undefined
-  /** `_meta` of the request: the caller's own words, which an agent may have chosen. */
+  /** `_meta` of the request. The caller writes it, so an agent may have chosen it. */
   readonly meta: Readonly<Record<string, unknown>>
 }
 
-/** A `tools/call`, beside its arguments. */
+/** A `tools/call` without its arguments. */
 export interface GatedCall extends CalledTool, Caller {
-  /** As the caller wrote it: there may be no such tool. Empty where it is the list that is asked for. */
+  /** As the caller wrote it: the tool may not exist. Empty for `tools/list`. */
   readonly name: string
 }
 

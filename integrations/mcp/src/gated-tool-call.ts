@@ -1,4 +1,4 @@
-/** One `tools/call`: asked about, run once if it may, settled by how it ended. The one place for every kind of gate. */
+/** The life of one `tools/call`: ask for a decision, run the tool at most once, settle by the outcome. Every kind of gate uses this. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ActionOutcome, DeniedError, type GuardRun } from '@countersign/client'
 import { prepareToolCall, type QuestionSettings } from '@countersign/client/kernel'
@@ -20,29 +20,28 @@ export interface CallToGate extends LegOfCall {
   readonly args: unknown
   /** Gives the mapping the arguments as the tool will have them. */
   readonly parse?: ((args: unknown) => unknown) | undefined
-  /** The client wants to be answered by a task: it reads no other result, so that a refusal is an error. */
+  /** The client asks for a task. It accepts no other result, so a refusal is an error. */
   readonly wantsTask?: boolean | undefined
-  /** How the task ends that the call was answered by. Default: nobody knows. */
+  /** The outcome of the task that answers the call. Default: unknown. */
   readonly endOfTask?: ((taskId: string) => Promise<ActionOutcome>) | undefined
 }
 
 const runs = new AsyncLocalStorage<GuardRun>()
 
 /**
- * Within a gated tool: what permitted its run. It has the permit for a service that checks it, and `setAmount` for what the
- * action really cost. Undefined elsewhere.
+ * The current run inside a gated tool, undefined elsewhere. It has the decision, the permit for a service that checks it, and
+ * `setAmount` for the real cost of the action.
  */
 export function currentRun(): GuardRun | undefined {
   return runs.getStore()
 }
 
 /**
- * The result of the tool, or a refusal in its place; or what is asked of the client first, with a `requestState` of the gate. A task
- * is given at once, and settled when it ends.
+ * Resolves with the result of the tool, with a refusal, or with a request for input that carries a `requestState` of the gate. A task is
+ * returned at once, and settled when it ends.
  *
- * @param run is given the arguments that were asked about, and what of `brought` is for the tool
- * @throws what `run` throws; the signal's reason where the call was cancelled before it ran; and a RefusedCall where the gate
- * tells refusals as errors
+ * @param run gets the arguments that were asked about, and the part of `brought` that is for the tool
+ * @throws what `run` throws; the signal's reason if the call was cancelled before it ran; RefusedCall if the gate refuses with errors
  */
 export function gateToolCall(
   gate: ToolGate,
@@ -110,7 +109,7 @@ async function outcomeOfTask(taskId: string, endOfTask: CallToGate['endOfTask'])
   }
 }
 
-/** A refusal as an error of the protocol: both SDKs tell `code`, `message` and `data` of what a handler throws. */
+/** A refusal as a JSON-RPC error: both SDKs send `code`, `message` and `data` of an error that a handler throws. */
 export class RefusedCall extends Error {
   readonly code = -32003
   readonly data: unknown
@@ -122,8 +121,8 @@ export class RefusedCall extends Error {
   }
 }
 
-/** Who acts, and as what, in what this caller asks for. */
+/** How the agent and the action of this caller's requests are found. */
 export function settingsFor({ naming, agentId }: ToolGate, { authInfo }: Caller): QuestionSettings<GatedCall> {
-  // Who was authenticated, but as nobody, is not this program itself.
+  // A caller that is authenticated without an id must not act as this program.
   return { point: naming, agentId: agentId ?? (authInfo && (() => authInfo.clientId)) }
 }

@@ -1,4 +1,4 @@
-/** Where a server of either SDK looks its request handlers up: whoever sets them, and whenever, it finds others in their place. */
+/** Hooks into the look-up of request handlers, in servers of both SDKs: whenever a handler is set, the server finds its replacement. */
 
 /** `context` is the `extra` of 1.x and the `ctx` of 2.x. */
 export type Handler = (request: HandledRequest, context: unknown) => unknown

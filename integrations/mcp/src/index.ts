@@ -1,4 +1,4 @@
-/** MCP servers whose tools run only on a decision that permits it. Source: docs/mcp.md. */
+/** Authorization for the tools of MCP servers. Source: docs/mcp.md. */
 export type { MappedCall, ToolArguments } from '@countersign/client/kernel'
 export { type GateableServer, gate } from './gate.js'
 export type { GateOptions } from './gate-options.js'

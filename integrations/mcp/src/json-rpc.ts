@@ -1,6 +1,6 @@
 /**
- * JSON-RPC 2.0 messages, read as strictly as one has to who stands between two programs: what is handed on is made anew of the
- * members that the protocol knows, so that no program behind reads another message than was read here.
+ * Strict reading of JSON-RPC 2.0 messages between two programs. A forwarded message is rebuilt from the known members, so the receiver
+ * cannot read it differently than the gate did.
  */
 
 export type RequestId = string | number

@@ -1,6 +1,6 @@
 /**
- * One connection at the level of its messages: what transports and proxies are gated by. `tools/call` is asked about and settled
- * by its response, and everything else passes in order.
+ * Gates the messages of one connection, for transports and proxies. The gate asks for a decision about each `tools/call` and settles it
+ * by its response. Everything else passes in order.
  */
 import { randomUUID } from 'node:crypto'
 import type { ActionOutcome } from '@countersign/client'
@@ -137,7 +137,7 @@ export class MessageGate<ClientVia, ServerVia> {
   }
 
   /**
-   * Resolves when what becomes of the message has been handed to `toClient`, and rejects as that does.
+   * Resolves when `toClient` has taken the message or its replacement, and rejects as `toClient` does.
    *
    * @param message what `JSON.parse` gave: a message, or a batch of them
    */
@@ -186,7 +186,7 @@ export class MessageGate<ClientVia, ServerVia> {
     if (this.#pending.size > 0) await new Promise<void>((resolve) => this.#awaitIdle.push(resolve))
   }
 
-  /** The server is gone: whatever is pending is answered, and what may have run is left. Resolves when all of it is settled. */
+  /** The server is gone. Answers pending requests with an error; calls that may have run stay open. Resolves when the others are settled. */
   async close(reason: string): Promise<void> {
     this.#closed ??= reason
     const error = new AnswerLost(this.#closed)

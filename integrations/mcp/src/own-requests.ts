@@ -1,4 +1,4 @@
-/** Requests that a gate sends by itself on somebody else's connection: their responses are for nobody else. */
+/** Requests that the gate itself sends on a connection. Their responses go to the gate only. */
 import { randomUUID } from 'node:crypto'
 import { AnswerLost } from './called-message.js'
 import type { RequestId, ResponseMessage } from './json-rpc.js'

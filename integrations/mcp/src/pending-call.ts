@@ -1,4 +1,4 @@
-/** What becomes of one `tools/call` between its request and its response. */
+/** The state of one `tools/call` between its request and its response. */
 import { resultOf } from './called-message.js'
 import type { ResponseMessage } from './json-rpc.js'
 import type { ToolResult } from './tool-result.js'

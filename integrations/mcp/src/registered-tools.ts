@@ -1,4 +1,4 @@
-/** The tools of an `McpServer`: what they make of their arguments, and what they throw. */
+/** The tools of an `McpServer`: how they parse their arguments, and the errors that they throw. */
 import { requestContext } from './request-context.js'
 
 /** What both majors have within. Either may be missing: then nobody knows. */

@@ -1,4 +1,4 @@
-/** What a handler is told beside its request: `extra` of 1.x and `ctx` of 2.x. */
+/** The second parameter of a request handler: `extra` of 1.x and `ctx` of 2.x. */
 
 import type { Brought } from './call-leg.js'
 import type { AuthInfo } from './gated-call.js'

@@ -1,6 +1,6 @@
 /**
- * What a client is given with `input_required` (2026-07-28), and brings back with the same call: which decision the call goes on
- * with, and the state of the tool itself. The client holds it, so it is signed, and bound to the very call.
+ * The `requestState` of `input_required` (2026-07-28), which the client returns with the same call. It names the decision, and holds the
+ * tool's own state. Because the client keeps it, it is signed, and bound to that call.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { DeniedError } from '@countersign/client'

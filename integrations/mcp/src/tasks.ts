@@ -1,8 +1,8 @@
-/** Calls that are answered by a task at once (2025-11-25): they are settled when the task ends, by how it ended. */
+/** Calls that return a task at once (2025-11-25). They are settled by the outcome of the task, when it ends. */
 import type { ActionOutcome } from '@countersign/client'
 import { outcomeOfResult, type ToolResult, textOf } from './tool-result.js'
 
-/** Nobody knows how far it came: what was asked for expires, and counts as spent. */
+/** The outcome is unknown: the decision stays open until it expires, and then counts as spent. */
 const UNKNOWN: ActionOutcome = { kind: 'unknown' }
 /** So many tasks can be open for one gate; of one more the oldest is settled no more. */
 const MOST = 1_000

@@ -1,4 +1,4 @@
-/** Whether a tool is still the one that was mapped: by a hash of all that a model reads of it. */
+/** Pinned definitions: detects by a hash whether a tool is still the one that was mapped. */
 import { createHash } from 'node:crypto'
 import { DeniedError } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
@@ -6,7 +6,7 @@ import canonicalize from 'canonicalize'
 import { ambiguousMember } from './json-rpc.js'
 import { allTools, type ListTools, type ToolListPage, toolName, toolsOfPage } from './tool-pages.js'
 
-/** What of a tool is hashed: what a model reads, and what a host decides by. */
+/** The hashed members of a tool: what the model reads, and what a host decides by. */
 export const DEFINING_MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const
 
 const DEFINITION_HASH = /^sha256-[0-9a-f]{64}$/
@@ -18,11 +18,11 @@ export interface PinnedTools {
 }
 
 /**
- * Names the definition of a tool by its content: `sha256-` and 64 hexadecimal digits of the SHA-256 of its canonical JSON (RFC 8785),
- * of exactly `{name, title, description, inputSchema, outputSchema, annotations}` without those that are absent.
+ * The hash of a tool's definition: `sha256-` and 64 hexadecimal digits. It is the SHA-256 of the canonical JSON (RFC 8785) of exactly
+ * `{name, title, description, inputSchema, outputSchema, annotations}`, without absent members.
  *
- * @throws Error for what is no tool, has a member that some programs would take for one of these, such as `Description`, or holds
- * what canonical JSON cannot, such as half of a surrogate pair
+ * @throws Error for a value that is not a tool, has a member that can be confused with one of these, such as `Description`, or
+ * cannot be written as canonical JSON, such as half of a surrogate pair
  *
  * Source: docs/mcp.md "Pinned definitions".
  */
@@ -46,7 +46,7 @@ export function pinnedTools(definitions: unknown = {}): ReadonlyMap<string, stri
   return pinned
 }
 
-/** Why a pinned tool is not taken; in words for the caller, none of which are the server's. */
+/** Why a pinned tool is denied, as sentences for the caller. They contain no text of the server. */
 const FAULTS = {
   changed: 'This tool has changed since it was mapped',
   shown_twice: 'The server shows two tools with this name',
@@ -57,8 +57,8 @@ const FAULTS = {
 type Fault = keyof typeof FAULTS
 
 /**
- * What one server has shown of its tools. A tool that was once shown changed, or twice, stays denied: a server that shows the old
- * definition again may do so for this look alone.
+ * The tools that one server has shown. A tool that was once shown changed or twice stays denied, because a server could show the old
+ * definition just for the next check.
  */
 export class ToolDefinitions {
   readonly #gate: PinnedTools
@@ -92,8 +92,8 @@ export class ToolDefinitions {
   }
 
   /**
-   * What keeps a call from being asked about: the tool is not the one that was mapped, or nobody can tell. Undefined for a tool
-   * without a pinned definition. Never rejects.
+   * The refusal for a tool that differs from its pinned definition, or whose definition is unknown. Undefined for a sound tool, and for
+   * one without a pinned definition. Never rejects.
    *
    * @param list asks the server for its list, when this tool was not shown since the list changed last
    */

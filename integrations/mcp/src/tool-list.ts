@@ -1,4 +1,4 @@
-/** What a client is shown of the tools of a server. Hiding enforces nothing: the gate does, in each call. */
+/** Filters the tool list that a client sees. Hiding enforces nothing: the gate checks each call. */
 import type { ToolGate } from './gate-options.js'
 import type { Caller } from './gated-call.js'
 import { settingsFor } from './gated-tool-call.js'
@@ -9,7 +9,7 @@ import { type ToolListPage, toolName, toolsOfPage } from './tool-pages.js'
 const PAGE_MEMBERS = ['tools', 'nextCursor', 'cacheScope']
 
 /**
- * A page of the list as this caller may see it, in place of what the server has given. Never rejects.
+ * The server's page of the tool list, filtered for this caller. Never rejects.
  *
  * @param definitions of this server: they note what it shows
  */

@@ -1,4 +1,4 @@
-/** The list of a server's tools, page by page, as far as a server may stretch it. */
+/** Reads a server's tool list page by page, within limits. */
 import { within } from './deadline.js'
 
 /** The result of `tools/list`, as a server has given it. */

@@ -1,4 +1,4 @@
-/** Results of `tools/call`, as both SDKs and the wire have them: read, and never changed but in `_meta`. */
+/** Results of `tools/call`. The gate reads them, and changes nothing but `_meta`. */
 import { type ActionOutcome, type Admission, type DeniedError, refusalForModel } from '@countersign/client'
 
 /** As far as a gate looks at it. */
@@ -9,11 +9,11 @@ export interface ToolResult {
   readonly _meta?: unknown
 }
 
-/** What `_meta["countersign/decision"]` of a result tells. Neither permit nor policy is in it. */
+/** `_meta["countersign/decision"]` of a result. It contains neither permit nor policy. */
 export interface ShownDecisionOfCall {
-  /** Null when there was no answer of the decision point. */
+  /** Null if the decision point gave no answer. */
   readonly id: string | null
-  /** `deny` of whatever else kept the call from running, too. */
+  /** `deny` for every refusal other than a pending review, whatever the cause. */
   readonly effect: string
   /** Of a refusal. */
   readonly reason?: DeniedError['reason']

@@ -1,4 +1,4 @@
-/** The file beside the configuration that holds the tools as they were accepted: what `check` compares with, for people to read. */
+/** The file with the accepted tool definitions, beside the configuration. People read it, and `check` compares with it. */
 import { readFile } from 'node:fs/promises'
 import { definitionHash, definitionOf } from '../tool-definitions.js'
 import { ConfigError } from './config.js'

@@ -1,4 +1,4 @@
-/** `countersign-mcp check`: whether a running server still shows the tools that were mapped, and what has changed where not. */
+/** `countersign-mcp check`: reports how a running server's tools differ from the accepted ones. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { toolName } from '../tool-pages.js'

@@ -1,4 +1,4 @@
-/** An MCP server as a child process: started without our key, talked to by lines, and ended with all that it has started. */
+/** An MCP server as a child process: it gets no Countersign key, exchanges lines, and ends together with its own children. */
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
@@ -31,8 +31,8 @@ export interface ServerEnd {
 }
 
 /**
- * What a server is started with: all that the proxy has, but nothing that is Countersign's, and nothing that holds its key under another
- * name.
+ * The server's environment: that of the proxy, without Countersign's variables, and without any other variable that contains the API
+ * key.
  */
 function childEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const key = own.COUNTERSIGN_API_KEY

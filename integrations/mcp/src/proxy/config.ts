@@ -1,4 +1,4 @@
-/** The configuration file of the proxy: which tool is which action, and how calls are gated. Source: docs/mcp.md. */
+/** The configuration file of the proxy: maps tools to actions, and sets the options of the gate. Source: docs/mcp.md. */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { CountersignClient } from '@countersign/client'
@@ -106,7 +106,7 @@ export function configText(config: ProxyConfig): string {
   return `${JSON.stringify(config, null, 2)}\n`
 }
 
-/** What the file says of gating. Who acts is said by the client. */
+/** The gate options of a file. The agent comes from the client. */
 export function gateOptionsOf(config: ProxyConfig, client: CountersignClient): GateOptions {
   const { unmapped, list, review, mode } = config
   const tools = Object.entries(config.tools)

@@ -1,4 +1,4 @@
-/** A server of Streamable HTTP that stands in front of another one: what passes goes through the gate. Source: docs/mcp.md. */
+/** A Streamable HTTP server that relays messages to another one through the gate. Source: docs/mcp.md. */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type GateOptions, toolGate } from '../gate-options.js'

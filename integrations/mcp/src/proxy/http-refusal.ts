@@ -1,4 +1,4 @@
-/** What the proxy itself refuses of HTTP, before any message is read. */
+/** HTTP requests that the proxy refuses before it reads any message. */
 import type { IncomingMessage } from 'node:http'
 import { type Headers, mediaTypeOf } from './upstream-endpoint.js'
 
@@ -31,8 +31,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * A page in a browser can reach what listens on loopback under a name of its own. So there only names of loopback are served,
- * and no page of another site anywhere.
+ * A web page can reach a loopback listener through a domain name of its own (DNS rebinding). So a loopback listener accepts only
+ * loopback host names, and every listener refuses the pages of other sites.
  *
  * @throws HttpRefusal 403
  */

@@ -1,4 +1,4 @@
-/** Sessions of one upstream: each has one gate, belongs to who opened it, and ends. */
+/** The sessions of one upstream. Each has its own gate, and belongs to the client that opened it. */
 import type { ToolGate } from '../gate-options.js'
 import type { JsonRpcMessage } from '../json-rpc.js'
 import { MessageGate, type MessageWays } from '../message-gate.js'

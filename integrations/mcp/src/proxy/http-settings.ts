@@ -1,4 +1,4 @@
-/** How the proxy for Streamable HTTP is told where to listen and what to stand in front of. */
+/** Reads the command-line options of the proxy for Streamable HTTP. */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { HttpProxyOptions } from './http-proxy.js'
 

@@ -1,4 +1,4 @@
-/** `countersign-mcp init`: a mapping and a policy to begin with, by what a running server says of its tools. */
+/** `countersign-mcp init`: writes a starter mapping and policy from what a running server says about its tools. */
 import { access, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { acceptedToolsPath, acceptedToolsText } from './accepted-tools.js'

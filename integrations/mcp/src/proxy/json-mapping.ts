@@ -1,4 +1,4 @@
-/** What the configuration file says of a tool, as a mapping. */
+/** Turns a tool of the configuration file into a mapping. */
 import type { ToolArguments } from '@countersign/client/kernel'
 import type { ToolMapping } from '../gated-call.js'
 import { fromTemplate } from './name-template.js'

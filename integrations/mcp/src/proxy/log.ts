@@ -1,11 +1,11 @@
-/** What the proxy says to its operator, on standard error alone: standard output belongs to the protocol. */
+/** The operator's log, on standard error only: standard output is for the protocol. */
 export interface Log {
   info(message: string): void
   warn(message: string): void
   error(message: string): void
 }
 
-/** A sentence for a person, a JSON line for a machine. A log that nobody reads stops nothing. */
+/** Plain text on a terminal, JSON lines otherwise. A closed standard error does not stop the proxy. */
 export function standardErrorLog(): Log {
   process.stderr.on('error', () => {})
   const write = (level: string, msg: string): void => {

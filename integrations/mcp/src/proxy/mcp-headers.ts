@@ -1,4 +1,4 @@
-/** Headers of the protocol that repeat what the body says, since 2026-07-28: whoever reads them has to read the same. */
+/** Protocol headers that repeat members of the body, since 2026-07-28. Both must match. */
 import { isObject, type JsonRpcMessage } from '../json-rpc.js'
 import { HttpRefusal } from './http-refusal.js'
 import type { Headers } from './upstream-endpoint.js'

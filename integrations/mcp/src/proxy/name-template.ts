@@ -1,4 +1,4 @@
-/** Names made of the arguments of a call by a template, such as `file:{path}`: each value has to be there, alone, and in its place. */
+/** Templates such as `file:{path}`, filled from the arguments of a call. Each value must be present, and must not alter the structure. */
 import { DeniedError } from '@countersign/client'
 import type { ToolArguments } from '@countersign/client/kernel'
 
@@ -16,7 +16,7 @@ type Piece = string | Placeholder
 
 const PLACEHOLDER = /^\{([^\s.{}]+(?:\.[^\s.{}]+)*)\}$/
 
-/** What a value may be made of: the decision point takes nothing else; a value is one word of an action. */
+/** The characters of a value: what the decision point accepts, and for an action a single word. */
 const ALLOWED: Readonly<Record<TemplateMember, RegExp>> = {
   action: /^[A-Za-z0-9_-]+$/,
   resource: /^[^\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]+$/u,

@@ -1,6 +1,6 @@
 /**
- * One POST: its messages go through the gate, what may pass goes to the server as one request, and the client has one answer of
- * what both the server and the gate say.
+ * One POST of a client. Its messages pass the gate, the permitted ones go to the server as one request, and the client gets one response
+ * with the answers of both.
  */
 import type { IncomingMessage } from 'node:http'
 import type { AuthInfo } from '../gated-call.js'

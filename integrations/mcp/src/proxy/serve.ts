@@ -11,7 +11,7 @@ import type { Log } from './log.js'
 import { RemoteServer } from './remote-server.js'
 import { stdioProxy } from './stdio-proxy.js'
 
-/** How long what became of calls may take to be told at the end. */
+/** How long the last settlements may take, in milliseconds. */
 const FLUSH_MS = 5_000
 
 export interface ServerCommand {
@@ -109,7 +109,7 @@ async function serveHttp(settings: HttpSettings, running: Running): Promise<numb
   return (await refused) ? EXIT.config : EXIT.ok
 }
 
-/** Nothing could be permitted: unless all is only observed, the operator had better see it at once. */
+/** With a refused key no call could be permitted. The proxy then ends, so the operator notices, unless it only observes. */
 async function endIfKeyIsRefused(running: Running): Promise<boolean> {
   const isRefused = (await isKeyRefused(running)) && running.config.mode !== 'observe'
   if (isRefused) running.ending.abort()

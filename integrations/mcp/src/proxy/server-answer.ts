@@ -10,7 +10,7 @@ import { mediaTypeOf } from './upstream-endpoint.js'
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 const MAX_REFUSAL_BYTES = 1024 * 1024
 
-/** Nobody knows how far the server came. `code` says so to whoever settles by it. */
+/** The server's answer was lost, so the outcome is unknown. The settlement reads that from `code`. */
 export class AnswerCut extends Error {
   override readonly name = 'AnswerCut'
   readonly code = 'ECONNRESET'
@@ -20,7 +20,7 @@ export class AnswerCut extends Error {
   }
 }
 
-/** An HTTP status that is no success. A call is settled by it: what a server has refused did not run. */
+/** An HTTP status other than success. It settles the call: a call that the server refused did not run. */
 export class UpstreamStatus extends Error {
   override readonly name = 'UpstreamStatus'
   readonly status: number

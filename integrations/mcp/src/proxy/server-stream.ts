@@ -1,4 +1,4 @@
-/** A GET, by which the server sends what belongs to no request and what a client has missed, or a DELETE of the session. */
+/** A GET, on which the server sends unrelated and missed messages, or a DELETE of the session. */
 import type { IncomingMessage } from 'node:http'
 import { CONNECTION_CLOSED, errorMessage } from '../json-rpc.js'
 import type { ClientResponse } from './client-response.js'

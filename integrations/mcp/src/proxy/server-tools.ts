@@ -1,4 +1,4 @@
-/** The tools of a server, as one more client of it is shown them. */
+/** Connects to a server as an ordinary client, and lists its tools. */
 import { createRequire } from 'node:module'
 import { printable } from '@countersign/client/kernel'
 import { within } from '../deadline.js'
@@ -25,7 +25,7 @@ const CLIENT = { name: 'countersign-mcp', version }
 /** What is started to be asked, or is running somewhere. */
 export type ListedServer = ServerCommand | UpstreamSettings
 
-/** A server whose tools nobody knows; the message can be printed. */
+/** A server whose tools cannot be listed. The message is safe to print. */
 export class UnusableServer extends Error {
   override readonly name = 'UnusableServer'
 

@@ -1,4 +1,4 @@
-/** What a server shows, by name: each tool with the hash of its definition, or with what keeps it from having one. */
+/** The tools that a server shows, by name: each with the hash of its definition, or with the reason why it has none. */
 import { printable } from '@countersign/client/kernel'
 import { definitionHash } from '../tool-definitions.js'
 import { toolName } from '../tool-pages.js'

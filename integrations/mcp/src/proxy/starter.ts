@@ -1,4 +1,4 @@
-/** What `init` makes of the tools of a server: a mapping, and a policy to begin with. */
+/** Builds the starter mapping and policy of `init` from a server's tools. */
 import { actionOfTool } from '@countersign/client/kernel'
 import type { ProxyConfig } from './config.js'
 import type { ShownTools } from './shown-tools.js'

@@ -7,9 +7,9 @@ import { endsWithin, type ServerProcess } from './child-process.js'
 import { lineOf, readLines } from './json-lines.js'
 import type { Log } from './log.js'
 
-/** How long what is under way may take once the client is gone. */
+/** How long open calls may take after the client has disconnected, in milliseconds. */
 const LAST_ANSWERS_MS = 5_000
-/** What may wait to be read on either side before the client has to wait. */
+/** Unread bytes on either side before the proxy stops reading the client. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 const PARSE_ERROR = -32_700
 

@@ -1,11 +1,11 @@
-/** How a running server differs from what was mapped and accepted. */
+/** Compares a running server's tools with the mapped and accepted ones. */
 import { printable } from '@countersign/client/kernel'
 import { canonicalOf, DEFINING_MEMBERS, definitionHash, definitionOf } from '../tool-definitions.js'
 import { toolName } from '../tool-pages.js'
 import type { ProxyConfig } from './config.js'
 import type { ShownTools } from './shown-tools.js'
 
-/** `unpinned` and `unmapped` are said, and are no difference: the tool is as it was, or nobody said how it was. */
+/** `unpinned` and `unmapped` are reported but are not differences: the tool is unchanged, or there is nothing to compare it with. */
 export type DifferenceKind = 'changed' | 'gone' | 'new' | 'unsound' | 'unpinned' | 'unmapped'
 
 export interface Difference {

@@ -1,4 +1,4 @@
-/** The one URL that the proxy talks to, by requests of its own making. */
+/** Sends the proxy's own HTTP requests to the upstream URL. */
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 
