@@ -93,7 +93,7 @@ export class MessageGate<ClientVia, ServerVia> {
   readonly #ways: MessageWays<ClientVia, ServerVia>
   /** By the id that the client has given. */
   readonly #pending = new Map<RequestId, Pending<ServerVia>>()
-  readonly #used = new UsedIds()
+  readonly #used: UsedIds
   /** What pending calls are called by the client that the server knows by an id of the gate. */
   readonly #clientIds = new Map<RequestId, RequestId>()
   readonly #cancelled = new Set<RequestId>()
@@ -109,12 +109,17 @@ export class MessageGate<ClientVia, ServerVia> {
   #clientCapabilities: unknown
   #closed: string | undefined
 
-  /** @param definitions those of the server, where several connections lead to it */
+  /**
+   * @param definitions those of the server, where several connections lead to it
+   * @param used ids that requests of before have had
+   */
   constructor(
     gate: ToolGate,
     ways: MessageWays<ClientVia, ServerVia>,
     definitions: ToolDefinitions = new ToolDefinitions(gate),
+    used: UsedIds = new UsedIds(),
   ) {
+    this.#used = used
     this.#gate = gate
     this.#ways = ways
     this.#definitions = definitions

@@ -12,9 +12,16 @@ export class UsedIds {
   #highest = Number.NEGATIVE_INFINITY
   readonly #prefix = `countersign:${randomUUID()}:`
   #given = 0
+  readonly #isWhole: boolean
+
+  /** @param isWhole false where there were requests before that nobody has noted */
+  constructor(isWhole = true) {
+    this.#isWhole = isWhole
+  }
 
   /** Notes that a request has this id. Gives whether none can have had it before; false where nobody remembers. */
   isNew(id: RequestId): boolean {
+    if (!this.#isWhole) return false
     const isHigher = typeof id === 'number' && id > this.#highest
     if (isHigher) this.#highest = id
     const isRemembered = this.#known.size < MOST && (typeof id === 'number' || id.length <= MAX_LENGTH)

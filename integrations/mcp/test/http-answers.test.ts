@@ -340,26 +340,33 @@ describe('57: a stream', () => {
     await rereader.cancel()
   })
 
-  it.each([v1, v2])('that is taken up once more settles no later call of the same id: $name', async (sdk) => {
-    const { work, end, begun } = heldWork()
-    const works: ToolWork[] = [() => ({ ...say('card declined'), isError: true }), work]
-    const make = () => withTools(sdk.mcpServer(), [], (args, context) => works.shift()!(args, context))
-    const upstream = await serveSessions(sdk, make, { resumable: true })
-    const { url } = await proxyOf(rig, upstream.url)
-    const session = { 'mcp-session-id': await openSession(url), 'mcp-protocol-version': '2025-11-25' }
-    const failed = await (await post(url, callMessage(7), session)).text()
-    const running = post(url, callMessage(7), session)
-    await until(begun)
-    const again = await fetch(url, {
-      headers: { ...session, accept: 'text/event-stream', 'last-event-id': /^id: (.+)$/m.exec(failed)![1]! },
-    })
-    const reader = again.body!.getReader()
-    expect(new TextDecoder().decode((await reader.read()).value)).toContain('card declined')
-    await reader.cancel()
-    end()
-    expect(messagesOf(await (await running).text())).toMatchObject([{ id: 7, result: say('did 1') }])
-    expect(await rig.statuses()).toEqual(['rejected', 'confirmed'])
-  })
+  it.each([
+    { sdk: v1, restarts: false },
+    { sdk: v2, restarts: true },
+  ])(
+    'that is taken up once more settles no later call of the same id: $sdk.name, restarted: $restarts',
+    async ({ sdk, restarts }) => {
+      const { work, end, begun } = heldWork()
+      const works: ToolWork[] = [() => ({ ...say('card declined'), isError: true }), work]
+      const make = () => withTools(sdk.mcpServer(), [], (args, context) => works.shift()!(args, context))
+      const upstream = await serveSessions(sdk, make, { resumable: true })
+      const first = await proxyOf(rig, upstream.url)
+      const session = { 'mcp-session-id': await openSession(first.url), 'mcp-protocol-version': '2025-11-25' }
+      const failed = await (await post(first.url, callMessage(7), session)).text()
+      const { url } = restarts ? await proxyOf(rig, upstream.url) : first
+      const running = post(url, callMessage(7), session)
+      await until(begun)
+      const again = await fetch(url, {
+        headers: { ...session, accept: 'text/event-stream', 'last-event-id': /^id: (.+)$/m.exec(failed)![1]! },
+      })
+      const reader = again.body!.getReader()
+      expect(new TextDecoder().decode((await reader.read()).value)).toContain('card declined')
+      await reader.cancel()
+      end()
+      expect(messagesOf(await (await running).text())).toMatchObject([{ id: 7, result: say('did 1') }])
+      expect(await rig.statuses()).toEqual(['rejected', 'confirmed'])
+    },
+  )
 
   it('passes what keeps it alive and says how to come back, and nothing that leads elsewhere', async () => {
     const upstream = await serveRaw((response, _request, id) => {

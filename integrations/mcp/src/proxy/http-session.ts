@@ -3,6 +3,7 @@ import type { ToolGate } from '../gate-options.js'
 import type { JsonRpcMessage } from '../json-rpc.js'
 import { MessageGate, type MessageWays } from '../message-gate.js'
 import { ToolDefinitions } from '../tool-definitions.js'
+import { UsedIds } from '../used-ids.js'
 
 /** Sessions of one client that are remembered. Of more, the one that was used least recently is forgotten. */
 const MAX_SESSIONS = 1000
@@ -35,7 +36,12 @@ export class HttpSession {
   /** As long as requests to come can be part of it. */
   #isRemembered = false
 
-  constructor(gate: ToolGate, owner: string | undefined, definitions = new ToolDefinitions(gate)) {
+  constructor(
+    gate: ToolGate,
+    owner: string | undefined,
+    definitions = new ToolDefinitions(gate),
+    used = new UsedIds(),
+  ) {
     this.owner = owner
     const ways: MessageWays<PostedMessage, Deliver> = {
       toServer: (message, posted) => posted.toServer(message),
@@ -43,7 +49,7 @@ export class HttpSession {
       answer: (message, posted) => posted.answer(message),
       dropped: (posted) => posted.dropped(),
     }
-    this.gate = new MessageGate(gate, ways, definitions)
+    this.gate = new MessageGate(gate, ways, definitions, used)
   }
 
   get isIdle(): boolean {
@@ -136,7 +142,8 @@ export class HttpSessions {
   }
 
   #adopted(id: string, owner: string | undefined): HttpSession {
-    const session = new HttpSession(this.#gate, owner)
+    // What it was asked before can be answered once more.
+    const session = new HttpSession(this.#gate, owner, undefined, new UsedIds(false))
     this.name(session, id)
     return session
   }
