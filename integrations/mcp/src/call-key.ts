@@ -3,13 +3,13 @@ import { atOnce, textOfData } from '@countersign/client/kernel'
 import type { GatedCall } from './gated-call.js'
 import type { CallOfState } from './request-state.js'
 
-/** How the developer names a call, so that a repeated one gets the same decision. */
+/** Returns a key for a call. Calls with the same key get the same decision. */
 export type IdempotencyKey = (call: GatedCall) => string | null | undefined
 
 /**
- * The key of a call for the decision point: it counts for this agent and this tool alone. Undefined for a call without a name.
+ * The idempotency key of a call, limited to this agent and this tool. Undefined for a call without a key.
  *
- * @throws TypeError for what is no string, and for an empty one
+ * @throws TypeError for a value that is not a string, and for an empty one
  */
 export function callKey(
   name: IdempotencyKey | undefined,
@@ -22,7 +22,7 @@ export function callKey(
   return JSON.stringify([agent_id ?? null, call.name, given])
 }
 
-/** Names a tool with the very same arguments, all of them: what a person has approved is for those alone. */
+/** Identifies a tool with all of its arguments: an approval is for exactly these. */
 export function variantOf({ call, args }: CallOfState): string {
   return createHash('sha256')
     .update(`${JSON.stringify(call.name)} ${textOfData(args)}`)

@@ -17,7 +17,7 @@ import type { ToolResult } from './tool-result.js'
 export interface ClientContext {
   readonly authInfo?: AuthInfo | undefined
   readonly sessionId?: string | undefined
-  /** Aborted when the client is gone: a call that is not forwarded by then never is. */
+  /** Aborted when the client is gone. A call that is not yet forwarded is then dropped. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -40,7 +40,7 @@ export interface ReadCall {
   readonly paramsWith: (args: unknown, brought: Brought) => Readonly<Record<string, unknown>>
 }
 
-/** Who makes a request of any method. */
+/** The sender of a request of any method. */
 export function callerOf({ params }: RequestMessage, { authInfo, sessionId }: ClientContext): Caller {
   const { _meta: meta } = isObject(params) ? params : {}
   return { authInfo, sessionId, meta: isObject(meta) ? meta : {} }

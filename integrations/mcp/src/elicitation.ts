@@ -27,9 +27,9 @@ type Answer = 'accept' | 'decline' | 'none'
 
 /** Names the review among `inputRequests` and `inputResponses`. */
 const REVIEW_INPUT = 'countersign_review'
-/** Whoever has to look for the amount in a longer text does not see what he accepts. */
+/** In a longer text users could overlook what they accept. */
 const MAX_MESSAGE = 4_000
-/** A call may lose its review to an equal one, and be asked about anew. */
+/** An equal call may take the review of this call, which then needs a new one. */
 const MAX_ROUNDS = 3
 const TAKEN: ReadonlySet<string> = new Set<DeniedError['reason']>(['already_claimed', 'settled'])
 /** What could end a line, or turn the direction of what follows. */
@@ -47,7 +47,7 @@ export function reviewAnswerIn(inputResponses: unknown): unknown {
   return Object.hasOwn(Object(inputResponses), REVIEW_INPUT) ? Object(inputResponses)[REVIEW_INPUT] : undefined
 }
 
-/** Undefined for what is too long to be understood: it awaits a reviewer who sees it in another way. */
+/** Undefined for a question that is too long to understand. It waits for a reviewer elsewhere. */
 function reviewParamsOf({ question, asked }: PausedAdmission): ElicitParams | undefined {
   const context = asked.context === null ? '' : ` With ${JSON.stringify(asked.context)}.`
   const message = `${question}${context} Accept to let it run once.`.replace(UNPRINTABLE, escaped)

@@ -64,7 +64,7 @@ export function gateTransport<Transport extends GateableTransport>(
   const gateHandler = (handler: OnMessage): OnMessage => {
     handle = handler
     return (message, extra) => {
-      // Who wraps a handler, as a server does when it is connected, calls it with what has passed.
+      // A server that wraps the handler on connect calls it with messages that have already passed.
       if (passed.has(Object(message))) handler(message, extra)
       else messages.fromClient(message, extra, { authInfo: extra?.authInfo, sessionId: transport.sessionId })
     }
@@ -92,7 +92,7 @@ export function gateTransport<Transport extends GateableTransport>(
   return transport
 }
 
-/** Whoever sets the handler of the transport, now or later: what it calls is that one, wrapped. */
+/** Wraps the handler of the transport, even if it is set later. */
 function replaceHandler(
   transport: GateableTransport,
   name: 'onmessage' | 'onclose',
@@ -102,7 +102,7 @@ function replaceHandler(
   let own: Handler | undefined
   const set = (handler: unknown): void => {
     own = typeof handler === 'function' ? wrap(handler as Handler) : undefined
-    // Some hand the handlers on to a transport within.
+    // Some transports pass their handlers to an inner transport.
     inherited?.set?.call(transport, own)
   }
   set(transport[name])

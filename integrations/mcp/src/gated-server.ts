@@ -37,7 +37,7 @@ export class GatedServer {
 
   /**
    * @param server has the handlers
-   * @param mcpServer has the tools; the same where nobody knows them
+   * @param mcpServer has the tools; the same as `server` if they are unknown
    * @throws TypeError where the server does not look its handlers up as both SDKs do, or is of an SDK that is too old
    */
   constructor(gate: ToolGate, server: object, mcpServer: object) {
@@ -87,7 +87,7 @@ export class GatedServer {
       const thrown = this.#tools.thrownIn(signal)
       return thrown === undefined ? result : thrownBy(thrown.error, result)
     } catch (error) {
-      // In the place of a task its words are no result, and 1.x throws one more error.
+      // If the client wants a task, 1.x cannot return the error as a result, and throws another one.
       const thrown = this.#tools.thrownIn(signal)
       if (error instanceof Error && thrown !== undefined) error.cause ??= thrown.error
       throw error

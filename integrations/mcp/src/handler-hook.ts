@@ -8,7 +8,7 @@ export interface HandledRequest {
   readonly params?: unknown
 }
 
-/** What both SDKs have within, and no type of theirs tells. */
+/** Private members that both SDKs have. Their types do not show them. */
 interface Internals {
   _requestHandlers: Map<string, Handler>
   fallbackRequestHandler?: Handler | undefined
@@ -39,7 +39,7 @@ export class HandlerHook {
 
   /**
    * @param inPlaceOf given the handler of one of these methods, or one for all methods that have none
-   * @throws TypeError where the server does not look its handlers up as both SDKs do
+   * @throws TypeError if the server does not look up its handlers as both SDKs do
    */
   constructor(server: object, methods: readonly string[], inPlaceOf: (handler: Handler) => Handler) {
     this.#server = server as Internals
@@ -64,7 +64,7 @@ export class HandlerHook {
     let handlers = this.#watched(server._requestHandlers)
     let fallback = server.fallbackRequestHandler
     const { connect } = server
-    // Neither can be defined anew: what comes in between later is this or an error.
+    // Code that defines either of them again later gets an error, and cannot bypass the hook.
     Object.defineProperties(server, {
       _requestHandlers: {
         enumerable: true,
@@ -93,7 +93,7 @@ export class HandlerHook {
     })
   }
 
-  /** The map itself. @throws TypeError for what is none */
+  /** The map itself, with a watched `get`. @throws TypeError for a value that is not a Map */
   #watched(handlers: Map<string, Handler>): Map<string, Handler> {
     if (!(handlers instanceof Map)) throw new TypeError('the server does not keep its handlers in a Map')
     if (this.#maps.has(handlers)) return handlers
@@ -118,7 +118,7 @@ export class HandlerHook {
     return replacement
   }
 
-  /** A request has to be looked up here. This one gets no further. */
+  /** Sends a probe that must be looked up here, and that stops there. */
   #assertLooking(): void {
     this.#probe = 'sent'
     let fault: unknown

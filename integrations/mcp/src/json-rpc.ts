@@ -5,7 +5,7 @@
 
 export type RequestId = string | number
 
-/** What a message is read as, whoever has written it. */
+/** A message of either side, once it is read. */
 export type Incoming =
   | { readonly kind: 'request'; readonly message: RequestMessage }
   | { readonly kind: 'notification'; readonly message: NotificationMessage }
@@ -25,7 +25,7 @@ export interface NotificationMessage {
   readonly params?: unknown
 }
 
-/** Of an error, `id` may be null or missing: nobody knows of which request. */
+/** An error may have a null or missing `id`: its request is then unknown. */
 export interface ResponseMessage {
   readonly jsonrpc: '2.0'
   readonly id?: RequestId | null
@@ -90,8 +90,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * The member that a program which does not tell upper from lower case would take for another one: of `known`, or of the same
- * object. Programs in Go do so, and take the last one.
+ * A member whose name differs only in case from one of `known`, or from another member of the object. Programs in Go ignore case,
+ * and take the last such member.
  */
 export function ambiguousMember(value: object, known: readonly string[] = []): string | undefined {
   const names = new Map(known.map((name) => [folded(name), name]))
@@ -103,7 +103,7 @@ export function ambiguousMember(value: object, known: readonly string[] = []): s
   return undefined
 }
 
-/** The same at every depth. @throws RangeError for what is nested too deeply */
+/** The same at every depth. @throws RangeError for a value that is nested too deeply */
 export function ambiguousMemberWithin(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (!Array.isArray(value)) {
@@ -117,7 +117,7 @@ export function ambiguousMemberWithin(value: unknown): string | undefined {
   return undefined
 }
 
-/** Without what programs overlook: case, letters that stand for another one, and all that comes after a NUL. */
+/** Removes differences that programs may ignore: case, equivalent characters, and everything after a NUL. */
 function folded(name: string): string {
   const [seen = ''] = name.split('\0')
   return seen.normalize('NFKC').toLowerCase()

@@ -1,7 +1,7 @@
 /** The tools of an `McpServer`: how they parse their arguments, and the errors that they throw. */
 import { requestContext } from './request-context.js'
 
-/** What both majors have within. Either may be missing: then nobody knows. */
+/** Private members of both majors. Any of them may be missing. */
 interface Internals {
   readonly _registeredTools?: unknown
   readonly validateToolInput?: unknown
@@ -25,7 +25,7 @@ export class RegisteredTools {
   readonly #noted = new WeakMap<AbortSignal, Noted>()
 
   /**
-   * @param server `McpServer`; anything else has no tools that anybody knows of
+   * @param server `McpServer`; the tools of any other server are unknown
    * @throws TypeError for one that shows neither what its tools are run with nor what they throw: a call whose outcome is unknown
    * would be taken for a failed one
    */
@@ -39,8 +39,8 @@ export class RegisteredTools {
   }
 
   /**
-   * Gives arguments as the tool will have them, and as they came where it does not take them: it does not run with those, even if it
-   * would take them a moment later. Undefined where nobody knows the tool.
+   * Parses arguments with the schema of the tool. If the schema rejects them, returns them unchanged, and the tool does not run with
+   * them, even if the schema changes meanwhile. Undefined for an unknown tool.
    */
   parserOf(name: string, signal: AbortSignal | undefined): ((args: unknown) => Promise<unknown>) | undefined {
     const { _registeredTools: registered, validateToolInput } = this.#server
@@ -56,7 +56,7 @@ export class RegisteredTools {
     }
   }
 
-  /** What the tool of a request has thrown, which its result tells in words alone. */
+  /** The error that the tool of a request has thrown. Its result has only the text. */
   thrownIn(signal: AbortSignal): { readonly error: unknown } | undefined {
     return this.#noted.get(signal)?.thrown
   }

@@ -9,7 +9,7 @@ import type { GatedCall } from './gated-call.js'
 /** A call that waits for its client. */
 export interface PausedCall {
   readonly decision_id: string
-  /** Who waits: the tool for what it has asked the client, or the gate for the answer to a review. */
+  /** `tool`: the tool waits for input from the client. `review`: the gate waits for the answer to a review. */
   readonly awaits: 'tool' | 'review'
   /** What the tool itself has given the client to bring back. */
   readonly state?: string | undefined
@@ -59,7 +59,7 @@ export class RequestStates {
   /**
    * Undefined for a call that brings nothing back.
    *
-   * @throws DeniedError (`refused`) for what was not given for this very call
+   * @throws DeniedError (`refused`) for a state that does not belong to this call
    */
   open(brought: unknown, of: CallOfState): BroughtCall | undefined {
     if (brought === undefined) return undefined

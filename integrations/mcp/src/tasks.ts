@@ -16,13 +16,13 @@ export function taskOf(result: ToolResult): string | undefined {
 /**
  * The tasks that calls of one gate were answered by, until they end: by what passes through a connection.
  *
- * A scope is whoever may see a task, such as a session: a task of another scope is another task, whatever its id.
+ * A scope, such as a session, limits the visibility of a task. Tasks of different scopes are different, even with the same id.
  */
 export class OpenTasks {
   readonly #ends = new Map<string, (outcome: ActionOutcome) => void>()
 
   /**
-   * How a task ends: never, if nothing tells of it. Two open tasks of one id cannot be told apart: nobody knows how either ends.
+   * Resolves with the outcome of a task, or never if no message reports it. If two open tasks have the same id, both outcomes are unknown.
    */
   endOf(scope: string, taskId: string): Promise<ActionOutcome> {
     const key = keyOf(scope, taskId)
@@ -57,7 +57,7 @@ export class OpenTasks {
       const said = `${statusMessage}\n${Object(error).message ?? ''}`.trim()
       this.#end(scope, taskId, { kind: 'failed', error: said })
     }
-    // It may have happened all the same.
+    // The task may have acted nevertheless.
     if (status === 'cancelled') this.#end(scope, taskId, UNKNOWN)
   }
 
@@ -79,8 +79,8 @@ export interface WatchedTasks {
 }
 
 /**
- * The store that a tool of one call tells how its tasks end. What the tool says counts, whether or not the store takes it: of what was
- * cancelled the tool may say that it was done all the same.
+ * Watches the task store of one call. The tool's report counts even if the store rejects it: a tool may report that a cancelled task
+ * has acted.
  */
 export function watchTasks(store: TaskStore): WatchedTasks {
   const tasks = new OpenTasks()

@@ -19,20 +19,20 @@ const LIST_MS = 30_000
 /**
  * All tools of a server, as it shows them: nothing of them is checked.
  *
- * @throws Error for what is no list, and for one without an end: of more than 100 pages, 10,000 tools or 30 seconds, or with a
- * cursor that comes twice; and what `list` throws
+ * @throws Error for a value that is not a list, and for a list without an end: with more than 100 pages or 10,000 tools, after 30
+ * seconds, or with a repeated cursor; and what `list` throws
  */
 export function allTools(list: ListTools): Promise<unknown[]> {
   return within(LIST_MS, collected(list), `The server did not list all its tools within ${LIST_MS / 1_000} s.`)
 }
 
-/** Of a page that may be anything. */
+/** The tools of a page, which may be any value. */
 export function toolsOfPage(page: unknown): readonly unknown[] {
   const { tools } = Object(page ?? {}) as ToolListPage
   return Array.isArray(tools) ? tools : []
 }
 
-/** Undefined for what is no tool. */
+/** Undefined for a value that is not a tool. */
 export function toolName(tool: unknown): string | undefined {
   const { name } = Object(tool ?? {}) as { name?: unknown }
   return typeof name === 'string' ? name : undefined

@@ -21,7 +21,7 @@ export interface ShownDecisionOfCall {
 
 export const DECISION_META = 'countersign/decision'
 
-/** As the tool gave it, with the decision that it ran by. What a server itself says in that place is nothing that it can know. */
+/** The result of the tool with its decision. A decision that the server itself claims is replaced or removed. */
 export function withDecision(result: ToolResult, { decision }: Pick<Admission, 'decision'>): ToolResult {
   if (decision !== null) return noting(result, { id: decision.id, effect: decision.effect })
   if (!Object.hasOwn(Object(result._meta), DECISION_META)) return result
@@ -30,8 +30,8 @@ export function withDecision(result: ToolResult, { decision }: Pick<Admission, '
 }
 
 /**
- * A refusal as the result of the tool: an error, so that a model reads it and a tool with an `outputSchema` may have it. What
- * awaits a review has the same form: the same call can be made again once it is approved.
+ * A refusal as a tool result with `isError`, so that models read it, and clients accept it from a tool with an `outputSchema`. A pending
+ * review has the same form: the client can repeat the call after the approval.
  */
 export function denialResult(denied: DeniedError): ToolResult {
   const { content, isError } = { content: [{ type: 'text', text: refusalForModel(denied) }], isError: true }
@@ -42,7 +42,7 @@ export function shownDenial({ reason, decision_id }: DeniedError): ShownDecision
   return { id: decision_id, effect: reason === 'review_required' ? 'review' : 'deny', reason }
 }
 
-/** What a tool threw, by the result that says so in words alone. */
+/** The errors that tools threw, by the results that report them as text. */
 const thrown = new WeakMap<ToolResult, unknown>()
 
 /** The result, known to tell of this error where it is one. */
@@ -56,7 +56,7 @@ export function requiresInput({ resultType }: ToolResult): boolean {
   return resultType === 'input_required'
 }
 
-/** What a result says about the call; undefined when it succeeded. A type of result that nobody knows here may be no end at all. */
+/** The outcome that a result reports; undefined for success. A result of an unknown type may not be final, so its outcome is unknown. */
 export function outcomeOfResult(result: ToolResult): ActionOutcome | undefined {
   const { resultType = 'complete' } = result
   if (resultType !== 'complete') return { kind: 'unknown' }

@@ -8,7 +8,7 @@ export function acceptedToolsPath(config: string): string {
   return `${config.replace(/\.json$/i, '')}-tools.json`
 }
 
-/** Definitions as a server has shown them. Null where there is no file. @throws ConfigError for one that holds none */
+/** The accepted definitions. Null if the file does not exist. @throws ConfigError for an invalid file */
 export async function readAcceptedTools(path: string): Promise<readonly unknown[] | null> {
   let tools: unknown
   try {

@@ -57,7 +57,7 @@ export class ServerProcess {
     const killRest = (): void => killGroup(child, 'SIGKILL')
     process.once('exit', killRest)
     this.ended = this.#end().finally(() => process.off('exit', killRest))
-    // An error is told to whoever was writing.
+    // The callback of the write gets the error.
     child.stdin.on('error', () => {})
     this.closed = new Promise((resolve) => {
       child.stdin.on('close', () => {
@@ -108,9 +108,9 @@ export class ServerProcess {
   }
 
   /**
-   * One message. Resolves when the system has taken it, and rejects where nobody knows whether it has arrived.
+   * Sends one message. Resolves when the system has taken it, and rejects if its arrival is unknown.
    *
-   * @throws Error, at once, where nothing was sent
+   * @throws Error, synchronously, if nothing was sent
    */
   send(message: unknown): Promise<void> {
     if (!this.#isOpen) throw new Error('The server has ended, so the message was not sent.')

@@ -30,7 +30,7 @@ interface ProxyLog {
 export interface HttpProxyOptions {
   readonly listen: { readonly host: string; readonly port: number }
   readonly upstream: URL
-  /** With `clients`, whoever has none of their tokens is refused, and the agent is the client's. */
+  /** With `clients`, a request needs the token of one of them, and acts as that client's agent. */
   readonly config: { readonly clients?: readonly KnownClient[] | undefined }
   readonly gate: GateOptions
   readonly log: ProxyLog
@@ -47,7 +47,7 @@ export interface HttpProxy {
   close(): Promise<void>
 }
 
-/** @throws TypeError for options that would let anybody in, and what node says of an address that cannot be listened on */
+/** @throws TypeError for options without access control; Node's error for an address that cannot be listened on */
 export async function startHttpProxy(options: HttpProxyOptions): Promise<HttpProxy> {
   const { host, port } = options.listen
   if (!isLoopback(host) && options.config.clients === undefined)
@@ -205,7 +205,7 @@ class Proxying {
     await running.finally(() => this.#open.delete(open))
   }
 
-  /** @throws HttpRefusal 404 for what is no session of this owner: the client starts a new one */
+  /** @throws HttpRefusal 404 for a session of another owner or an unknown one: the client then starts a new session */
   #sessionOf(headers: Headers, owner: string | undefined): HttpSession {
     const id = headers['mcp-session-id']
     const session = id === undefined ? this.#sessions.passing(owner) : this.#sessions.find(id, owner)

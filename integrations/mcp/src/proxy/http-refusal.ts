@@ -50,8 +50,7 @@ export function assertNoRebinding({ headers }: IncomingMessage, listeningOn: str
 /**
  * The body of a POST: what `JSON.parse` gave.
  *
- * @throws HttpRefusal 415 for what is no JSON in UTF-8 by its own account, 413 for more than MAX_REQUEST_BYTES, 400 for what
- * is none after all
+ * @throws HttpRefusal 415 for a Content-Type other than JSON in UTF-8, 413 for more than MAX_REQUEST_BYTES, 400 for invalid JSON
  */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const { headers } = request

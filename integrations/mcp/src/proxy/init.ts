@@ -14,7 +14,7 @@ export const POLICY_FILE = 'countersign-mcp-policy.json'
 
 export interface InitOptions {
   readonly server: ListedServer
-  /** Who the policy is for, and acts where no client is authenticated. */
+  /** The agent of the policy. It acts unless clients authenticate. */
   readonly agent: string
   /** The paths of the files that are written. */
   readonly config: string

@@ -9,13 +9,13 @@ const NEWLINE = 0x0a
 export interface LineListener {
   /** What `JSON.parse` gave. */
   onMessage(message: unknown): void
-  /** A line that is no JSON, or too long, in words; `start` is its beginning, in printable ASCII. */
+  /** Called for a line that is too long or not JSON, with the fault in words. `start` is the beginning of the line, in printable ASCII. */
   onGarbage(fault: string, start: string): void
 }
 
 /**
- * Tells of each line of a stream, in order, until it ends. Blank lines are nothing, and neither is a last one that nobody has ended.
- * Bytes that are no UTF-8 are read as U+FFFD, as both SDKs do; what is sent on is written anew, so both sides read the same.
+ * Reads a stream line by line, until it ends. Ignores blank lines, and a last line without a line break. Reads invalid UTF-8 as U+FFFD,
+ * as both SDKs do. Forwarded messages are written anew, so both sides read the same.
  */
 export function readLines(stream: Readable, listener: LineListener): void {
   let parts: Buffer[] = []

@@ -41,7 +41,7 @@ export function headersOfOwnRequest(headers: Headers, method: string): Headers {
   return { ...Object.fromEntries(kept), ...own }
 }
 
-/** What a request of 2026-07-28 repeats; undefined for what is none. `Mcp-Param-…` are not made: that takes the schema of the tool. */
+/** The headers of a 2026-07-28 request, undefined for any other. Without `Mcp-Param-…`, which need the schema of the tool. */
 export function modernHeaders(message: JsonRpcMessage): Headers | undefined {
   if (!('method' in message) || !('id' in message)) return undefined
   const params = isObject(message.params) ? message.params : {}
@@ -60,7 +60,7 @@ export function cancelsByLeaving(headers: Headers): boolean {
   return (headers['mcp-protocol-version'] ?? '') >= '2026-07-28'
 }
 
-/** What is no plain text of a header is written in Base64. */
+/** Decodes a header value, which is in Base64 if it is not plain text. */
 function textIn(header: string): string {
   const encoded = /^=\?base64\?([A-Za-z0-9+/=]*)\?=$/.exec(header)?.[1]
   return encoded === undefined ? header : Buffer.from(encoded, 'base64').toString('utf8')

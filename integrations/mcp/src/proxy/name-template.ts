@@ -8,7 +8,7 @@ interface Placeholder {
   readonly path: readonly string[]
   /** As it is written. */
   readonly text: string
-  /** What no value may hold here, as it would be read as the text around it. */
+  /** Characters that no value may contain here, because they separate the parts of the template. */
   readonly separators: readonly string[]
 }
 
@@ -23,10 +23,10 @@ const ALLOWED: Readonly<Record<TemplateMember, RegExp>> = {
 }
 
 /**
- * A text with placeholders as a function of the arguments, which throws a DeniedError (`question_refused`) that names what is at
- * fault; a text without them as it is.
+ * Compiles a template to a function of the arguments. The function throws a DeniedError (`question_refused`) that names the faulty
+ * argument. A text without placeholders is returned unchanged.
  *
- * @throws TypeError for braces that are no placeholder, and for placeholders with nothing between them
+ * @throws TypeError for invalid placeholders, and for placeholders with nothing between them
  */
 export function fromTemplate(member: TemplateMember, template: string): string | ((args: ToolArguments) => string) {
   if (!/[{}]/.test(template)) return template
@@ -94,7 +94,7 @@ function lookUp(from: unknown, [name, ...more]: readonly string[]): unknown {
   return lookUp(isObject && Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : undefined, more)
 }
 
-/** Ways to write a path so that a rule about another path matches it; `://` of a URL is none. */
+/** Finds paths that a rule about another path could match, such as with `..`. The `://` of a URL is allowed. */
 function faultOfPath(resource: string): string | undefined {
   const path = resource
     .slice(resource.indexOf(':') + 1)
@@ -108,7 +108,7 @@ function faultOfPath(resource: string): string | undefined {
   return undefined
 }
 
-/** The template is sound, and the caller sent what does not fit: there is nothing to warn the operator of. */
+/** The caller sent a value that does not fit the template. The operator gets no warning. */
 class UnfitValue extends Error {
   override readonly name = 'UnfitValue'
 }

@@ -158,7 +158,7 @@ export class PostExchange implements OpenStream {
     if (!this.#isStreaming) this.#sendAnswers(status, this.#headersOf(answer))
   }
 
-  /** What is no success is passed on. What the server was asked to do then it has refused, unless it speaks of something lost. */
+  /** Passes on an answer other than success, and settles the requests by its status. */
   async #relayRefusal(answer: IncomingMessage, status: number): Promise<void> {
     const { sessions, session, client, headers } = this.#posted
     const other = await readOther(answer, session)

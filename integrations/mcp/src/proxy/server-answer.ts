@@ -6,7 +6,7 @@ import { readBytes } from './http-refusal.js'
 import type { Deliver, HttpSession } from './http-session.js'
 import { mediaTypeOf } from './upstream-endpoint.js'
 
-/** Of one message, or of one answer that is no stream. */
+/** The limit of one message, or of one answer that is not a stream. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 const MAX_REFUSAL_BYTES = 1024 * 1024
 
@@ -79,7 +79,7 @@ export async function relayJson(session: HttpSession, answer: IncomingMessage, d
   await relayText(session, new TextDecoder().decode(body), deliver)
 }
 
-/** An answer that is no success: what it says, if anything. A redirect says nothing: whoever follows it is past the proxy. */
+/** An answer other than success, with its content. Nothing of a redirect is passed on: following it would bypass the proxy. */
 export interface OtherAnswer {
   readonly status: number
   readonly messages: readonly JsonRpcMessage[]

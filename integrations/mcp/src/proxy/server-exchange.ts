@@ -27,7 +27,7 @@ export class ServerRefusal extends Error {
   }
 }
 
-/** @throws ServerRefusal, and Error for what is no result */
+/** @throws ServerRefusal, and Error for a response without a result */
 export function resultIn({ result, error }: ResponseMessage, method: string): Readonly<Record<string, unknown>> {
   if (error !== undefined) throw new ServerRefusal(method, error)
   if (!isObject(result)) throw new Error(`The server answered ${method} without a result.`)

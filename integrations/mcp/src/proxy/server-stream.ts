@@ -109,7 +109,7 @@ export class ServerStream implements OpenStream {
   }
 }
 
-/** Passes on an answer that is no stream. */
+/** Passes on an answer that is not a stream. */
 export function sendOther(client: ClientResponse, { status, messages, text }: OtherAnswer, headers: Headers): void {
   const [first, ...others] = messages
   if (text !== undefined) client.whole(status, { ...headers, 'content-type': 'text/plain; charset=utf-8' }, text)

@@ -34,7 +34,7 @@ export class StdioExchange implements ServerExchange {
     this.#lastId += 1
     const id = this.#lastId
     const response = new Promise<ResponseMessage>((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
-    // It says more than that a message was not sent.
+    // If it fails, the end of the server rejects the response with a better message.
     this.#send({ jsonrpc: '2.0', id, method, params })
     return resultIn(await response, method)
   }
@@ -55,7 +55,7 @@ export class StdioExchange implements ServerExchange {
     try {
       this.#server.send(message).catch(() => undefined)
     } catch {
-      // It has ended, which whoever waits is told.
+      // The server has ended, and pending requests are rejected for that.
     }
   }
 

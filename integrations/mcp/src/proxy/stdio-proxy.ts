@@ -1,4 +1,4 @@
-/** Between a client on standard input and output and the server that this process has started, until one of them ends. */
+/** Relays between a client on standard input and output and a server, until one of them ends. */
 import type { Readable, Writable } from 'node:stream'
 import { type GateOptions, toolGate } from '../gate-options.js'
 import { errorMessage, INTERNAL_ERROR, type JsonRpcMessage } from '../json-rpc.js'
@@ -32,7 +32,7 @@ export interface StdioProxyOptions {
 /** What has ended first. */
 export type StdioProxyEnd = 'client' | 'server' | 'signal'
 
-/** Resolves when the server has ended, and each call has been settled, or left because nobody knows what became of it. */
+/** Resolves when the server has ended, and each call is settled, or left open because its outcome is unknown. */
 export async function stdioProxy({
   server,
   gate,
@@ -111,7 +111,7 @@ function clientEnd(input: Readable, output: Writable): Promise<StdioProxyEnd> {
   })
 }
 
-/** A message of the server may be nested so deep that it cannot be written: its request is answered all the same. */
+/** If a message of the server is nested too deeply to be written, its request gets an error. */
 function writtenLine(message: JsonRpcMessage): string {
   try {
     return lineOf(message)

@@ -21,9 +21,9 @@ const MAX_EXCERPT = 100
 const BEFORE = 20
 
 /**
- * Of each tool that is mapped, shown or accepted; nothing where it is all the same.
+ * The differences of all tools that are mapped, shown or accepted. Empty if nothing differs.
  *
- * @param accepted the tools as they were accepted; null where nobody has kept them
+ * @param accepted the accepted tools; null if they were not stored
  */
 export function toolDifferences(
   { sound, unsound }: ShownTools,
@@ -62,7 +62,7 @@ function changes(before: unknown, now: unknown): string[] {
   })
 }
 
-/** Nothing for what is not there. */
+/** Empty for an absent value. */
 function textOf(value: unknown): string {
   return value === undefined ? '' : canonicalOf(value)
 }
