@@ -42,6 +42,15 @@ function childEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessE
   return Object.fromEntries(Object.entries(own).filter(([name, value]) => !isOurs(name, value)))
 }
 
+/** The server has ended before. The code is that of a connection that nobody accepts: by it a call is known not to have run. */
+class MessageNotSent extends Error {
+  readonly code = 'ECONNREFUSED'
+
+  constructor() {
+    super('The message was not sent: no process reads it.')
+  }
+}
+
 export class ServerProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>
   #isOpen = true
@@ -113,7 +122,7 @@ export class ServerProcess {
    * @throws Error, synchronously, if nothing was sent
    */
   send(message: unknown): Promise<void> {
-    if (!this.#isOpen) throw new Error('The server has ended, so the message was not sent.')
+    if (!this.#isOpen) throw new MessageNotSent()
     const line = lineOf(message)
     return new Promise((resolve, reject) => {
       this.#child.stdin.write(line, (error) => (error ? reject(error) : resolve()))

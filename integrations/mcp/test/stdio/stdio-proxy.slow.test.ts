@@ -204,6 +204,8 @@ describe('a server that ends', () => {
       await held.arrived
       for (const pid of proxy.pids()) process.kill(pid, 'SIGKILL')
       await proxy.gone()
+      // Then the proxy knows: a call that it sends before is one that may have arrived.
+      await proxy.answerTo(1)
       held.release()
       expect((await proxy.exited).code).toBe(1)
       expect(await lastStatus()).toBe('rejected')
