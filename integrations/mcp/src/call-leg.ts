@@ -48,7 +48,7 @@ export class CallLeg {
       // What is not to be asked about is not gone on with either.
       if (question !== null && fault === undefined) this.#paused = gate.states.open(brought.requestState, this.#of)
       if (this.#paused === undefined)
-        this.#idempotencyKey = callKey(gate.idempotencyKey, call, question?.request.agent_id)
+        this.#idempotencyKey = callKey(gate.idempotencyKey, this.#of, question?.request.agent_id)
     } catch (error) {
       this.#request = thrower(error)
     }

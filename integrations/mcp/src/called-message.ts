@@ -95,10 +95,18 @@ export class AnswerOfServer extends Error {
   readonly data: unknown
 
   constructor(told: ProtocolError) {
-    super(told.message)
+    super(saysOutcome(told) ? told.message : `The answer was lost: ${told.message}`)
     this.told = told
     this.data = told.data
   }
+}
+
+/** Both SDKs answer so when a request of their own has timed out. */
+const REQUEST_TIMEOUT = -32_001
+
+/** Whether the words say how far the call came, in whatever language they are. */
+function saysOutcome({ code, message }: ProtocolError): boolean {
+  return code !== REQUEST_TIMEOUT && message.trim() !== ''
 }
 
 /** Nobody knows how far the call came. */

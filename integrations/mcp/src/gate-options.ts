@@ -44,9 +44,9 @@ export interface GateOptions extends ToolGuardOptions<GatedCall, Review> {
   /** The action, resource and context of each tool's calls, by tool name. */
   readonly map?: Readonly<Record<string, ToolMapping>> | undefined
   /**
-   * Returns a key for a call, for example from `_meta`. Calls with the same key share one decision and run once. The key counts within
-   * one agent and one tool. The same key with other arguments is denied, and so is a call for which the function throws. If the process
-   * died during a run, the call does not run again under its key. Default: every call is new.
+   * Returns a key for a call, for example from `_meta`. Calls with the same key and the same arguments share one decision and run once.
+   * The key counts within one agent and one tool. A call for which the function throws is denied. If the process died during a run, the
+   * call does not run again under its key. Default: every call is new.
    */
   readonly idempotencyKey?: IdempotencyKey | undefined
   /** How a call is refused: with a `result` that the model reads (default), or with a JSON-RPC `error`, which most hosts hide from it. */

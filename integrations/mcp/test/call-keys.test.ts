@@ -67,12 +67,13 @@ it('knows the key of another agent, and of another tool, as another one', async 
   for (const other of [{}, { agent: 'agent:b' }, { name: 'refund' }]) expect(await call({ key, ...other })).toBe('ran')
 })
 
-it('runs nothing for a key that was used with other arguments', async () => {
-  const { runs, call } = server()
+it('knows the key with other arguments as another one, also where the mapping leaves them out', async () => {
+  const { runs, call } = server({ map: { pay: 'order.pay' } })
   const key = newKey()
-  await call({ key })
-  expect(await call({ key, order: '2' })).toBe('refused')
-  expect(runs).toEqual([{ order: '1' }])
+  expect(await call({ key })).toBe('ran')
+  expect(await call({ key })).toMatch(TAKEN)
+  expect(await call({ key, order: '2' })).toBe('ran')
+  expect(runs).toEqual([{ order: '1' }, { order: '2' }])
 })
 
 it.each([

@@ -161,7 +161,8 @@ describe('a call', () => {
     ['-32601 of the server', errorOf(1, -32_601, 'Method not found'), { spent: 0, reserved: 0 }],
     ['a tool that nobody knows', errorOf(1, -32_602, 'Tool pay not found'), { spent: 0, reserved: 0 }],
     ['an error after which nobody knows', errorOf(1, -32_603, 'Internal error'), { spent: 0, reserved: 1 }],
-    ['an error of time', errorOf(1, -32_001, 'Request timed out'), { spent: 0, reserved: 1 }],
+    ['an error of time, in any language', errorOf(1, -32_001, 'Zeitüberschreitung'), { spent: 0, reserved: 1 }],
+    ['an error without words', errorOf(1, -32_603, ' '), { spent: 0, reserved: 1 }],
     ['a result that says so', resultOf(1, { ...say('card declined'), isError: true }), { spent: 0, reserved: 0 }],
     ['a result', resultOf(1), { spent: 1, reserved: 0 }],
   ])('is settled by %s, which the client is told', async (_what, response, settled) => {
