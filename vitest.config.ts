@@ -32,7 +32,7 @@ const onMongodb = [
       '{packages/*,integrations/*,server}/test/**/enforcement-suite.test.ts',
       'server/test/enforcement/{pausing,repeated-reviews}.test.ts',
       'integrations/langchain/test/agents.test.ts',
-      'integrations/mcp/test/{gate,required-input,tasks}.test.ts',
+      'integrations/mcp/test/{call-keys,elicitation,gate,required-input,tasks}.test.ts',
       'packages/lost-answers/test/five-refunds.test.ts',
     ],
     180_000,

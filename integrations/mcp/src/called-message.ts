@@ -11,6 +11,7 @@ import {
   type RequestMessage,
   type ResponseMessage,
 } from './json-rpc.js'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION } from './protocol.js'
 import type { ToolResult } from './tool-result.js'
 
 /** What is known of a message of the client beside its text. */
@@ -22,13 +23,7 @@ export interface ClientContext {
 }
 
 /** What every request of 2026-07-28 has in its `_meta`. */
-const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
-const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
-const ENVELOPE: ReadonlySet<string> = new Set([
-  PROTOCOL_VERSION,
-  CLIENT_CAPABILITIES,
-  'io.modelcontextprotocol/clientInfo',
-])
+const ENVELOPE: ReadonlySet<string> = new Set([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO])
 
 export interface ReadCall {
   readonly call: GatedCall

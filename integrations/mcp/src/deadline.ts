@@ -10,3 +10,16 @@ export async function within<Result>(limitMs: number, work: Promise<Result>, mes
     clearTimeout(timer)
   }
 }
+
+/** Whether it ends in time; how it ends does not matter. */
+export async function endsWithin(end: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, false)
+  })
+  try {
+    return await Promise.race([end.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -7,6 +7,7 @@ import {
   type PausedAdmission,
 } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
+import { CLIENT_CAPABILITIES, STATELESS_REVISION } from './protocol.js'
 import type { ToolResult } from './tool-result.js'
 
 /** Of `elicitation/create`: a question without a form, to be accepted or declined. */
@@ -150,9 +151,6 @@ interface ElicitingServer {
   elicitInput?(params: ElicitParams, options: object): Promise<unknown>
 }
 
-const INPUT_REQUIRED_SINCE = '2026-07-28'
-const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
-
 /**
  * How the user at the client of a server can be asked during a request.
  *
@@ -161,7 +159,7 @@ const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 export function elicitBy(given: object, told: unknown, timeoutMs: number): Elicit | undefined {
   const server = given as ElicitingServer
   const { mcpReq, requestId } = Object(told)
-  if ((server.getNegotiatedProtocolVersion?.() ?? '') >= INPUT_REQUIRED_SINCE)
+  if ((server.getNegotiatedProtocolVersion?.() ?? '') >= STATELESS_REVISION)
     return takesForms(Object(mcpReq?.envelope)[CLIENT_CAPABILITIES]) ? 'input_required' : undefined
   if (!takesForms(server.getClientCapabilities?.())) return undefined
   return async (params, signal) =>

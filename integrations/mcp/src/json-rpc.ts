@@ -85,6 +85,13 @@ export function errorMessage(id: RequestId | null, error: ProtocolError): Respon
   return { jsonrpc: '2.0', id, error }
 }
 
+/** In messages. */
+export const MAX_BATCH = 100
+
+export function isBatch(messages: readonly unknown[]): boolean {
+  return messages.length > 0 && messages.length <= MAX_BATCH && !messages.some(Array.isArray)
+}
+
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

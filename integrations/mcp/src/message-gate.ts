@@ -25,9 +25,11 @@ import {
   errorMessage,
   INTERNAL_ERROR,
   INVALID_REQUEST,
+  isBatch,
   isObject,
   isRequestId,
   type JsonRpcMessage,
+  MAX_BATCH,
   type NotificationMessage,
   type ProtocolError,
   type RequestId,
@@ -84,7 +86,6 @@ interface Pending<ServerVia> {
 const MAX_PENDING = 10_000
 /** Of calls that were cancelled after they had been forwarded: no server has to answer those. */
 const MAX_CANCELLED = 100
-const MAX_BATCH = 100
 /** For a page of the list of tools, in milliseconds. */
 const LIST_MS = 30_000
 
@@ -128,8 +129,7 @@ export class MessageGate<ClientVia, ServerVia> {
   /** @param message what `JSON.parse` gave: a message, or a batch of them */
   fromClient(message: unknown, via: ClientVia, context: ClientContext = {}): void {
     if (Array.isArray(message)) {
-      const isBatch = message.length > 0 && message.length <= MAX_BATCH && !message.some(Array.isArray)
-      if (isBatch) for (const one of message) this.fromClient(one, via, context)
+      if (isBatch(message)) for (const one of message) this.fromClient(one, via, context)
       else this.#refuse(null, via, `a batch has 1 to ${MAX_BATCH} messages`)
       return
     }

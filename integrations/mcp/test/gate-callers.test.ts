@@ -51,7 +51,8 @@ describe.each(SDKS)('$name', (sdk) => {
     const relay = await startRelay(point().url)
     open.push(relay)
     const answer = relay.hold('ask')
-    const client = await connect(sdk, withTools(rig.gate(sdk.mcpServer(), { client: viaRelay(relay.url) }), runs))
+    const relayed = viaRelay(relay.url)
+    const client = await connect(sdk, withTools(rig.gate(sdk.mcpServer(), { client: relayed }), runs))
     const leaving = new AbortController()
     const calling = client.call('allow', one, { signal: leaving.signal }).catch((error) => error)
     await answer.arrived
@@ -62,6 +63,7 @@ describe.each(SDKS)('$name', (sdk) => {
     answer.release()
     const statusNow = async () => (await rig.operator.decision(relay.decisions[0]?.id ?? '')).status
     await vi.waitFor(async () => expect(await statusNow()).toBe('rejected'), deadline)
+    await relayed.flush()
     expect(runs).toEqual([])
   })
 

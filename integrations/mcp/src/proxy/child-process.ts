@@ -2,6 +2,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
+import { endsWithin } from '../deadline.js'
 import { type LineListener, lineOf, readLines } from './json-lines.js'
 
 /** How long a server may take to end by itself, and then by SIGTERM: clients give the proxy two seconds for each. */
@@ -183,18 +184,5 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
     else if (child.exitCode === null) spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore' }).unref()
   } catch {
     // Nobody is left.
-  }
-}
-
-/** Whether it ends in time; how it ends does not matter. */
-export async function endsWithin(end: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, false)
-  })
-  try {
-    return await Promise.race([end.then(() => true), late])
-  } finally {
-    clearTimeout(timer)
   }
 }

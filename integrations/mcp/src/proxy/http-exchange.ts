@@ -1,6 +1,7 @@
 /** Requests of our own to a server of Streamable HTTP. */
 import type { IncomingMessage } from 'node:http'
 import { type JsonRpcMessage, type ResponseMessage, readMessage } from '../json-rpc.js'
+import { PROTOCOL_VERSION } from '../protocol.js'
 import { streamParts } from './event-stream.js'
 import type { Log } from './log.js'
 import { answerTo, resultIn, type ServerExchange } from './server-exchange.js'
@@ -94,7 +95,7 @@ export class HttpExchange implements ServerExchange {
 /** Since 2026-07-28 headers repeat what the body says. */
 function headersFor(method: string, params: object): Headers {
   const { _meta } = params as { _meta?: Readonly<Record<string, unknown>> }
-  const version = _meta?.['io.modelcontextprotocol/protocolVersion']
+  const version = _meta?.[PROTOCOL_VERSION]
   return typeof version === 'string' ? { 'mcp-protocol-version': version, 'mcp-method': method } : {}
 }
 

@@ -1,9 +1,10 @@
 /** A Streamable HTTP server that relays messages to another one through the gate. Source: docs/mcp.md. */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { endsWithin } from '../deadline.js'
 import { type GateOptions, toolGate } from '../gate-options.js'
 import type { AuthInfo } from '../gated-call.js'
-import { errorMessage, isObject } from '../json-rpc.js'
+import { errorMessage, isBatch, isObject, MAX_BATCH } from '../json-rpc.js'
 import { ClientResponse } from './client-response.js'
 import { ClientTokens, type KnownClient } from './client-tokens.js'
 import { assertNoRebinding, HttpRefusal, isLoopback, readJson } from './http-refusal.js'
@@ -19,7 +20,6 @@ const ENDPOINT_PATH = '/mcp'
 /** How long requests that are open may take to end when the proxy does. */
 const ENDING_MS = 5000
 const LAST_ANSWERS_MS = 1000
-const MAX_BATCH = 100
 
 /** Lines for the operator. */
 interface ProxyLog {
@@ -113,9 +113,12 @@ class Proxying {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const { exchange } of this.#open)
       if (exchange instanceof ServerStream) exchange.abort('the proxy is shutting down')
-    await settledWithin(this.#running(), ENDING_MS)
+    await endsWithin(Promise.allSettled(this.#running()), ENDING_MS)
     const ended = this.#endLate('the proxy is shutting down')
-    await settledWithin([ended, ...[...this.#clients].map(({ finished }) => finished)], LAST_ANSWERS_MS)
+    await endsWithin(
+      Promise.allSettled([ended, ...[...this.#clients].map(({ finished }) => finished)]),
+      LAST_ANSWERS_MS,
+    )
     // A client that reads nothing would be waited for for good.
     server.closeAllConnections()
     await ended
@@ -164,7 +167,7 @@ class Proxying {
     owner: string | undefined,
   ): Promise<void> {
     const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
-    if (messages.length === 0 || messages.length > MAX_BATCH || messages.some(Array.isArray))
+    if (!isBatch(messages))
       throw new HttpRefusal(400, `Invalid Request: a batch has 1 to ${MAX_BATCH} messages`, { code: -32600 })
     const isOpening = messages.some((message) => isObject(message) && message.method === 'initialize')
     const { 'mcp-session-id': id, ...others } = this.#headersOf(request)
@@ -223,13 +226,4 @@ class Proxying {
       this.#options.log.error(`A request failed: ${error instanceof Error ? error.message : error}`)
     return new HttpRefusal(500, 'Internal error: the proxy failed')
   }
-}
-
-async function settledWithin(promises: readonly Promise<unknown>[], milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([Promise.allSettled(promises), late])
-  clearTimeout(timer)
 }

@@ -1,5 +1,6 @@
 /** Protocol headers that repeat members of the body, since 2026-07-28. Both must match. */
 import { isObject, type JsonRpcMessage } from '../json-rpc.js'
+import { PROTOCOL_VERSION, STATELESS_REVISION } from '../protocol.js'
 import { HttpRefusal } from './http-refusal.js'
 import type { Headers } from './upstream-endpoint.js'
 
@@ -45,7 +46,7 @@ export function headersOfOwnRequest(headers: Headers, method: string): Headers {
 export function modernHeaders(message: JsonRpcMessage): Headers | undefined {
   if (!('method' in message) || !('id' in message)) return undefined
   const params = isObject(message.params) ? message.params : {}
-  const version = isObject(params._meta) ? params._meta['io.modelcontextprotocol/protocolVersion'] : undefined
+  const version = isObject(params._meta) ? params._meta[PROTOCOL_VERSION] : undefined
   if (typeof version !== 'string') return undefined
   const name = params[NAMED_BY[message.method] ?? '']
   return {
@@ -57,7 +58,7 @@ export function modernHeaders(message: JsonRpcMessage): Headers | undefined {
 
 /** Whether a client of this version cancels a request by ending it, and says nothing else. */
 export function cancelsByLeaving(headers: Headers): boolean {
-  return (headers['mcp-protocol-version'] ?? '') >= '2026-07-28'
+  return (headers['mcp-protocol-version'] ?? '') >= STATELESS_REVISION
 }
 
 /** Decodes a header value, which is in Base64 if it is not plain text. */

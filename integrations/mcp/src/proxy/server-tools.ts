@@ -2,6 +2,13 @@
 import { createRequire } from 'node:module'
 import { printable } from '@countersign/client/kernel'
 import { within } from '../deadline.js'
+import {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  HANDSHAKE_REVISION,
+  PROTOCOL_VERSION,
+  STATELESS_REVISION,
+} from '../protocol.js'
 import { allTools, type ListTools } from '../tool-pages.js'
 import { CommandError } from './child-process.js'
 import { EXIT } from './exit.js'
@@ -14,8 +21,6 @@ import { StdioExchange } from './stdio-exchange.js'
 
 /** A server that has to be fetched first takes its time. */
 const START_MS = 120_000
-/** What there is before 2026-07-28, and since. A server answers the former by the version that it speaks. */
-const [HANDSHAKE_VERSION, STATELESS_VERSION] = ['2025-11-25', '2026-07-28']
 /** Some servers show tools to those alone who could be asked back. */
 const CAPABILITIES = { roots: { listChanged: true }, sampling: {}, elicitation: {} }
 
@@ -75,16 +80,16 @@ async function listOf(exchange: ServerExchange): Promise<ListTools> {
 }
 
 async function shakeHands(exchange: ServerExchange): Promise<void> {
-  const params = { protocolVersion: HANDSHAKE_VERSION, capabilities: CAPABILITIES, clientInfo: CLIENT }
+  const params = { protocolVersion: HANDSHAKE_REVISION, capabilities: CAPABILITIES, clientInfo: CLIENT }
   const { protocolVersion } = await exchange.request('initialize', params)
   exchange.useVersion(String(protocolVersion))
   await exchange.notify('notifications/initialized')
 }
 
 const STATELESS_META = {
-  'io.modelcontextprotocol/protocolVersion': STATELESS_VERSION,
-  'io.modelcontextprotocol/clientInfo': CLIENT,
-  'io.modelcontextprotocol/clientCapabilities': CAPABILITIES,
+  [PROTOCOL_VERSION]: STATELESS_REVISION,
+  [CLIENT_INFO]: CLIENT,
+  [CLIENT_CAPABILITIES]: CAPABILITIES,
 }
 
 function pageAt(cursor: string | undefined): { cursor?: string } {

@@ -1,9 +1,10 @@
 /** Relays between a client on standard input and output and a server, until one of them ends. */
 import type { Readable, Writable } from 'node:stream'
+import { endsWithin } from '../deadline.js'
 import { type GateOptions, toolGate } from '../gate-options.js'
 import { errorMessage, INTERNAL_ERROR, type JsonRpcMessage } from '../json-rpc.js'
 import { MessageGate } from '../message-gate.js'
-import { endsWithin, type ServerProcess } from './child-process.js'
+import type { ServerProcess } from './child-process.js'
 import { lineOf, readLines } from './json-lines.js'
 import type { Log } from './log.js'
 
