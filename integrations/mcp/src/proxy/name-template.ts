@@ -94,18 +94,37 @@ function lookUp(from: unknown, [name, ...more]: readonly string[]): unknown {
   return lookUp(isObject && Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : undefined, more)
 }
 
+const ESCAPES = /(?:%[0-9a-f]{2})+/gi
+/** Of escapes within escapes. */
+const MAX_DECODINGS = 4
+
 /** Finds paths that a rule about another path could match, such as with `..`. The `://` of a URL is allowed. */
 function faultOfPath(resource: string): string | undefined {
-  const path = resource
-    .slice(resource.indexOf(':') + 1)
-    // As a server that decodes it would read it, however often it was encoded.
-    .replace(/%(?:25)*(2e|2f|5c)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-  const segments = path.split(/[/\\]/)
-  // Spaces, quotes and further dots around it are what some servers and systems strip.
-  if (segments.some((segment) => /^[\s"'`.]*\.[\s"'`.]*$/.test(segment)))
+  const given = resource.slice(resource.indexOf(':') + 1)
+  const decoded = decodedPath(given)
+  if (decoded === undefined) return 'has percent escapes that are not UTF-8, or are nested too deeply'
+  // Some servers take look-alikes for slashes, and cut what follows a semicolon off a segment.
+  const path = decoded
+    .replace(/[⁄∕⧸]/g, '/')
+    .replace(/[∖⧵]/g, '\\')
+    .replace(/;[^/\\]*/g, '')
+  // Spaces, quotes, invisible characters and further dots around it are what some servers and systems strip.
+  if (path.split(/[/\\]/).some((segment) => /^[\s\p{C}"'`.]*\.[\s\p{C}"'`.]*$/u.test(segment)))
     return 'has a path segment that consists only of dots, such as `..`'
-  if (!/^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path) && path.includes('//')) return 'has an empty path segment, `//`'
+  if (!/^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(given) && path.includes('//')) return 'has an empty path segment, `//`'
   return undefined
+}
+
+/** As a server that decodes it would read it, however often it was encoded. Undefined where servers could read it in different ways. */
+function decodedPath(path: string): string | undefined {
+  try {
+    let text = path.normalize('NFKC')
+    for (let round = 0; round < MAX_DECODINGS; round += 1)
+      text = text.replace(ESCAPES, (escapes) => decodeURIComponent(escapes)).normalize('NFKC')
+    return text.search(ESCAPES) === -1 ? text : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The caller sent a value that does not fit the template. The operator gets no warning. */
