@@ -28,13 +28,18 @@ describe('a stream', () => {
         const chunks = Array.from({ length: Math.ceil(written.length / size) }, (_, i) =>
           written.subarray(i * size, (i + 1) * size),
         )
-        // The end of the last line can be half of a line break.
-        const read = await partsOf([...chunks, bytes('\n')])
+        const read = await partsOf(chunks)
         expect(read.map((one) => ({ event: undefined, ...one }))).toEqual(
           parts.map((one) => ({ event: one.kind === 'event' && one.data !== '' ? 'message' : undefined, ...one })),
         )
       }),
     )
+  })
+
+  it('ends an event by two returns, also as the last of it', async () => {
+    expect(await partsOf([bytes('data: a\r\r')])).toMatchObject([{ data: 'a' }])
+    expect(await partsOf([bytes('data: a\r'), bytes('\ndata: b\r'), bytes('\n\r')])).toMatchObject([{ data: 'a\nb' }])
+    expect(await partsOf([bytes('data: a\r'), bytes('\n')])).toEqual([])
   })
 
   it('has no event that was not ended', async () => {

@@ -27,12 +27,16 @@ export async function* streamParts(source: AsyncIterable<Buffer>, maxBytes: numb
   // The parser looks at an unfinished line again with each chunk: it gets whole lines, or a long one would take quadratic time.
   let unfinished: string[] = []
   let bytes = 0
+  let endsInReturn = false
   for await (const chunk of source) {
-    const text = decoder.decode(chunk, { stream: true })
+    let text = decoder.decode(chunk, { stream: true })
+    // A return ends its line at once, also at the end of the stream. A newline that follows in the next chunk is part of it.
+    if (endsInReturn && text !== '') text = text.replace(/^\n/, '')
+    endsInReturn = text === '' ? endsInReturn : text.endsWith('\r')
     bytes += chunk.length
     const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1
     if (end > 0) {
-      parser.feed(unfinished.join('') + text.slice(0, end))
+      parser.feed(unfinished.join('') + text.slice(0, end).replace(/\r\n?/g, '\n'))
       unfinished = []
       if (parts.some(({ kind }) => kind === 'event')) bytes = text.length - end
     }
