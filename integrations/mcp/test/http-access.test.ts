@@ -139,9 +139,11 @@ describe('the server', () => {
       })
       response.end('who are you?')
     })
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url, log } = await proxyOf(rig, upstream.url)
     const response = await post(url, callMessage(1))
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge])
+    await post(url, ping)
+    expect(log).toEqual([expect.stringMatching(/HTTP 401.*--upstream-header-env/)])
     expect([...response.headers.keys()].sort()).toEqual([
       'connection',
       'content-length',

@@ -114,7 +114,7 @@ export class RemoteServer implements StdioServer {
     const opened = answer.headers['mcp-session-id']
     if (isInitialize && typeof opened === 'string') this.#session = { 'mcp-session-id': opened }
     const { answered, lastEventId, fault } = await this.#read(answer, isInitialize ? id : undefined)
-    if (status > 299) this.#warnOf(status)
+    if (status > 299 && status !== 401) this.#warnOf(status)
     if (status === 404 && session['mcp-session-id'] !== undefined) this.#expire()
     if ('method' in message && message.method === 'notifications/initialized') void this.#follow({}, undefined)
     if (id === undefined || answered.has(id)) return
@@ -187,7 +187,7 @@ export class RemoteServer implements StdioServer {
       this.#session = { ...this.#session, 'mcp-protocol-version': protocolVersion }
   }
 
-  /** Once for each: nobody but the operator can mend it. */
+  /** Once for each: nobody but the operator can mend it. The endpoint tells of 401. */
   #warnOf(status: number): void {
     if (!this.#refusals.has(status)) this.#log.warn(`The server answers HTTP ${status}.`)
     this.#refusals.add(status)

@@ -43,6 +43,7 @@ export class UpstreamEndpoint {
   readonly #agent: HttpAgent
   readonly #request: typeof requestHttp
   #trouble: string | undefined
+  #isRefusalTold = false
 
   /** @throws TypeError for a URL that is none of HTTP, or has a password in it */
   constructor(url: URL, credentials: Headers, log: { warn(message: string): void }) {
@@ -76,6 +77,7 @@ export class UpstreamEndpoint {
       })
       request.on('response', (answer) => {
         this.#tell(troubleOf(answer))
+        if (answer.statusCode === 401) this.#tellRefusal()
         resolve(answer)
       })
       request.end(body)
@@ -86,6 +88,15 @@ export class UpstreamEndpoint {
   #tell(trouble: string | undefined): void {
     if (trouble !== undefined && trouble !== this.#trouble) this.#log.warn(trouble)
     this.#trouble = trouble
+  }
+
+  /** Once for good: where clients bring their own credentials, requests without them are nothing new. */
+  #tellRefusal(): void {
+    if (!this.#isRefusalTold)
+      this.#log.warn(
+        'The upstream answers HTTP 401: a request had no credentials that it accepts. Set --upstream-header-env, or --forward-authorization if clients send their own.',
+      )
+    this.#isRefusalTold = true
   }
 
   close(): void {
