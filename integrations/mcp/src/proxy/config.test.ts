@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ConfigError, configText, type ProxyConfig, parseConfig, readConfig } from './config.js'
+import { assertAgentId, ConfigError, configText, type ProxyConfig, parseConfig, readConfig } from './config.js'
 
 let folder: string
 beforeAll(async () => {
@@ -26,6 +27,11 @@ const whole: ProxyConfig = {
     write: { action: 'file.write', resource: null, context: 'arguments' },
   },
   clients: [{ agent_id: 'agent:a', token_sha256: 'a'.repeat(64) }],
+}
+
+function clientsText(...hashes: readonly string[]): string {
+  const clients = hashes.map((token_sha256, index) => ({ agent_id: `agent:${index}`, token_sha256 }))
+  return JSON.stringify({ tools: {}, clients })
 }
 
 function problemsOf(text: string): readonly string[] {
@@ -55,7 +61,25 @@ test.each<[string, string]>([
   ['{"tools":{},"review":"elicit"}', 'review: '],
   ['{"tools":{},"clients":[]}', 'clients: '],
   ['{"tools":{},"clients":[{"agent_id":"a","token_sha256":"secret"}]}', 'clients[0].token_sha256: has to be'],
-  ['{"tools":{"read":{"action":"file.read"}}}', 'tools["read"].resource: '],
+  [clientsText('a'.repeat(64), 'b'.repeat(64), 'a'.repeat(64)), 'clients[2].token_sha256: is that of clients[0] too'],
+  [
+    clientsText(createHash('sha256').update('').digest('hex')),
+    'clients[0].token_sha256: is the hash of an empty token',
+  ],
+  ['{"tools":{},"agent_id":"undefined"}', 'agent_id: looks like a value that was missing'],
+  ['{"tools":{},"agent_id":"user:null"}', 'agent_id: looks like a value that was missing'],
+  [
+    '{"tools":{"read":{"action":"file.read"}}}',
+    'tools["read"].resource: is required. It has to be <type>:<id>, such as file:{path}, or null for none',
+  ],
+  ['{"tools":{"read":{"action":"file.read","resource":1}}}', 'tools["read"].resource: has to be <type>'],
+  [
+    '{"tools":{"pay":{"action":"a","resource":null},"p\\u0061y":{"action":"b","resource":null}}}',
+    'tools["pay"]: is given',
+  ],
+  ['{"tools":{"a":{"action":"\\"{","resource":null,"action":"b"}}}', 'tools["a"].action: is given twice'],
+  ['{"clients":[{},[],{"agent_id":"a","agent_id":"b"}]}', 'clients[2].agent_id: is given twice'],
+  ['\uFEFF{"mode":"enforce","tools":{},"mode":"observe"}', 'mode: is given twice'],
   ['{"tools":{"read":{"action":"file..read","resource":null}}}', 'tools["read"].action: has to be words'],
   ['{"tools":{"read":{"action":"file.read","resource":"{kind}:{id}"}}}', 'tools["read"].resource: has to be <type>'],
   ['{"tools":{"read":{"action":"file.read","resource":"file:{a}{b}"}}}', 'text between {a} and {b}'],
@@ -66,6 +90,15 @@ test.each<[string, string]>([
   expect(problemsOf(text).join('\n')).toContain(words)
 })
 
+test('the same name in two places is none given twice', () => {
+  const tool = { action: 'a', resource: null, context: ['action', 'action', 'a', ':'] }
+  expect(problemsOf(JSON.stringify({ tools: { action: tool, tools: tool } }))).toEqual([])
+})
+
+test.each(['undefined', 'user:null', '-', ''])('the agent %j is refused', (agent) => {
+  expect(() => assertAgentId(agent)).toThrow(ConfigError)
+})
+
 test('every place is told', () => {
   const text = '{"tools":{"a":{"action":"","resource":null},"b":{"action":"","resource":null}},"mode":"off"}'
   expect(problemsOf(text)).toHaveLength(3)
@@ -73,7 +106,9 @@ test('every place is told', () => {
 
 test('a file that is not there, and one that is none', async () => {
   const absent = readConfig(join(folder, 'gate.json'))
-  await expect(absent).rejects.toThrow(/gate\.json cannot be used:\n {2}- the file does not exist: .* init/)
+  await expect(absent).rejects.toThrow(
+    /gate\.json cannot be used:\n {2}- the file does not exist: .* init --agent <id> -- <command>/,
+  )
   await expect(readConfig(folder)).rejects.toThrow('the file cannot be read (EISDIR)')
   await writeFile(join(folder, 'here.json'), configText(whole))
   await expect(readConfig(join(folder, 'here.json'))).resolves.toEqual(whole)

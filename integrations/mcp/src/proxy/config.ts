@@ -1,10 +1,13 @@
 /** The configuration file of the proxy: maps tools to actions, and sets the options of the gate. Source: docs/mcp.md. */
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { CountersignClient } from '@countersign/client'
+import { assertNoMissingPart } from '@countersign/client/kernel'
 import { z } from 'zod'
 import type { GateOptions } from '../gate-options.js'
 import { toolMapping } from './json-mapping.js'
+import { repeatedMembers } from './repeated-members.js'
 
 /** In the working directory, unless another one is named. */
 export const CONFIG_FILE = 'countersign-mcp.json'
@@ -12,9 +15,15 @@ export const CONFIG_FILE = 'countersign-mcp.json'
 const PrintableText = z
   .string()
   .regex(/^[^\p{Cc}]+$/u, { error: 'has to be non-empty text without control characters' })
-const AgentId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/, {
-  error: 'has to start with a letter or digit, and hold only letters, digits and . _ : @ / + -',
-})
+const AgentId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/, {
+    error: 'has to start with a letter or digit, and hold only letters, digits and . _ : @ / + -',
+  })
+  // Every call would be refused by it.
+  .refine(isWhole, { error: 'looks like a value that was missing, such as undefined or null' })
+
+const RESOURCE_FORM = 'has to be <type>:<id>, such as file:{path}, or null for none'
 
 const Tool = z
   .strictObject({
@@ -22,8 +31,8 @@ const Tool = z
       error: 'has to be words of letters, digits, _ and -, separated by dots, such as file.read',
     }),
     resource: z
-      .string()
-      .regex(/^[A-Za-z0-9_.-]+:./, { error: 'has to be <type>:<id>, such as file:{path}, or null' })
+      .string({ error: ({ input }) => `${input === undefined ? 'is required. It ' : ''}${RESOURCE_FORM}` })
+      .regex(/^[A-Za-z0-9_.-]+:./, { error: RESOURCE_FORM })
       .nullable(),
     context: z.union([z.literal('arguments'), z.array(PrintableText)], {
       error: 'has to be a list of argument names, or "arguments"',
@@ -39,12 +48,28 @@ const Tool = z
     }
   })
 
+const HASH_OF_EMPTY_TOKEN = createHash('sha256').digest('hex')
+
 const Client = z.strictObject({
   agent_id: AgentId,
   token_sha256: z
     .string()
-    .regex(/^[0-9a-f]{64}$/, { error: 'has to be the 64 hexadecimal digits of a SHA-256, in lower case' }),
+    .regex(/^[0-9a-f]{64}$/, { error: 'has to be the 64 hexadecimal digits of a SHA-256, in lower case' })
+    .refine((hash) => hash !== HASH_OF_EMPTY_TOKEN, { error: 'is the hash of an empty token: hash the token itself' }),
 })
+
+const Clients = z
+  .array(Client)
+  .min(1)
+  .superRefine((clients, context) => {
+    const hashes = clients.map(({ token_sha256 }) => token_sha256)
+    for (const [index, hash] of hashes.entries()) {
+      const first = hashes.indexOf(hash)
+      if (first === index) continue
+      const message = `is that of clients[${first}] too: each client needs a token of its own`
+      context.addIssue({ code: 'custom', path: [index, 'token_sha256'], message })
+    }
+  })
 
 const ProxyConfig = z
   .strictObject({
@@ -54,7 +79,7 @@ const ProxyConfig = z
     review: z.enum(['pending', 'wait']),
     mode: z.enum(['enforce', 'observe']),
     tools: z.record(z.string(), Tool),
-    clients: z.array(Client).min(1),
+    clients: Clients,
   })
   .partial({ agent_id: true, unmapped: true, list: true, review: true, mode: true, clients: true })
 
@@ -81,7 +106,7 @@ export async function readConfig(path: string): Promise<ProxyConfig> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    const hint = 'set --config, or create it: countersign-mcp init -- <command>'
+    const hint = 'set --config, or create it: countersign-mcp init --agent <id> -- <command>'
     throw new ConfigError(file, [
       code === 'ENOENT' ? `the file does not exist: ${hint}` : `the file cannot be read (${code})`,
     ])
@@ -94,11 +119,24 @@ export async function readConfig(path: string): Promise<ProxyConfig> {
  */
 export function parseConfig(text: string, path: string): ProxyConfig {
   const { error, data } = ProxyConfig.safeParse(valueIn(text, path))
-  if (error === undefined) return data
-  throw new ConfigError(
-    path,
-    error.issues.map((issue) => `${placeOf(issue.path)}${issue.message}`),
-  )
+  const repeated = repeatedMembers(text).map((member) => `${placeOf(member)}is given twice`)
+  if (error === undefined && repeated.length === 0) return data
+  const faults = error?.issues.map((issue) => `${placeOf(issue.path)}${issue.message}`) ?? []
+  throw new ConfigError(path, [...repeated, ...faults])
+}
+
+/**
+ * Of an agent that is not in a file.
+ *
+ * @throws ConfigError
+ */
+export function assertAgentId(agent: string): void {
+  const { error } = AgentId.safeParse(agent)
+  if (error !== undefined)
+    throw new ConfigError(
+      `The agent ${JSON.stringify(agent)}`,
+      error.issues.map(({ message }) => message),
+    )
 }
 
 /** As `init` writes it. */
@@ -115,6 +153,15 @@ export function gateOptionsOf(config: ProxyConfig, client: CountersignClient): G
     tools.flatMap(([name, { definition }]) => (definition === undefined ? [] : [[name, definition]])),
   )
   return { client, map, definitions, unmapped, list, review, mode }
+}
+
+function isWhole(agent_id: string): boolean {
+  try {
+    assertNoMissingPart({ agent_id })
+    return true
+  } catch {
+    return false
+  }
 }
 
 function valueIn(text: string, path: string): unknown {

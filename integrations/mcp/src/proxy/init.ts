@@ -2,7 +2,7 @@
 import { access, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { acceptedToolsPath, acceptedToolsText } from './accepted-tools.js'
-import { ConfigError, configText, parseConfig } from './config.js'
+import { assertAgentId, ConfigError, configText, parseConfig } from './config.js'
 import { EXIT } from './exit.js'
 import type { Log } from './log.js'
 import { type ListedServer, toolsOfServer, UnusableServer } from './server-tools.js'
@@ -31,9 +31,10 @@ const MAX_NAMED = 50
 /**
  * Resolves with the exit code.
  *
- * @throws ConfigError for a file that is there already, or cannot be written; CommandError, UnusableServer
+ * @throws ConfigError for an agent that cannot act, and a file that is there already, or cannot be written; CommandError, UnusableServer
  */
 export async function init({ server, agent, config, policy, force, log }: InitOptions): Promise<number> {
+  assertAgentId(agent)
   const toolsPath = acceptedToolsPath(config)
   if (!force) for (const path of [config, policy, toolsPath]) await assertAbsent(path)
   const shown = shownToolsIn(await toolsOfServer(server, log))

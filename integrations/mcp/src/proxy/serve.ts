@@ -1,9 +1,9 @@
 /** The proxy while it runs: from its settings to its last settlement. */
 import { once } from 'node:events'
 import { ApiError, Countersign, UnavailableError } from '@countersign/client'
-import { warnOfFault } from '@countersign/client/kernel'
+import { printable, warnOfFault } from '@countersign/client/kernel'
 import { ServerProcess } from './child-process.js'
-import { ConfigError, gateOptionsOf, type ProxyConfig, readConfig } from './config.js'
+import { assertAgentId, ConfigError, gateOptionsOf, type ProxyConfig, readConfig } from './config.js'
 import { EXIT } from './exit.js'
 import { startHttpProxy } from './http-proxy.js'
 import type { HttpSettings, UpstreamSettings } from './http-settings.js'
@@ -42,6 +42,7 @@ export async function serve({ server, config: path, flags, log }: ServeOptions):
   const [agent] = clients === undefined ? [agentId] : clients.map(({ agent_id }) => agent_id)
   if (agent === undefined)
     throw new ConfigError(path, ['agent_id is missing: set it in the file, by --agent, or in COUNTERSIGN_AGENT_ID'])
+  assertAgentId(agent)
   // Where clients say who they are, each call names its agent.
   const client = clientFor(clients === undefined ? agent : undefined)
   const running: Running = { client, config, agent, ending: new AbortController(), log }
@@ -137,17 +138,24 @@ function endOnSignals(ending: AbortController, endAtOnce: () => void): void {
 }
 
 /** Whether no call could ever be permitted. The operator is warned of that, and of a decision point that does not answer. */
-async function isKeyRefused({ client, agent, ending: { signal }, log }: Running): Promise<boolean> {
+async function isKeyRefused({ client, config, agent, ending: { signal }, log }: Running): Promise<boolean> {
   try {
     // It needs the same key, scope and agent as a decision, and leaves no trace.
     await client.capabilities({ agent_id: agent, actions: ['mcp'] }, { signal })
     return false
   } catch (error) {
     if (signal.aborted) return false
+    if (ApiError.isInstance(error) && (error.status === 401 || error.status === 403)) {
+      const exits = config.mode === 'observe' ? '' : ', so the proxy exits'
+      log.error(
+        `The decision point refuses the API key for ${agent}${exits} (${printable(error.message, 500)}). Set COUNTERSIGN_API_KEY to a key that is neither revoked nor expired, has the scope decisions:write and may ask for this agent.`,
+      )
+      return true
+    }
     warnOfFault(error)
     if (UnavailableError.isInstance(error) && error.kind === 'timeout')
       log.warn(`The decision point does not answer, so no call is permitted (${error.message}).`)
-    return ApiError.isInstance(error) && (error.status === 401 || error.status === 403)
+    return false
   }
 }
 

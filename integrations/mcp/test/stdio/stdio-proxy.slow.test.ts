@@ -354,14 +354,14 @@ describe('the key', () => {
     const proxy = start({ apiKey: wrong })
     expect((await proxy.exited).code).toBe(78)
     await proxy.gone()
-    expect(proxy.errors).toContain('does not take the API key')
+    expect(proxy.errors).toMatch(/"level":"error".*refuses the API key.*COUNTERSIGN_API_KEY/)
     expect(proxy.errors).not.toContain(wrong.slice(0, 20))
   })
 
   test('that may not ask ends the proxy', async () => {
     const proxy = start({ apiKey: await rig.operator.makeKey(['audit:read']) })
     expect((await proxy.exited).code).toBe(78)
-    expect(proxy.errors).toContain('lacks a scope')
+    expect(proxy.errors).toMatch(/"level":"error".*insufficient_scope.*COUNTERSIGN_API_KEY/)
   })
 })
 

@@ -217,6 +217,11 @@ describe('init', () => {
     expect(existsSync(path('countersign-mcp-policy.json'))).toBe(false)
     expect(await countersignMcp('init', ...listed())).toMatchObject({ code: 64 })
     expect(await countersignMcp('init', '--force', '--agent', 'no agent', ...listed())).toMatchObject({ code: 78 })
+    const undefinedAgent = await countersignMcp('init', '--force', '--agent', 'undefined', ...listed())
+    expect(undefinedAgent).toMatchObject({
+      code: 78,
+      said: expect.stringContaining('looks like a value that was missing'),
+    })
   })
 
   it('takes a schema of 5 MB, and a server of 2026-07-28 alone', async () => {
