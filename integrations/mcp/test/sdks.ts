@@ -64,7 +64,7 @@ export interface HighLevelServer {
   close(): Promise<void>
 }
 
-export interface CallSettings {
+interface CallSettings {
   readonly signal?: AbortSignal
   /** In milliseconds, until the client gives up and cancels. */
   readonly timeout?: number
