@@ -7,7 +7,7 @@ import type { Caller } from './gated-call.js'
 import { gateToolCall } from './gated-tool-call.js'
 import { type HandledRequest, type Handler, HandlerHook } from './handler-hook.js'
 import { INVALID_PARAMS, isObject } from './json-rpc.js'
-import { RegisteredTools } from './registered-tools.js'
+import { RegisteredTools, type ToolInput } from './registered-tools.js'
 import { requestContext } from './request-context.js'
 import { watchTasks } from './tasks.js'
 import { ToolDefinitions } from './tool-definitions.js'
@@ -24,6 +24,7 @@ interface Asked {
 interface Running {
   readonly asked: Asked
   readonly handler: Handler
+  readonly input: ToolInput
 }
 
 export class GatedServer {
@@ -60,30 +61,33 @@ export class GatedServer {
     const { name, args, meta, brought, paramsWith } = readParams(request.params)
     const { signal, authInfo, sessionId, taskStore, ...told } = requestContext(context)
     const asked = { name, args }
-    if (signal !== undefined && this.#isRunning(signal, { asked, handler }))
-      return this.#run(() => handler(request, context), { asked, handler }, signal)
+    const decided = signal && this.#inputOfRunning(signal, asked, handler)
+    if (decided !== undefined)
+      return this.#run(() => handler(request, context), { asked, handler, input: decided }, signal)
     const call = { name, authInfo, sessionId, meta }
     const fault = await this.#definitionFault(name, context)
-    const parse = this.#tools.parserOf(name, signal)
+    const input = this.#tools.inputOf(name)
     const tasks = taskStore && watchTasks(taskStore)
     const asks = {
+      parse: input.parse,
       wantsTask: isObject(Object(request.params).task),
       brought: told.brought ?? brought,
       elicit: this.gate.reviewer && elicitBy(this.#server, context, this.gate.reviewTimeoutMs),
       endOfTask: tasks?.endOf,
     }
-    return gateToolCall(this.gate, { call, args: args ?? {}, parse, fault, signal, ...asks }, (given, forTool) => {
+    return gateToolCall(this.gate, { call, args: args ?? {}, fault, signal, ...asks }, (given, forTool) => {
       const params = paramsWith(given, told.brought === undefined ? forTool : {})
       const run = (): unknown => handler({ ...request, params }, told.contextWith(forTool, tasks?.store))
-      return this.#run(run, { asked: { name, args: args && given }, handler }, signal)
+      return this.#run(run, { asked: { name, args: args && given }, handler, input }, signal)
     })
   }
 
   async #run(run: () => unknown, running: Running, signal: AbortSignal | undefined): Promise<ToolResult> {
-    if (signal === undefined) return (await run()) as ToolResult
+    const { input } = running
+    if (signal === undefined) return (await input.run(run)) as ToolResult
     this.#running.set(signal, running)
     try {
-      const result = (await run()) as ToolResult
+      const result = (await input.run(run)) as ToolResult
       const thrown = this.#tools.thrownIn(signal)
       return thrown === undefined ? result : thrownBy(thrown.error, result)
     } catch (error) {
@@ -96,12 +100,13 @@ export class GatedServer {
     }
   }
 
-  /** Whether another handler, which wraps this one, is running what it is given: that was asked about, and may run once. */
-  #isRunning(signal: AbortSignal, { asked, handler }: Running): boolean {
+  /** Where another handler, which wraps this one, is running what it is given: that was asked about, and may run once. */
+  #inputOfRunning(signal: AbortSignal, asked: Asked, handler: Handler): ToolInput | undefined {
     const running = this.#running.get(signal)
-    if (running === undefined || running.handler === handler || !isDeepStrictEqual(running.asked, asked)) return false
+    if (running === undefined || running.handler === handler || !isDeepStrictEqual(running.asked, asked))
+      return undefined
     this.#running.delete(signal)
-    return true
+    return running.input
   }
 
   /** A server of one's own can be asked each time: none has to say that its list has changed. */
