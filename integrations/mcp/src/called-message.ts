@@ -25,14 +25,22 @@ export interface ClientContext {
 /** What every request of 2026-07-28 has in its `_meta`. */
 const ENVELOPE: ReadonlySet<string> = new Set([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO])
 
-export interface ReadCall {
+/** The params of a `tools/call`. */
+export interface CallParams {
+  readonly name: string
+  /** Undefined where there are none. */
+  readonly args: Readonly<Record<string, unknown>> | undefined
+  readonly meta: Caller['meta']
+  readonly wantsTask: boolean
+  readonly brought: Brought
+  /** The same, with these arguments where there were any, and what else is for the tool. */
+  readonly paramsWith: (args: unknown, brought: Brought) => Readonly<Record<string, unknown>>
+}
+
+export interface ReadCall extends Pick<CallParams, 'wantsTask' | 'brought' | 'paramsWith'> {
   readonly call: GatedCall
   readonly args: Readonly<Record<string, unknown>>
   readonly fault: DeniedError | undefined
-  readonly wantsTask: boolean
-  readonly brought: Brought
-  /** Params of the call with these arguments, and what else is for the tool. */
-  readonly paramsWith: (args: unknown, brought: Brought) => Readonly<Record<string, unknown>>
 }
 
 /** The sender of a request of any method. */
@@ -41,24 +49,30 @@ export function callerOf({ params }: RequestMessage, { authInfo, sessionId }: Cl
   return { authInfo, sessionId, meta: isObject(meta) ? meta : {} }
 }
 
-/** The call, or what is wrong with it. */
-export function readCall(message: RequestMessage, context: ClientContext): ReadCall | ProtocolError {
-  const { params } = message
+/** The params, or what is wrong with them. */
+export function readParams(params: unknown): CallParams | ProtocolError {
   if (!isObject(params)) return invalidParams('params has to be an object')
   const { requestState, inputResponses, ...asked } = params
-  const { name, arguments: args = {}, _meta } = asked
+  const { name, arguments: args, _meta: meta = {}, task } = asked
   if (typeof name !== 'string') return invalidParams('name has to be a string')
-  if (!isObject(args)) return invalidParams('arguments has to be an object')
-  if (_meta !== undefined && !isObject(_meta)) return invalidParams('_meta has to be an object')
-  const other = ambiguousMember(params, ['name', 'arguments', '_meta', 'requestState', 'inputResponses'])
-  if (other !== undefined) return invalidParams(`the member ${JSON.stringify(other)} can be confused with another one`)
-  const paramsWith = (given: unknown, forTool: Brought) => ({
+  if (args !== undefined && !isObject(args)) return invalidParams('arguments has to be an object')
+  if (!isObject(meta)) return invalidParams('_meta has to be an object')
+  const paramsWith: CallParams['paramsWith'] = (given, forTool) => ({
     ...asked,
     ...forTool,
-    ...(asked.arguments !== undefined && { arguments: given }),
+    ...(args !== undefined && { arguments: given }),
   })
-  const asks = { wantsTask: isObject(asked.task), brought: { requestState, inputResponses } }
-  return { call: { name, ...callerOf(message, context) }, args, fault: faultOf(args), ...asks, paramsWith }
+  return { name, args, meta, wantsTask: isObject(task), brought: { requestState, inputResponses }, paramsWith }
+}
+
+/** The call, or what is wrong with it: also what a program behind the gate could read as another call. */
+export function readCall({ params }: RequestMessage, { authInfo, sessionId }: ClientContext): ReadCall | ProtocolError {
+  const read = readParams(params)
+  if ('code' in read) return read
+  const other = ambiguousMember(Object(params), ['name', 'arguments', '_meta', 'requestState', 'inputResponses'])
+  if (other !== undefined) return invalidParams(`the member ${JSON.stringify(other)} can be confused with another one`)
+  const { name, args = {}, meta, ...asks } = read
+  return { call: { name, authInfo, sessionId, meta }, args, fault: faultOf(args), ...asks }
 }
 
 /** Params by which a request of the gate's own is one of the same protocol, for the same client, as a call. */

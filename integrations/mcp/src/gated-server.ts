@@ -1,12 +1,12 @@
 /** The handlers of `tools/call` and `tools/list` of one server, gated. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Brought } from './call-leg.js'
+import { readParams } from './called-message.js'
 import { elicitBy } from './elicitation.js'
 import type { ToolGate } from './gate-options.js'
 import type { Caller } from './gated-call.js'
 import { gateToolCall } from './gated-tool-call.js'
 import { type HandledRequest, type Handler, HandlerHook } from './handler-hook.js'
-import { INVALID_PARAMS, isObject } from './json-rpc.js'
+import { INVALID_PARAMS, isObject, type ProtocolError } from './json-rpc.js'
 import { RegisteredTools, type ToolInput } from './registered-tools.js'
 import { requestContext } from './request-context.js'
 import { watchTasks } from './tasks.js'
@@ -58,7 +58,9 @@ export class GatedServer {
   }
 
   async #call(handler: Handler, request: HandledRequest, context: unknown): Promise<ToolResult> {
-    const { name, args, meta, brought, paramsWith } = readParams(request.params)
+    const read = readParams(request.params)
+    if ('code' in read) throw new InvalidParams(read)
+    const { name, args, meta, wantsTask, brought, paramsWith } = read
     const { signal, authInfo, sessionId, taskStore, ...told } = requestContext(context)
     const asked = { name, args }
     const decided = signal && this.#inputOfRunning(signal, asked, handler)
@@ -70,7 +72,7 @@ export class GatedServer {
     const tasks = taskStore && watchTasks(taskStore)
     const asks = {
       parse: input.parse,
-      wantsTask: isObject(Object(request.params).task),
+      wantsTask,
       brought: told.brought ?? brought,
       elicit: this.gate.reviewer && elicitBy(this.#server, context, this.gate.reviewTimeoutMs),
       endOfTask: tasks?.endOf,
@@ -128,34 +130,11 @@ export class GatedServer {
   }
 }
 
-interface CallParams extends Asked {
-  readonly meta: Readonly<Record<string, unknown>>
-  readonly brought: Brought
-  /** The same, with these arguments where there were any, and what else is for the tool. */
-  readonly paramsWith: (args: unknown, brought: Brought) => object
-}
-
-/** @throws InvalidParams */
-function readParams(params: unknown): CallParams {
-  if (!isObject(params)) throw new InvalidParams('params has to be an object')
-  const { requestState, inputResponses, ...asked } = params
-  const { name, arguments: args, _meta: meta = {} } = asked
-  if (typeof name !== 'string') throw new InvalidParams('name has to be a string')
-  if (args !== undefined && !isObject(args)) throw new InvalidParams('arguments has to be an object')
-  if (!isObject(meta)) throw new InvalidParams('_meta has to be an object')
-  const paramsWith = (given: unknown, brought: Brought): object => ({
-    ...asked,
-    ...brought,
-    ...(args !== undefined && { arguments: given }),
-  })
-  return { name, args, meta, brought: { requestState, inputResponses }, paramsWith }
-}
-
 /** Both SDKs tell `code` and `message` of what a handler throws. */
 class InvalidParams extends Error {
   readonly code = INVALID_PARAMS
 
-  constructor(fault: string) {
-    super(`Invalid params: ${fault}`)
+  constructor({ message }: ProtocolError) {
+    super(message)
   }
 }
