@@ -86,7 +86,8 @@ export async function guardCall<Result>(
       idempotencyKey: key,
       holder: key,
       claimHolder: key && THIS_PROCESS,
-      variant: variantOf(call, question?.args),
+      // A key names the call with its arguments already.
+      variant: key === undefined ? variantOf(call, question?.args) : undefined,
       tag: id ?? name,
       nested: 'share' as const,
     }

@@ -2,7 +2,7 @@
  * One leg of a call. With `input_required` (2026-07-28) the client repeats a call, and returns the state that it was given. All legs
  * share one decision.
  */
-import { type Admission, DeniedError } from '@countersign/client'
+import { type Admission, type AdmitOptions, DeniedError } from '@countersign/client'
 import type { PreparedCall } from '@countersign/client/kernel'
 import { callKey, variantOf } from './call-key.js'
 import { admitAnswered, admitElicited, type Elicit, reviewAnswerIn, reviewInputOf } from './elicitation.js'
@@ -77,6 +77,12 @@ export class CallLeg {
     throw new DeniedError('already_claimed', { decision_id: this.#paused.decision_id })
   }
 
+  /** A key names the call with its arguments already. */
+  #naming(): Pick<AdmitOptions, 'idempotencyKey' | 'variant'> {
+    const idempotencyKey = this.#idempotencyKey
+    return idempotencyKey === undefined ? { variant: variantOf(this.#of) } : { idempotencyKey }
+  }
+
   async #admit(): Promise<Admission> {
     const { elicit, signal, call } = this.#leg
     const { point, reviewer } = this.#gate
@@ -86,11 +92,10 @@ export class CallLeg {
     const admit = (goOnWith?: string): Promise<Admission> =>
       point.admit(this.#request, {
         ...ways,
-        variant: variantOf(this.#of),
         // Of all that go on with a review, one claims it.
         ...(goOnWith === undefined
-          ? { idempotencyKey: this.#idempotencyKey }
-          : { goOnWith, claimHolder: crypto.randomUUID() }),
+          ? this.#naming()
+          : { goOnWith, claimHolder: crypto.randomUUID(), variant: variantOf(this.#of) }),
       })
     if (reviewer === undefined || elicit === undefined) return admit(paused?.decision_id)
     if (paused !== undefined) {

@@ -4,6 +4,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { DeniedError } from '@countersign/client'
+import { textOfData } from '@countersign/client/kernel'
 import type { GatedCall } from './gated-call.js'
 
 /** A call that waits for its client. */
@@ -78,7 +79,7 @@ export class RequestStates {
     const { name, authInfo, sessionId } = call
     const caller = [authInfo?.clientId ?? null, sessionId ?? null]
     const bound = createHash('sha256')
-      .update(canonical([name, args ?? null, caller]))
+      .update(textOfData([name, args ?? null, caller]))
       .digest('base64url')
     return createHmac('sha256', this.#key).update(`countersign-mcp/1 ${bound} ${payload}`).digest()
   }
@@ -100,12 +101,4 @@ export function assertStateKey(key: unknown): void {
   const isKey = typeof key === 'string' || key instanceof Uint8Array
   if (isKey && Buffer.byteLength(key) >= KEY_BYTES) return
   throw new TypeError(`stateKey has to be a secret of at least ${KEY_BYTES} bytes, the same in each process`)
-}
-
-/** Members in the order of their names: a client may write them in another order the second time. */
-function canonical(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
 }
