@@ -161,7 +161,7 @@ function denial(name: string, fault: Fault, cause?: unknown): DeniedError {
 }
 
 /** Undefined for what has none, which is never the one that was pinned. */
-function hashOf(tool: unknown): string | undefined {
+export function hashOf(tool: unknown): ReturnType<typeof definitionHash> | undefined {
   try {
     return definitionHash(tool)
   } catch {

@@ -1,7 +1,7 @@
 /** The file with the accepted tool definitions, beside the configuration. People read it, and `check` compares with it. */
 import { readFile } from 'node:fs/promises'
-import { definitionHash, definitionOf } from '../tool-definitions.js'
-import { ConfigError } from './config.js'
+import { definitionOf, hashOf } from '../tool-definitions.js'
+import { ConfigError, jsonIn } from './config.js'
 
 /** `countersign-mcp-tools.json` beside `countersign-mcp.json`. */
 export function acceptedToolsPath(config: string): string {
@@ -12,7 +12,7 @@ export function acceptedToolsPath(config: string): string {
 export async function readAcceptedTools(path: string): Promise<readonly unknown[] | null> {
   let tools: unknown
   try {
-    tools = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''))
+    tools = jsonIn(await readFile(path, 'utf8'))
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
@@ -20,17 +20,8 @@ export async function readAcceptedTools(path: string): Promise<readonly unknown[
       code === undefined ? `the file is not valid JSON: ${message}` : `the file cannot be read (${code})`,
     ])
   }
-  if (Array.isArray(tools) && tools.every(isDefinition)) return tools
+  if (Array.isArray(tools) && tools.every((tool) => hashOf(tool) !== undefined)) return tools
   throw new ConfigError(path, ['the file has to hold a list of tools, as init writes it'])
-}
-
-function isDefinition(tool: unknown): boolean {
-  try {
-    definitionHash(tool)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** @param tools that have a hash */

@@ -1,14 +1,14 @@
 /** `countersign-mcp check`: reports how a running server's tools differ from the accepted ones. */
-import { readFile, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { toolName } from '../tool-pages.js'
 import { acceptedToolsPath, acceptedToolsText, readAcceptedTools } from './accepted-tools.js'
-import { ConfigError, type ProxyConfig, readConfig } from './config.js'
+import { jsonIn, type ProxyConfig, readConfig } from './config.js'
 import { EXIT } from './exit.js'
 import type { Log } from './log.js'
 import { type ListedServer, toolsOfServer } from './server-tools.js'
 import { printableName, type ShownTools, shownToolsIn } from './shown-tools.js'
 import { type Difference, type DifferenceKind, toolDifferences } from './tool-differences.js'
+import { write } from './write-file.js'
 
 export interface CheckOptions {
   readonly server: ListedServer
@@ -57,7 +57,7 @@ export async function check({ server, config: path, accept, log, print }: CheckO
     const isKept = (name: string): boolean => !names.has(name) && (accept !== true || shown.unsound.has(name))
     const kept = (accepted ?? []).filter((tool) => isKept(toolName(tool) ?? ''))
     const taken = [...shown.sound].flatMap(([name, { tool }]) => (names.has(name) ? [tool] : []))
-    await write(toolsPath, acceptedToolsText([...kept, ...taken]))
+    await write(toolsPath, acceptedToolsText([...kept, ...taken]), { overwrites: true })
   }
   const open = differences.filter(({ tool, kind }) => {
     const isOver = names.has(tool) || (accept === true && kind === 'gone' && !Object.hasOwn(config.tools, tool))
@@ -82,18 +82,10 @@ interface Accepted {
 
 /** Writes the hashes of what is accepted and mapped, and leaves everything else in the file as it is. */
 async function pin(path: string, { tools }: ProxyConfig, { names, shown }: Accepted): Promise<void> {
-  const file = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, '')) as Pick<ProxyConfig, 'tools'>
+  const file = jsonIn(await readFile(path, 'utf8')) as Pick<ProxyConfig, 'tools'>
   for (const [name, { hash }] of shown.sound) {
     const tool = Object.hasOwn(tools, name) && names.has(name) ? file.tools[name] : undefined
     if (tool !== undefined) tool.definition = hash
   }
-  await write(path, `${JSON.stringify(file, null, 2)}\n`)
-}
-
-async function write(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text)
-  } catch (error) {
-    throw new ConfigError(resolve(path), [`the file cannot be written (${(error as NodeJS.ErrnoException).code})`])
-  }
+  await write(path, `${JSON.stringify(file, null, 2)}\n`, { overwrites: true })
 }

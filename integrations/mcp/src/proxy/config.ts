@@ -164,10 +164,14 @@ function isWhole(agent_id: string): boolean {
   }
 }
 
+/** Editors on Windows begin a file with a byte order mark. @throws SyntaxError */
+export function jsonIn(text: string): unknown {
+  return JSON.parse(text.replace(/^\uFEFF/, ''))
+}
+
 function valueIn(text: string, path: string): unknown {
   try {
-    // Editors on Windows begin a file with a byte order mark.
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
+    return jsonIn(text)
   } catch (error) {
     throw new ConfigError(path, [`the file is not valid JSON: ${(error as Error).message}`])
   }

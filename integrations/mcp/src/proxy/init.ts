@@ -1,13 +1,13 @@
 /** `countersign-mcp init`: writes a starter mapping and policy from what a running server says about its tools. */
-import { access, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { access } from 'node:fs/promises'
 import { acceptedToolsPath, acceptedToolsText } from './accepted-tools.js'
-import { assertAgentId, ConfigError, configText, parseConfig } from './config.js'
+import { assertAgentId, configText, parseConfig } from './config.js'
 import { EXIT } from './exit.js'
 import type { Log } from './log.js'
 import { type ListedServer, toolsOfServer, UnusableServer } from './server-tools.js'
 import { printableName, shownToolsIn } from './shown-tools.js'
 import { starterOf } from './starter.js'
+import { alreadyThere, write } from './write-file.js'
 
 /** In the working directory, unless another one is named. */
 export const POLICY_FILE = 'countersign-mcp-policy.json'
@@ -45,9 +45,10 @@ export async function init({ server, agent, config, policy, force, log }: InitOp
   const policyText = starter.policy === null ? null : `${JSON.stringify(starter.policy, null, 2)}\n`
   if (policyText !== null && Buffer.byteLength(policyText) > MAX_POLICY_BYTES)
     throw new UnusableServer(new Error(`there are ${shown.sound.size}, too many for one policy`))
-  await write(config, configured, force)
-  await write(toolsPath, acceptedToolsText([...shown.sound.values()].map(({ tool }) => tool)), force)
-  if (policyText !== null) await write(policy, policyText, force)
+  const how = { overwrites: force }
+  await write(config, configured, how)
+  await write(toolsPath, acceptedToolsText([...shown.sound.values()].map(({ tool }) => tool)), how)
+  if (policyText !== null) await write(policy, policyText, how)
 
   const { allowed, reviewed, unmapped } = starter
   log.info(`${config}: ${allowed.length + reviewed.length} of ${shown.sound.size} tools are mapped and pinned.`)
@@ -72,21 +73,6 @@ async function assertAbsent(path: string): Promise<void> {
     () => false,
   )
   if (isThere) throw alreadyThere(path)
-}
-
-async function write(path: string, text: string, force: boolean): Promise<void> {
-  try {
-    await writeFile(path, text, { flag: force ? 'w' : 'wx' })
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw code === 'EEXIST'
-      ? alreadyThere(path)
-      : new ConfigError(resolve(path), [`the file cannot be written (${code})`])
-  }
-}
-
-function alreadyThere(path: string): ConfigError {
-  return new ConfigError(resolve(path), ['the file exists already: set another path, or overwrite it with --force'])
 }
 
 function amountOf(names: readonly string[]): string {

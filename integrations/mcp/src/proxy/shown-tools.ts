@@ -1,6 +1,6 @@
 /** The tools that a server shows, by name: each with the hash of its definition, or with the reason why it has none. */
 import { printable } from '@countersign/client/kernel'
-import { definitionHash } from '../tool-definitions.js'
+import { type definitionHash, hashOf } from '../tool-definitions.js'
 import { toolName } from '../tool-pages.js'
 
 interface ShownTool {
@@ -44,12 +44,4 @@ export function shownToolsIn(tools: readonly unknown[]): ShownTools {
 /** A name that a server has chosen, as it can be printed. */
 export function printableName(name: string): string {
   return `"${printable(name, 100)}"`
-}
-
-function hashOf(tool: unknown): ShownTool['hash'] | undefined {
-  try {
-    return definitionHash(tool)
-  } catch {
-    return undefined
-  }
 }
