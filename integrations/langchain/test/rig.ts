@@ -1,7 +1,7 @@
 /** Agents on scripted models, with tools that are named after how the decision point decides about them. */
-import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
+import type { EnforcementEvent } from '@countersign/client'
 import { type CountersignGuardOptions, countersignGuard, type ToolMapping } from '@countersign/langchain'
-import { Operator, type RealDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { EFFECTS, ToolRig } from '@countersign/testkit/enforcement-suite'
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages'
 import { fakeModel } from '@langchain/core/testing'
 import type { StructuredToolInterface } from '@langchain/core/tools'
@@ -17,47 +17,10 @@ export interface Call {
   readonly id?: string | null
 }
 
-const EFFECTS = ['allow', 'deny', 'review', 'log'] as const
-
-/** A key that may ask and settle, an agent that nobody else is, and policies for the tools. */
-export class Rig {
-  readonly operator: Operator
-  readonly client: Countersign
-  readonly agentId = `agent:${crypto.randomUUID().slice(0, 8)}`
-  readonly events: EnforcementEvent[] = []
-  readonly #options: CountersignOptions
-
-  private constructor(point: RealDecisionPoint, apiKey: string) {
-    this.operator = new Operator(point)
-    this.#options = { baseUrl: point.url, apiKey, timeoutMs: 20_000, connectTimeoutMs: 20_000, agentId: this.agentId }
-    this.client = this.newClient()
-  }
-
-  static async open(point: RealDecisionPoint): Promise<Rig> {
-    const rig = new Rig(point, await new Operator(point).makeKey())
-    for (const effect of EFFECTS) await rig.operator.makePolicy(`t.${effect}`, effect).catch(() => undefined)
-    return rig
-  }
-
-  newClient(change: CountersignOptions = {}): Countersign {
-    return new Countersign({ ...this.#options, ...change })
-  }
-
+export class Rig extends ToolRig {
   guard(options: Partial<CountersignGuardOptions> = {}): AgentMiddleware {
     const onEvent = (event: EnforcementEvent) => this.events.push(event)
     return countersignGuard({ client: this.client, map: MAP, onEvent, ...options })
-  }
-
-  /** Ids of the decisions that were asked for since the last time, each once, in order. */
-  decisionIds(): string[] {
-    const events = this.events.splice(0)
-    return [...new Set(events.flatMap((event) => (event.type === 'decision' ? [event.decision.id] : [])))]
-  }
-
-  /** What became of the decisions since the last time, in the order in which they were asked for. */
-  async statuses(): Promise<string[]> {
-    await this.client.flush()
-    return Promise.all(this.decisionIds().map(async (id) => (await this.operator.decision(id)).status))
   }
 }
 

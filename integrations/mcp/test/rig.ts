@@ -1,36 +1,10 @@
 /** A real decision point, and servers whose tools are named after how it decides about them. */
-import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
 import { type GateOptions, gate, type ToolMapping } from '@countersign/mcp'
-import { Operator, type RealDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { EFFECTS, ToolRig } from '@countersign/testkit/enforcement-suite'
 import { z } from 'zod'
 import type { CallResult, HighLevelServer, ToolConfig, ToolWork } from './sdks.js'
 
-export const EFFECTS = ['allow', 'deny', 'review', 'log'] as const
-
-/** A key that may ask and settle, an agent that nobody else is, and policies for the tools. */
-export class Rig {
-  readonly operator: Operator
-  readonly client: Countersign
-  readonly agentId = `agent:${crypto.randomUUID().slice(0, 8)}`
-  readonly events: EnforcementEvent[] = []
-  readonly #options: CountersignOptions
-
-  private constructor(point: RealDecisionPoint, apiKey: string) {
-    this.operator = new Operator(point)
-    this.#options = { baseUrl: point.url, apiKey, timeoutMs: 20_000, connectTimeoutMs: 20_000, agentId: this.agentId }
-    this.client = this.newClient()
-  }
-
-  static async open(point: RealDecisionPoint): Promise<Rig> {
-    const rig = new Rig(point, await new Operator(point).makeKey())
-    for (const effect of EFFECTS) await rig.operator.makePolicy(`t.${effect}`, effect).catch(() => undefined)
-    return rig
-  }
-
-  newClient(change: CountersignOptions = {}): Countersign {
-    return new Countersign({ ...this.#options, ...change })
-  }
-
+export class Rig extends ToolRig {
   /** For every kind of gate. */
   options(change: Partial<GateOptions> = {}): GateOptions {
     return { client: this.client, map: MAP, onEvent: (event) => this.events.push(event), ...change }
@@ -41,18 +15,6 @@ export class Rig {
     change: Partial<GateOptions> = {},
   ): Server {
     return gate(server, this.options(change))
-  }
-
-  /** Ids of the decisions that were asked for since the last time, each once, in order. */
-  decisionIds(): string[] {
-    const events = this.events.splice(0)
-    return [...new Set(events.flatMap((event) => (event.type === 'decision' ? [event.decision.id] : [])))]
-  }
-
-  /** What became of the decisions since the last time, in the order in which they were asked for. */
-  async statuses(): Promise<string[]> {
-    await this.client.flush()
-    return Promise.all(this.decisionIds().map(async (id) => (await this.operator.decision(id)).status))
   }
 }
 

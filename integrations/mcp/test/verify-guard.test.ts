@@ -1,9 +1,9 @@
 /** The self-test of guards, through clients of both SDKs. */
 import { type GuardCanary, verifyGuard } from '@countersign/client/verify'
 import { type GateOptions, gate, gateTransport } from '@countersign/mcp'
-import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { EFFECTS, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { describe, expect, it } from 'vitest'
-import { EFFECTS, Rig } from './rig.js'
+import { Rig } from './rig.js'
 import { type HighLevelServer, SDKS } from './sdks.js'
 
 const point = useDecisionPoint()

@@ -1,0 +1,48 @@
+/** What tests of guarded tools begin with: tools that are named after how a real decision point decides about them. */
+import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
+import { Operator, type RealDecisionPoint } from './operator.js'
+
+export const EFFECTS = ['allow', 'deny', 'review', 'log'] as const
+
+/** A key that may ask and settle, an agent that nobody else is, and policies for the tools. An integration adds its guard. */
+export class ToolRig {
+  readonly operator: Operator
+  readonly client: Countersign
+  readonly agentId = `agent:${crypto.randomUUID().slice(0, 8)}`
+  readonly events: EnforcementEvent[] = []
+  readonly #options: CountersignOptions
+
+  constructor(point: RealDecisionPoint, apiKey: string) {
+    this.operator = new Operator(point)
+    this.#options = { baseUrl: point.url, apiKey, timeoutMs: 20_000, connectTimeoutMs: 20_000, agentId: this.agentId }
+    this.client = this.newClient()
+  }
+
+  static async open<Rig extends ToolRig>(
+    this: new (
+      point: RealDecisionPoint,
+      apiKey: string,
+    ) => Rig,
+    point: RealDecisionPoint,
+  ): Promise<Rig> {
+    const rig = new this(point, await new Operator(point).makeKey())
+    for (const effect of EFFECTS) await rig.operator.makePolicy(`t.${effect}`, effect).catch(() => undefined)
+    return rig
+  }
+
+  newClient(change: CountersignOptions = {}): Countersign {
+    return new Countersign({ ...this.#options, ...change })
+  }
+
+  /** Ids of the decisions that were asked for since the last time, each once, in order. */
+  decisionIds(): string[] {
+    const events = this.events.splice(0)
+    return [...new Set(events.flatMap((event) => (event.type === 'decision' ? [event.decision.id] : [])))]
+  }
+
+  /** What became of the decisions since the last time, in the order in which they were asked for. */
+  async statuses(): Promise<string[]> {
+    await this.client.flush()
+    return Promise.all(this.decisionIds().map(async (id) => (await this.operator.decision(id)).status))
+  }
+}
