@@ -1,5 +1,5 @@
 /** Agents on scripted models, with tools that are named after how the decision point decides about them. */
-import type { EnforcementEvent } from '@countersign/client'
+import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
 import { type CountersignGuardOptions, countersignGuard, type ToolMapping } from '@countersign/langchain'
 import { EFFECTS, ToolRig } from '@countersign/testkit/enforcement-suite'
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages'
@@ -17,7 +17,11 @@ export interface Call {
   readonly id?: string | null
 }
 
-export class Rig extends ToolRig {
+export class Rig extends ToolRig<Countersign, EnforcementEvent> {
+  newClient(change: CountersignOptions = {}): Countersign {
+    return new Countersign({ ...this.clientOptions, ...change })
+  }
+
   guard(options: Partial<CountersignGuardOptions> = {}): AgentMiddleware {
     const onEvent = (event: EnforcementEvent) => this.events.push(event)
     return countersignGuard({ client: this.client, map: MAP, onEvent, ...options })

@@ -1,10 +1,15 @@
 /** A real decision point, and servers whose tools are named after how it decides about them. */
+import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
 import { type GateOptions, gate, type ToolMapping } from '@countersign/mcp'
 import { EFFECTS, ToolRig } from '@countersign/testkit/enforcement-suite'
 import { z } from 'zod'
 import type { CallResult, HighLevelServer, ToolConfig, ToolWork } from './sdks.js'
 
-export class Rig extends ToolRig {
+export class Rig extends ToolRig<Countersign, EnforcementEvent> {
+  newClient(change: CountersignOptions = {}): Countersign {
+    return new Countersign({ ...this.clientOptions, ...change })
+  }
+
   /** For every kind of gate. */
   options(change: Partial<GateOptions> = {}): GateOptions {
     return { client: this.client, map: MAP, onEvent: (event) => this.events.push(event), ...change }
