@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '../server/dist/adapters/store-sqlite/open.js'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { inTurns, median, ratioOf } from './parts/figures.mjs'
 import { StoredDecisions } from './parts/stored-decisions.mjs'
 

@@ -8,7 +8,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { openSqliteStore } from '../server/dist/adapters/store-sqlite/open.js'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 
 const ROUNDS = 5
 const WAITING = 64

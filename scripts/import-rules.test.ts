@@ -27,8 +27,8 @@ describe('who imports whom', () => {
 
 describe('an import that no rule allows', () => {
   it.each([
-    ['server/src/http/routes/decisions.ts', "import { open } from '../../adapters/store-sqlite/open.js'"],
-    ['server/src/http/routes/decisions.ts', "import { open } from '#server/adapters/store-sqlite/open'"],
+    ['server/src/http/routes/decisions.ts', "import { open } from '@countersign/store-sqlite/open'"],
+    ['server/src/http/routes/decisions.ts', "import { open } from '@countersign/store-sqlite/open'"],
     ['server/src/http/api.ts', "import { evaluate } from '@countersign/engine'"],
     ['server/src/use-cases/keys/create.ts', "import type { Reply } from '../../http/reply.js'"],
     ['server/src/use-cases/keys/create.ts', "import express from 'express'"],
@@ -79,7 +79,7 @@ describe('an import that no rule allows', () => {
 describe('an import that a rule allows', () => {
   it.each([
     ['server/src/http/routes/decisions.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
-    ['server/src/compose.ts', "import { open } from './adapters/store-sqlite/open.js'"],
+    ['server/src/compose.ts', "import { open } from '@countersign/store-sqlite/open'"],
     ['server/src/adapters/keyring/keyring.ts', "import { readKeyFile } from './key-file.js'"],
     ['packages/client/src/index.ts', "import type { Decision } from '@countersign/contract'"],
     ['packages/client/src/index.ts', "export type { Decision } from '@countersign/contract'"],

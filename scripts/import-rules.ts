@@ -12,9 +12,7 @@ export interface ImportRule {
   readonly mayImport: readonly string[]
 }
 
-const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domain-error', 'server/src/lock']
-/** What passes of time, and what is done again and again. */
-const TIME = ['server/src/every', 'server/src/moment']
+const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domain-error']
 
 /** Who may import whom: docs/architecture.md says it in words. Tests may import what they like. */
 export const IMPORT_RULES: readonly ImportRule[] = [
@@ -25,7 +23,32 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'packages/client/src/node-transport', mayImport: ['packages/client', 'node:*'] },
   { area: 'packages/client/src/node-run-context', mayImport: ['packages/client', 'node:async_hooks'] },
   { area: 'packages/client', mayImport: ['type @countersign/contract'] },
+  { area: 'packages/concurrency', mayImport: ['node:timers'] },
+  { area: 'packages/durable-files', mayImport: ['node:*', 'libsql'] },
   { area: 'packages/store-port', mayImport: ['@countersign/contract'] },
+  {
+    area: 'packages/store-sqlite',
+    mayImport: [
+      '@countersign/contract',
+      '@countersign/audit-log',
+      '@countersign/durable-files',
+      '@countersign/store-port',
+      'node:*',
+      'libsql',
+      'zod',
+    ],
+  },
+  {
+    area: 'packages/store-mongodb',
+    mayImport: [
+      '@countersign/contract',
+      '@countersign/audit-log',
+      '@countersign/concurrency',
+      '@countersign/store-port',
+      'node:*',
+      'mongodb',
+    ],
+  },
   {
     area: 'packages/testkit',
     mayImport: [
@@ -67,9 +90,10 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'server/src/state',
     mayImport: [
       'server/src/ports',
+      '@countersign/store-port',
       'server/src/record-writer',
       ...WORDS,
-      ...TIME,
+      '@countersign/concurrency',
       '@countersign/contract',
       '@countersign/engine',
       'node:crypto',
@@ -80,6 +104,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'server/src/use-cases',
     mayImport: [
       'server/src/ports',
+      '@countersign/store-port',
       'server/src/state',
       'server/src/record-writer',
       ...WORDS,
@@ -94,6 +119,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'server/src/http',
     mayImport: [
       'server/src/ports',
+      '@countersign/store-port',
       'server/src/state',
       'server/src/use-cases',
       'server/src/record-writer',
@@ -108,9 +134,10 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'server/src/adapters/*',
     mayImport: [
       'server/src/ports',
-      'server/src/adapters/files',
+      '@countersign/store-port',
+      '@countersign/durable-files',
       'server/src/adapters/system-clock',
-      ...TIME,
+      '@countersign/concurrency',
       '@countersign/contract',
       '@countersign/permit',
       '@countersign/audit-log',
@@ -120,12 +147,19 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     area: 'server/src/record-writer',
-    mayImport: ['server/src/ports', ...WORDS, '@countersign/contract', '@countersign/audit-log'],
+    mayImport: [
+      'server/src/ports',
+      '@countersign/store-port',
+      ...WORDS,
+      '@countersign/contract',
+      '@countersign/audit-log',
+    ],
   },
   ...WORDS.map((area) => ({
     area,
     mayImport: [
       'server/src/ports',
+      '@countersign/store-port',
       ...WORDS,
       '@countersign/contract',
       '@countersign/engine',
@@ -133,10 +167,9 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'node:zlib',
     ],
   })),
-  ...TIME.map((area) => ({ area, mayImport: [] })),
   {
     area: 'server/src/config',
-    mayImport: ['server/src/adapters/store-mongodb/connection/url', ...WORDS, '@countersign/contract', 'node:*', 'zod'],
+    mayImport: ['@countersign/store-mongodb', ...WORDS, '@countersign/contract', 'node:*', 'zod'],
   },
   {
     area: 'server/src/compose',
@@ -145,11 +178,15 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/config',
       'server/src/http',
       'server/src/ports',
+      '@countersign/store-port',
       'server/src/record-writer',
       'server/src/state',
       'server/src/use-cases',
       ...WORDS,
-      ...TIME,
+      '@countersign/concurrency',
+      '@countersign/durable-files',
+      '@countersign/store-sqlite',
+      '@countersign/store-mongodb',
       '@countersign/contract',
       '@countersign/engine',
       '@countersign/permit',
@@ -164,12 +201,16 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/compose',
       'server/src/config',
       'server/src/ports',
+      '@countersign/store-port',
       'server/src/record-writer',
       'server/src/start',
       'server/src/state',
       'server/src/use-cases',
       ...WORDS,
-      ...TIME,
+      '@countersign/concurrency',
+      '@countersign/durable-files',
+      '@countersign/store-sqlite',
+      '@countersign/store-mongodb',
       '@countersign/contract',
       '@countersign/permit',
       'node:*',

@@ -1,6 +1,6 @@
 import { patternTest, type Scope } from '@countersign/contract'
+import type { StoredKey } from '@countersign/store-port/documents'
 import { DomainError } from './domain-error.js'
-import type { StoredKey } from './ports/documents.js'
 
 /** Who calls: the API key that a request was authenticated with. */
 export interface Caller {

@@ -1,16 +1,19 @@
 /** The house put together: the one place that knows adapters. Reads top to bottom in the order in which things depend. */
 import { mkdir } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
+import { every } from '@countersign/concurrency'
 import { evaluate } from '@countersign/engine'
+import type { Lease } from '@countersign/store-port/lease'
+import type { Store } from '@countersign/store-port/store'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { bootstrapKeyPath, withdrawBootstrapKey, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
 import { findKeyring, openKeyring } from './adapters/keyring/keyring.js'
 import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
 import { soleLease } from './adapters/sole-lease.js'
-import { openSqliteStore } from './adapters/store-sqlite/open.js'
+import { systemClock } from './adapters/system-clock.js'
 import { typeidIds } from './adapters/typeid-ids.js'
 import type { Config } from './config.js'
-import { every } from './every.js'
 import { Api } from './http/api.js'
 import { ConnectionBound } from './http/connection-bound.js'
 import { Cursors } from './http/cursor.js'
@@ -35,10 +38,8 @@ import { startingApp } from './http/starting-app.js'
 import { UnreadAnswers } from './http/unread-answers.js'
 import type { StoreClock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
-import type { Lease } from './ports/lease.js'
 import type { Log } from './ports/log.js'
 import type { Metrics } from './ports/metrics.js'
-import type { Store } from './ports/store.js'
 import { RecordWriter } from './record-writer.js'
 import { Agents } from './state/agents.js'
 import { ApprovalEnds } from './state/approval-ends.js'
@@ -168,8 +169,10 @@ async function openStore(
   if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir, mayBeNew, onError }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   // The driver takes longer to load than all else, and the embedded store does without.
-  const { openMongoStore } = await import('./adapters/store-mongodb/open.js')
-  const store = await openMongoStore({ url: mongodbUrl, onError })
+  const { openMongoStore } = await import('@countersign/store-mongodb/open')
+  // Leases go by the machine's own time, whatever clock decides.
+  const machine = systemClock()
+  const store = await openMongoStore({ url: mongodbUrl, nowMs: () => machine.now().getTime(), onError })
   return { store, lease: store.lease }
 }
 

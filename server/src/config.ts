@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '@countersign/contract'
-import { faultOfMongoUrl } from './adapters/store-mongodb/connection/url.js'
+import { faultOfMongoUrl } from '@countersign/store-mongodb/connection/url'
 import { isPlausibleKeyText } from './api-key-text.js'
 
 export interface Config {

@@ -1,13 +1,13 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type CommitResult,
   type Conflict,
   ConflictError,
   type StoreRecord,
   StoreUnavailableError,
-} from './ports/store.js'
+} from '@countersign/store-port/store'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type RecordDraft, RecordWriter } from './record-writer.js'
 
 /** A store whose commits the test answers one by one, as a disk would in its own time. */

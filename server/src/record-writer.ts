@@ -5,9 +5,7 @@
  */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { DomainError } from './domain-error.js'
-import type { AuditPosition, IdempotencyRecord } from './ports/documents.js'
-import type { Ids } from './ports/ids.js'
+import type { AuditPosition, IdempotencyRecord } from '@countersign/store-port/documents'
 import {
   type Change,
   type CommitResult,
@@ -17,7 +15,9 @@ import {
   type Store,
   type StoreRecord,
   StoreUnavailableError,
-} from './ports/store.js'
+} from '@countersign/store-port/store'
+import { DomainError } from './domain-error.js'
+import type { Ids } from './ports/ids.js'
 
 /** An audit entry before it has its place in the log. */
 export type EntryDraft = Omit<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>

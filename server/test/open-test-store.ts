@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import type { Store } from '#server/ports/store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import type { Store } from '@countersign/store-port/store'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { mongoUrl } from './mongodb/open-mongo-store.js'
 
 /** `npm run test:mongodb` runs the suites of the API on MongoDB, too. */

@@ -1,11 +1,11 @@
 /** Stores that break one promise each on top of a sound one, with the case of the suite that has to notice. */
 import type { AccountKey } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
+import type { Balance, Ledger } from '@countersign/store-port/ledger'
+import type { DecisionWithRequest, Page, Store, StoreRecord } from '@countersign/store-port/store'
 import type { OpenedStore } from '@countersign/testkit/store-suite'
 import { instant, STORE_CASES } from '@countersign/testkit/store-suite'
 import { describe, expect, it } from 'vitest'
-import type { StoredDecision } from '#server/ports/documents'
-import type { Balance, Ledger } from '#server/ports/ledger'
-import type { DecisionWithRequest, Page, Store, StoreRecord } from '#server/ports/store'
 
 interface Sabotage {
   readonly what: string

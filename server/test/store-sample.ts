@@ -1,5 +1,6 @@
 /** A small store with something of everything: what `fixtures/store-v1.db` was filled with. */
 
+import type { StoredAgent } from '@countersign/store-port/documents'
 import {
   agentOf,
   createOf,
@@ -17,7 +18,6 @@ import {
   writeKeyOf,
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
-import type { StoredAgent } from '#server/ports/documents'
 
 export const REFUNDS = policyOf(1, 1)
 export const REFUNDS_LATER = policyOf(1, 2, {

@@ -2,6 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Balance } from '@countersign/store-port/ledger'
+import { type Store, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
+import { commitRecords } from '@countersign/store-sqlite/commit'
+import { Connection } from '@countersign/store-sqlite/driver'
+import { SqliteLedger } from '@countersign/store-sqlite/ledger'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import {
   accountOf,
   createOf,
@@ -14,12 +20,6 @@ import {
   updateOf,
 } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { commitRecords } from '#server/adapters/store-sqlite/commit'
-import { Connection } from '#server/adapters/store-sqlite/driver'
-import { SqliteLedger } from '#server/adapters/store-sqlite/ledger'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import type { Balance } from '#server/ports/ledger'
-import { type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 
 const ACCOUNT = accountOf()
 

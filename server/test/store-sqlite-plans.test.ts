@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountOf, idempotencyOf, idOf, instant, WHOLE } from '@countersign/testkit/store-suite'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Connection, type SqlValue } from '#server/adapters/store-sqlite/driver'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import { listAccounts, readAccounts } from '#server/adapters/store-sqlite/tables/accounts'
-import { findAgent, findAgentMetadata, listAgents, loadAgents } from '#server/adapters/store-sqlite/tables/agents'
-import { listAuditEntries, nextLogIndex } from '#server/adapters/store-sqlite/tables/audit-entries'
+import type { AccountFilter, AuditFilter, DecisionFilter } from '@countersign/store-port/store'
+import { Connection, type SqlValue } from '@countersign/store-sqlite/driver'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { listAccounts, readAccounts } from '@countersign/store-sqlite/tables/accounts'
+import { findAgent, findAgentMetadata, listAgents, loadAgents } from '@countersign/store-sqlite/tables/agents'
+import { listAuditEntries, nextLogIndex } from '@countersign/store-sqlite/tables/audit-entries'
 import {
   findDecision,
   firstApprovalEnd,
@@ -15,11 +14,12 @@ import {
   listOpenReviews,
   listOverdue,
   readPostings,
-} from '#server/adapters/store-sqlite/tables/decisions'
-import { findIdempotency } from '#server/adapters/store-sqlite/tables/idempotency'
-import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#server/adapters/store-sqlite/tables/policies'
-import { walkRows } from '#server/adapters/store-sqlite/walk-rows'
-import type { AccountFilter, AuditFilter, DecisionFilter } from '#server/ports/store'
+} from '@countersign/store-sqlite/tables/decisions'
+import { findIdempotency } from '@countersign/store-sqlite/tables/idempotency'
+import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '@countersign/store-sqlite/tables/policies'
+import { walkRows } from '@countersign/store-sqlite/walk-rows'
+import { accountOf, idempotencyOf, idOf, instant, WHOLE } from '@countersign/testkit/store-suite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 describe('the plans of the embedded store', () => {
   let dataDir: string

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Store } from '@countersign/store-port/store'
+import { DataDirectoryInUseError } from '@countersign/store-sqlite/data-directory'
+import { Connection } from '@countersign/store-sqlite/driver'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { stress } from '@countersign/testkit'
 import { idempotencyOf, instant, walk } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DataDirectoryInUseError } from '#server/adapters/store-sqlite/data-directory'
-import { Connection } from '#server/adapters/store-sqlite/driver'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import type { Store } from '#server/ports/store'
 
 const PROGRAM = fileURLToPath(new URL('./processes/store-process.mjs', import.meta.url))
 

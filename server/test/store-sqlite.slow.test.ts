@@ -1,13 +1,13 @@
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { NewerSchemaError, type Store, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
+import { DamagedStoreError } from '@countersign/store-sqlite/data-directory'
+import { Connection } from '@countersign/store-sqlite/driver'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { ForeignDatabaseError } from '@countersign/store-sqlite/schema'
 import { createOf, decisionOf, idOf, instant, LogPen, storeSuite, WHOLE } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DamagedStoreError } from '#server/adapters/store-sqlite/data-directory'
-import { Connection } from '#server/adapters/store-sqlite/driver'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
-import { ForeignDatabaseError } from '#server/adapters/store-sqlite/schema'
-import { NewerSchemaError, type Store, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 import { openInNewDirectory } from './open-sqlite-store.js'
 import {
   ALLOWED,

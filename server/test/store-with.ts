@@ -1,4 +1,4 @@
-import type { Store } from '#server/ports/store'
+import type { Store } from '@countersign/store-port/store'
 import { openTestStore } from './open-test-store.js'
 
 /** The real store with some of its methods in other words. */

@@ -1,7 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assertNoFolder } from './files/assert-no-folder.js'
-import { replaceFile } from './files/replace-file.js'
+import { assertNoFolder, replaceFile } from '@countersign/durable-files'
 
 export function bootstrapKeyPath(dataDir: string): string {
   return join(dataDir, 'bootstrap-key')

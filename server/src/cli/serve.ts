@@ -1,9 +1,9 @@
+import { addressOf } from '@countersign/store-mongodb/connection/url'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
-import { addressOf } from '../adapters/store-mongodb/connection/url.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
 import type { Log } from '../ports/log.js'
-import { StoreUnavailableError } from '../ports/store.js'
 import { type Started, StoreNotClosedError, start } from '../start.js'
 import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
@@ -120,7 +120,7 @@ async function refuse(error: unknown, config: Config): Promise<number> {
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return fail(new Error(`HOST ${host} is no address of this machine.`), EXIT.failure)
   if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
-    const { mongoFailure } = await import('../adapters/store-mongodb/connection/failure.js')
+    const { mongoFailure } = await import('@countersign/store-mongodb/connection/failure')
     const told = mongoFailure(config.mongodbUrl, error)
     return fail(new Error(`${told} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { statIfThere } from '../adapters/files/stat-if-there.js'
+import { statIfThere } from '@countersign/durable-files'
 import { type Config, readConfig } from '../config.js'
 
 /**

@@ -1,12 +1,12 @@
+import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
+import { DataDirectoryInUseError } from '@countersign/store-sqlite/data-directory'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { findKeyring } from '../adapters/keyring/keyring.js'
-import { DataDirectoryInUseError } from '../adapters/store-sqlite/data-directory.js'
-import { openSqliteStore } from '../adapters/store-sqlite/open.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
-import { type Store, StoreUnavailableError } from '../ports/store.js'
 import { RecordWriter } from '../record-writer.js'
 import { startClock } from '../use-cases/clock/start.js'
 import { findLostEntry } from '../use-cases/signing-keys/lost-entries.js'
@@ -36,7 +36,7 @@ export async function withStore<T>(
   const mayBeNew = (keyring?.newestEntry ?? null) === null
   let store: Store
   try {
-    store = mongodbUrl === null ? await openSqliteStore({ dataDir, mayBeNew }) : await openMongodb(mongodbUrl)
+    store = mongodbUrl === null ? await openSqliteStore({ dataDir, mayBeNew }) : await openMongodb(mongodbUrl, clock)
   } catch (error) {
     if (error instanceof DataDirectoryInUseError) return null
     throw error
@@ -52,13 +52,13 @@ export async function withStore<T>(
 }
 
 /** Loads the driver, which the embedded store does without. */
-async function openMongodb(url: string): Promise<Store> {
-  const { openMongoStore } = await import('../adapters/store-mongodb/open.js')
+async function openMongodb(url: string, clock: Clock): Promise<Store> {
+  const { openMongoStore } = await import('@countersign/store-mongodb/open')
   try {
-    return await openMongoStore({ url })
+    return await openMongoStore({ url, nowMs: () => clock.now().getTime() })
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error
-    const { mongoFailure } = await import('../adapters/store-mongodb/connection/failure.js')
+    const { mongoFailure } = await import('@countersign/store-mongodb/connection/failure')
     throw new Error(mongoFailure(url, error), { cause: error })
   }
 }

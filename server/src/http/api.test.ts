@@ -1,11 +1,12 @@
 /** What the pipeline asks of memory that may be behind the store: at the beginning, after each wait, and before the answer. */
+
+import type { Moment } from '@countersign/concurrency'
+import type { StoredKey } from '@countersign/store-port/documents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
 import { DomainError } from '../domain-error.js'
-import type { Moment } from '../moment.js'
-import type { StoredKey } from '../ports/documents.js'
 import { ConfirmedFreshness } from '../state/freshness.js'
 import { Keys } from '../state/keys.js'
 import { Api } from './api.js'

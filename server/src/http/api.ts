@@ -8,12 +8,12 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { LIMITS, type Scope, toPointer, validate } from '@countersign/contract'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../caller.js'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
-import { StoreUnavailableError } from '../ports/store.js'
 import type { Freshness, Knowledge } from '../state/freshness.js'
 import type { Keys } from '../state/keys.js'
 import { authenticate, keyTextOf } from './authenticate.js'

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { StoredKey } from '@countersign/store-port/documents'
 import { isPlausibleKeyText } from '../api-key-text.js'
 import { DomainError } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
-import type { StoredKey } from '../ports/documents.js'
 import type { Keys } from '../state/keys.js'
 
 /**

@@ -1,12 +1,12 @@
 /** What needs no API key: health, the public signing keys, metrics, and the API's description for programs and people. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Store } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
 import type { StoreClock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
-import type { Store } from '../ports/store.js'
 import type { Freshness } from '../state/freshness.js'
 import { errorsPage } from './errors-page.js'
 import { type ReferenceDocument, referencePage } from './reference-page.js'

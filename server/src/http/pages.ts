@@ -1,6 +1,6 @@
 import { LIMITS, type Page as WirePage } from '@countersign/contract'
+import type { Page, PageRequest } from '@countersign/store-port/store'
 import { z } from 'zod'
-import type { Page, PageRequest } from '../ports/store.js'
 import type { Cursors } from './cursor.js'
 import type { Pause } from './long-work.js'
 import { queryNumber } from './query-number.js'

@@ -1,9 +1,9 @@
 /** Errors become answers here and nowhere else. What a person outside sees is the catalogue's text; causes go to the log. */
 import { ERRORS, type ErrorCode, type Problem } from '@countersign/contract'
+import { BudgetBusyError } from '@countersign/store-port/ledger'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
-import { BudgetBusyError } from '../ports/ledger.js'
 import type { Log } from '../ports/log.js'
-import { StoreUnavailableError } from '../ports/store.js'
 import type { Reply } from './reply.js'
 
 export function problemReply(error: unknown, requestId: string, log: Log): Reply {

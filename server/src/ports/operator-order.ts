@@ -1,5 +1,5 @@
 import type { KeyCreate } from '@countersign/contract'
-import type { KeySecret } from './documents.js'
+import type { KeySecret } from '@countersign/store-port/documents'
 
 /** What the operator on the server's own machine wants: a key of a secret whose text nobody else knows. */
 export interface KeyOrder {

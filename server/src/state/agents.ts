@@ -1,4 +1,4 @@
-import type { StoredAgent } from '../ports/documents.js'
+import type { StoredAgent } from '@countersign/store-port/documents'
 
 /** The agents that are registered or suspended: all that a decision needs to know of them. */
 export class Agents {

@@ -1,6 +1,6 @@
+import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import { describe, expect, test, vi } from 'vitest'
 import { DomainError } from '../domain-error.js'
-import { ConflictError, StoreUnavailableError } from '../ports/store.js'
 import { Changes } from './changes.js'
 
 test('changes happen one after the other, and one that fails by its own rules stops no other', async () => {

@@ -1,5 +1,5 @@
+import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
-import { ConflictError, StoreUnavailableError } from '../ports/store.js'
 
 export interface ChangesOptions {
   /** Reads the store anew. */

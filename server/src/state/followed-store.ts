@@ -1,5 +1,5 @@
-import { type Moment, thisMoment } from '../moment.js'
-import type { Replicas, Revision } from '../ports/replicas.js'
+import { type Moment, thisMoment } from '@countersign/concurrency'
+import type { Replicas, Revision } from '@countersign/store-port/replicas'
 import type { Changes } from './changes.js'
 import type { ConfirmedFreshness } from './freshness.js'
 import { Turns } from './turns.js'

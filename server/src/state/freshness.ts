@@ -1,5 +1,5 @@
+import { type Moment, msBetween, thisMoment } from '@countersign/concurrency'
 import { DomainError } from '../domain-error.js'
-import { type Moment, msBetween, thisMoment } from '../moment.js'
 
 /** What this process knew of the policies, agents and keys when a request came. */
 export interface Knowledge {

@@ -1,6 +1,6 @@
+import type { StoredKey } from '@countersign/store-port/documents'
 import { hashKeyText } from '../api-key-text.js'
 import { DomainError } from '../domain-error.js'
-import type { StoredKey } from '../ports/documents.js'
 
 /** Every API key, found by the hash of its text. Revocation counts as soon as it is applied. */
 export class Keys {

@@ -1,4 +1,4 @@
-import type { OpenReview } from '../ports/store.js'
+import type { OpenReview } from '@countersign/store-port/store'
 
 export interface OpenReviewLimits {
   readonly perAgent: number

@@ -1,5 +1,5 @@
 import { compilePolicies, type EnginePolicy, type PolicySet, withoutPolicy, withPolicy } from '@countersign/engine'
-import type { StoredPolicy } from '../ports/documents.js'
+import type { StoredPolicy } from '@countersign/store-port/documents'
 
 interface LoadedPolicies {
   readonly policy_set: number

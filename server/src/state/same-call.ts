@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreUnavailableError } from '../ports/store.js'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 
 const FIRST_PAUSE_MS = 5
 const MOST_PAUSES = 9

@@ -1,5 +1,5 @@
-import type { ReviewPlace, ReviewPlaces, WantedPlace } from '../ports/replicas.js'
-import type { OpenReview } from '../ports/store.js'
+import type { ReviewPlace, ReviewPlaces, WantedPlace } from '@countersign/store-port/replicas'
+import type { OpenReview } from '@countersign/store-port/store'
 import type { OpenReviewLimits, OpenReviews } from './open-reviews.js'
 import { Turns } from './turns.js'
 

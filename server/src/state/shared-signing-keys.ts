@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { PublishedSigningKey, Replicas, SharedSigningKey } from '@countersign/store-port/replicas'
 import type { Clock } from '../ports/clock.js'
-import type { PublishedSigningKey, Replicas, SharedSigningKey } from '../ports/replicas.js'
 import { KNOWN_AFTER_MS, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../ports/signer.js'
 import { Turns } from './turns.js'
 

@@ -1,5 +1,5 @@
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import { describe, expect, test } from 'vitest'
-import { StoreUnavailableError } from '../ports/store.js'
 import { Turns } from './turns.js'
 
 /** Work that ends when the test says so. */

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../ports/store.js'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 
 /** More than so many moves of one thing at a time are no honest use. */
 const MAX_WAITING = 1000

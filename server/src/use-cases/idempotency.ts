@@ -1,4 +1,4 @@
-import type { IdempotencyRecord } from '../ports/documents.js'
+import type { IdempotencyRecord } from '@countersign/store-port/documents'
 
 /**
  * Completes the idempotency record of a call once its answer is known: the id of the object that is answered, the

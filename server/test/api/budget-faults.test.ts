@@ -1,7 +1,7 @@
 /** What the budgets hold when a part of the server fails: nothing is held for what was never written, and no cent is lost. */
 import { evaluate } from '@countersign/engine'
+import { type CommitResult, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type CommitResult, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 import type { Answer } from '../running-server.js'
 import { Desk, MINUTE_MS } from './desk.js'
 import { type Commit, FaultyStore } from './faulty-store.js'

@@ -1,6 +1,7 @@
 /** What earlier failures must not leave behind. */
+
+import type { Store } from '@countersign/store-port/store'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Store } from '#server/ports/store'
 import { openTestStore } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { createPolicy, REFUNDS, REVIEWED } from './refunds.js'

@@ -1,8 +1,9 @@
 /** What a caller is told when a part of the server fails: nothing is permitted, and the audit log goes on without a gap. */
+
+import { type CommitResult, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { typeidIds } from '#server/adapters/typeid-ids'
 import type { Ids } from '#server/ports/ids'
-import { type CommitResult, type StoreRecord, StoreUnavailableError } from '#server/ports/store'
 import { type Answer, type RunningServer, runServer, TestClock } from '../running-server.js'
 import { type Commit, FaultyStore } from './faulty-store.js'
 import {

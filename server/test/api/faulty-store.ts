@@ -1,4 +1,4 @@
-import type { CommitResult, Store, StoreRecord } from '#server/ports/store'
+import type { CommitResult, Store, StoreRecord } from '@countersign/store-port/store'
 import { openTestStore } from '../open-test-store.js'
 
 export type Commit = (records: readonly StoreRecord[]) => Promise<CommitResult>

@@ -1,8 +1,8 @@
 /** Every code of the catalogue, as it comes over HTTP: a code that nothing here makes happen fails the suite. */
 import { ERRORS, type ErrorCode } from '@countersign/contract'
+import { BudgetBusyError } from '@countersign/store-port/ledger'
+import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { BudgetBusyError } from '#server/ports/ledger'
-import { type Store, StoreUnavailableError } from '#server/ports/store'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
 import { FaultyStore } from './faulty-store.js'

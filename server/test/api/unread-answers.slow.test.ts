@@ -1,7 +1,7 @@
 /** Callers that ask for much and read nothing: what is held for them is bounded, and nobody else waits for them. */
 import { connect, type Socket } from 'node:net'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openSqliteStore } from '#server/adapters/store-sqlite/open'
 import { LOOKS, StalledConnections } from '#server/http/stalled-connections'
 import { UnreadAnswers } from '#server/http/unread-answers'
 import { until } from '../process/until.js'

@@ -1,6 +1,11 @@
 /** Accounts that other processes write all the time, while their decisions are settled. */
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
+import { accountId } from '@countersign/store-mongodb/budgets/account-id'
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import {
   accountOf,
   createOf,
@@ -13,11 +18,6 @@ import {
   updateOf,
 } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { accountId } from '#server/adapters/store-mongodb/budgets/account-id'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import { StoreUnavailableError } from '#server/ports/store'
 import { RecordWriter } from '#server/record-writer'
 import { until } from '../process/until.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'

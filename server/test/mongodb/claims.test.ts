@@ -1,9 +1,10 @@
 /** Two processes find a name of a call that was claimed for nothing, and one overtakes the other. */
+
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { claimOf } from '@countersign/store-mongodb/records/claims'
 import { createOf, decisionOf, idempotencyOf, idOf, LogPen } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { claimOf } from '#server/adapters/store-mongodb/records/claims'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
 

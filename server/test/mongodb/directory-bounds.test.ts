@@ -3,6 +3,10 @@
  * written, alone, and with room left to revoke, to rotate and to delete.
  */
 import { randomBytes } from 'node:crypto'
+import { keyEntryOf } from '@countersign/store-mongodb/collections/keys'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import type { KeySecret, StoredKey } from '@countersign/store-port/documents'
+import type { Store } from '@countersign/store-port/store'
 import {
   createOf,
   decisionOf,
@@ -18,10 +22,6 @@ import {
 } from '@countersign/testkit/store-suite'
 import { BSON, type Document, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { keyEntryOf } from '#server/adapters/store-mongodb/collections/keys'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { KeySecret, StoredKey } from '#server/ports/documents'
-import type { Store } from '#server/ports/store'
 import { type Answer, runServer } from '../running-server.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 

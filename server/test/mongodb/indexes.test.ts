@@ -1,14 +1,14 @@
 /** Every list and every scan of the store has an index: what is equal first, then the order. */
 
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { INDEXES } from '@countersign/store-mongodb/indexes'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import type { Store } from '@countersign/store-port/store'
 import { accountOf, idempotencyOf, idOf, instant, keyOf, LogPen, writeKeyOf } from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { INDEXES } from '#server/adapters/store-mongodb/indexes'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { Store } from '#server/ports/store'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 interface Query {

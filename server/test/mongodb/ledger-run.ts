@@ -4,6 +4,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import type { Posting, StoredDecision } from '@countersign/store-port/documents'
+import { BudgetBusyError } from '@countersign/store-port/ledger'
+import { type Change, ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import {
   accountOf,
   createOf,
@@ -20,12 +26,6 @@ import {
   updateOf,
   walk,
 } from '@countersign/testkit/store-suite'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { Posting, StoredDecision } from '#server/ports/documents'
-import { BudgetBusyError } from '#server/ports/ledger'
-import { type Change, ConflictError, StoreUnavailableError } from '#server/ports/store'
 import { RecordWriter } from '#server/record-writer'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { type Fate, openRelay, type Relay } from './relay.js'

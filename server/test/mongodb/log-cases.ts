@@ -2,6 +2,12 @@
  * What has to hold of a log when its process dies or ends in doubt, when whoever takes it over fails, too, and when commands
  * that were given up come through late.
  */
+
+import { auditDocumentOf } from '@countersign/store-mongodb/collections/audit'
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import {
   createOf,
   type Draft,
@@ -16,11 +22,6 @@ import {
 } from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { expect } from 'vitest'
-import { auditDocumentOf } from '#server/adapters/store-mongodb/collections/audit'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import { StoreUnavailableError } from '#server/ports/store'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
 

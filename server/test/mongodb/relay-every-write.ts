@@ -1,4 +1,9 @@
 /** Every kind of write that the store makes, made at least once: also those of processes that finish what others left. */
+
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import { type Change, StoreUnavailableError } from '@countersign/store-port/store'
 import {
   accountOf,
   agentOf,
@@ -22,10 +27,6 @@ import {
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
 import { expect } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import { type Change, StoreUnavailableError } from '#server/ports/store'
 import { until } from '../process/until.js'
 import type { Command, Fate } from './relay.js'
 import { openRelay } from './relay.js'

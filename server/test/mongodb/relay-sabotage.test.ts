@@ -1,7 +1,8 @@
 /** Stores that do not find out what became of a write whose answer was lost: the run behind the relay notices each. */
+
+import type { Database } from '@countersign/store-mongodb/connection/database'
 import { type BulkWriteResult, type Document, MongoNetworkError, MongoServerError } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Database } from '#server/adapters/store-mongodb/connection/database'
 import { typeidIds } from '#server/adapters/typeid-ids'
 import { seededRandom } from '../process/random.js'
 import { BrokenPromiseError } from './ledger-run.js'

@@ -1,4 +1,10 @@
 /** What is removed, by whom, and that nothing comes of it later: decisions that are closed for good, and tombstones. */
+
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import type { DecisionHome } from '@countersign/store-mongodb/stored'
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import {
   accountOf,
   createOf,
@@ -15,11 +21,6 @@ import {
 } from '@countersign/testkit/store-suite'
 import { type Collection, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { DecisionHome } from '#server/adapters/store-mongodb/stored'
-import { StoreUnavailableError } from '#server/ports/store'
 import { until } from '../process/until.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 

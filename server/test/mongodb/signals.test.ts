@@ -1,6 +1,8 @@
 /** Where the server has change streams, another process sees a change at once, and not at its next look. */
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import type { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
 import {
   agentOf,
   createOf,
@@ -15,8 +17,6 @@ import {
 } from '@countersign/testkit/store-suite'
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import type { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { Child, endChildren } from '../process/child.js'
 import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'

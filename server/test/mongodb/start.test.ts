@@ -1,9 +1,9 @@
 /** How the server starts on a MongoDB: what it refuses, what it tells then, and how long it waits. */
 import { randomBytes } from 'node:crypto'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import { NewerSchemaError } from '@countersign/store-port/store'
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import { NewerSchemaError } from '#server/ports/store'
 import { endChildren } from '../process/child.js'
 import { countersign, newDirectory, removeDirectories, ShippedServer } from '../process/shipped-server.js'
 import { until } from '../process/until.js'

@@ -1,9 +1,10 @@
 /** The suite of every store on MongoDB, where it has to notice what is broken above the adapter, and below it. */
+
+import { Database } from '@countersign/store-mongodb/connection/database'
+import { MongoStore } from '@countersign/store-mongodb/mongo-store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { Document } from 'mongodb'
 import { describe, it } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
-import { MongoStore } from '#server/adapters/store-mongodb/mongo-store'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { expectCaught, sabotageSuite } from '../store-sabotages.js'
 import { openInNewDatabase } from './open-mongo-store.js'
 import { change, DONE } from './sabotages.js'

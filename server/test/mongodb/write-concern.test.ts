@@ -1,8 +1,8 @@
 /** Every command waits for a majority and the journal, whatever the URL says: what a server then makes of it is its promise. */
 import { randomBytes } from 'node:crypto'
+import { Database } from '@countersign/store-mongodb/connection/database'
 import { MongoClient } from 'mongodb'
 import { afterEach, expect, it } from 'vitest'
-import { Database } from '#server/adapters/store-mongodb/connection/database'
 import { seededRandom } from '../process/random.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { openRelay } from './relay.js'

@@ -11,7 +11,14 @@ import { countersign, MAIN, newDirectory, removeDirectories, ShippedServer } fro
 import { until } from './until.js'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const DIST = join(ROOT, 'server', 'dist')
+/** What a server runs of ours and keeps state in. */
+const SHIPPED = [
+  'server',
+  'packages/concurrency',
+  'packages/durable-files',
+  'packages/store-mongodb',
+  'packages/store-sqlite',
+]
 const asked = { agent_id: 'agent:a', action: 'payment.refund' }
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -141,20 +148,26 @@ describe('the shipped server', () => {
   })
 
   it('asks the system clock in one place, and listens to no parent process', () => {
-    const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
-    const having = (pattern: RegExp) => files.filter((path) => pattern.test(readFileSync(join(DIST, path), 'utf8')))
+    const built = SHIPPED.flatMap((folder) =>
+      readdirSync(join(ROOT, folder, 'dist'), { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.js'))
+        .map((path) => ({ name: `${folder}/${path}`, text: readFileSync(join(ROOT, folder, 'dist', path), 'utf8') })),
+    )
+    const having = (pattern: RegExp) => built.filter(({ text }) => pattern.test(text)).map(({ name }) => name)
     expect(having(/\bDate\.now\b|\bnew Date\(\)|\bhrtime\b/).sort()).toEqual([
-      // The age of a file that the operator left.
-      'adapters/operator-inbox/orders.js',
-      // The age of a tombstone, which keeps out what another process began a minute ago at most.
-      'adapters/store-mongodb/collections/fences.js',
-      'adapters/system-clock.js',
-      // The last words of a command that fails.
-      'cli/exit.js',
-      // A notice of a command beside its answer.
-      'cli/log.js',
       // How old something is that nobody's clock may make younger: what a server that was frozen knows.
-      'moment.js',
+      'packages/concurrency/moment.js',
+      // The age of a tombstone, which keeps out what another process began a minute ago at most.
+      'packages/store-mongodb/collections/fences.js',
+      // A store that nobody gives a clock: the server does.
+      'packages/store-mongodb/open.js',
+      // The age of a file that the operator left.
+      'server/adapters/operator-inbox/orders.js',
+      'server/adapters/system-clock.js',
+      // The last words of a command that fails.
+      'server/cli/exit.js',
+      // A notice of a command beside its answer.
+      'server/cli/log.js',
     ])
     expect(having(/\bsystemClock\([^)]/)).toEqual([])
     expect(having(/process\.on(ce)?\(['"]message|process\.channel|process\.stdin/)).toEqual([])

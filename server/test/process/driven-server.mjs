@@ -7,8 +7,8 @@
  * answered by `{done: true}`. `DRIVEN_TIME` is the time to begin with. `DRIVEN_STORE_BEHIND_MS` is how long ago what this
  * process does seems to be to the others that share its store.
  */
-import { openMongoStore } from '../../dist/adapters/store-mongodb/open.js'
-import { openSqliteStore } from '../../dist/adapters/store-sqlite/open.js'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { jsonLog } from '../../dist/cli/log.js'
 import { readConfig } from '../../dist/config.js'
 import { start } from '../../dist/start.js'

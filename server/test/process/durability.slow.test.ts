@@ -1,6 +1,6 @@
 /** Seen from the kernel: an answer leaves only after its record is on the disk. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -43,15 +43,20 @@ async function traceDecisions(main: string) {
   return { ids, steps: stepsOf(readFileSync(output, 'utf8')) }
 }
 
-/** The built server with another text in one place. */
+/** The built server with a store that has another text in one place. */
 function patchedServer(from: string, to: string): string {
   const directory = newDirectory()
+  const modules = join(directory, 'node_modules')
+  const own = join('@countersign', 'store-sqlite')
+  mkdirSync(join(modules, own), { recursive: true })
   mkdirSync(join(directory, 'server'))
   for (const name of ['dist', 'package.json']) {
     cpSync(join(ROOT, 'server', name), join(directory, 'server', name), { recursive: true })
+    cpSync(join(ROOT, 'node_modules', own, name), join(modules, own, name), { recursive: true })
   }
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
-  const dist = join(directory, 'server', 'dist')
+  for (const name of [...readdirSync(join(ROOT, 'node_modules')), ...scoped()])
+    if (!existsSync(join(modules, name))) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  const dist = join(modules, own, 'dist')
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
   const places = files.flatMap((path) => {
     const text = readFileSync(join(dist, path), 'utf8')
@@ -61,8 +66,12 @@ function patchedServer(from: string, to: string): string {
       .slice(1)
       .map(() => path)
   })
-  expect(places).toEqual(['adapters/store-sqlite/schema.js'])
-  return join(dist, 'cli', 'main.js')
+  expect(places).toEqual(['schema.js'])
+  return join(directory, 'server', 'dist', 'cli', 'main.js')
+}
+
+function scoped(): string[] {
+  return readdirSync(join(ROOT, 'node_modules', '@countersign')).map((name) => join('@countersign', name))
 }
 
 describe.skipIf(cannotTrace !== null)('under strace', () => {

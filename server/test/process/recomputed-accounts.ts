@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Connection } from '#server/adapters/store-sqlite/driver'
+import { Connection } from '@countersign/store-sqlite/driver'
 import { micro } from '../api/ledger-model/reference-money.js'
 
 interface Posting {

@@ -1,10 +1,9 @@
 /** `signing-keys.json`: read with suspicion, replaced as a whole so that a crash leaves the old file or the new one. */
 import { open } from 'node:fs/promises'
+import { assertNoFolder, replaceFile } from '@countersign/durable-files'
 import { importSigningKey } from '@countersign/permit'
+import type { LogPlace } from '@countersign/store-port/store'
 import { z } from 'zod'
-import type { LogPlace } from '../../ports/store.js'
-import { assertNoFolder } from '../files/assert-no-folder.js'
-import { replaceFile } from '../files/replace-file.js'
 import type { StoredSigningKey } from './key-states.js'
 
 /** The file of signing keys cannot be used. The message names it and says what to do; the server must not start. */

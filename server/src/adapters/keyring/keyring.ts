@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { whileLocked } from '@countersign/durable-files'
 import {
   importSigningKey,
   mintPermit,
@@ -8,10 +9,9 @@ import {
   type PublicKeySet,
   type SigningKey,
 } from '@countersign/permit'
+import type { LogPlace } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
 import { EarlyRotationError, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../../ports/signer.js'
-import type { LogPlace } from '../../ports/store.js'
-import { whileLocked } from '../files/file-lock.js'
 import { type KeyFile, readKeyFile, writeKeyFile } from './key-file.js'
 import {
   changesBetween,

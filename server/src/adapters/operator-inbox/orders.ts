@@ -9,9 +9,9 @@ import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyCreateSchema } from '@countersign/contract'
+import { replaceFile } from '@countersign/durable-files'
 import { z } from 'zod'
 import type { OperatorOrder, OrderAnswer } from '../../ports/operator-order.js'
-import { replaceFile } from '../files/replace-file.js'
 
 /** Other users can write into the inbox, or it is theirs: nothing in it is believed. */
 export class UnsafeInboxError extends Error {

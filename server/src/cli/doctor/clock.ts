@@ -1,4 +1,4 @@
-import type { Moment } from '../../moment.js'
+import type { Moment } from '@countersign/concurrency'
 import { type Finding, fine, problem } from './finding.js'
 
 const SUBJECT = 'clock'

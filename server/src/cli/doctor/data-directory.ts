@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { statIfThere } from '../../adapters/files/stat-if-there.js'
+import { statIfThere } from '@countersign/durable-files'
 import { type Finding, fine, problem } from './finding.js'
 
 const SUBJECT = 'data directory'

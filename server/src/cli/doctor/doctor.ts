@@ -1,5 +1,5 @@
+import { thisMoment } from '@countersign/concurrency'
 import { type Config, ConfigError, readConfig } from '../../config.js'
-import { thisMoment } from '../../moment.js'
 import { EXIT } from '../exit.js'
 import { checkClock } from './clock.js'
 import { checkDataDirectory, checkFiles, checkSpace } from './data-directory.js'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MongoInspection } from '../../adapters/store-mongodb/inspect.js'
-import { assertSoundThroughout, inspectSqliteStore } from '../../adapters/store-sqlite/inspect.js'
+import type { MongoInspection } from '@countersign/store-mongodb/inspect'
+import { assertSoundThroughout, inspectSqliteStore } from '@countersign/store-sqlite/inspect'
 import type { Config } from '../../config.js'
 import { type Finding, fine, problem } from './finding.js'
 
@@ -54,7 +54,7 @@ const FIXES: Readonly<Record<string, string>> = {
 }
 
 async function checkMongodb(url: string): Promise<StoreFinding> {
-  const { inspectMongoStore } = await import('../../adapters/store-mongodb/inspect.js')
+  const { inspectMongoStore } = await import('@countersign/store-mongodb/inspect')
   let found: MongoInspection
   try {
     found = await inspectMongoStore(url)

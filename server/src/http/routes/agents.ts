@@ -7,9 +7,9 @@ import {
   pageOf,
   SuspendSchema,
 } from '@countersign/contract'
+import type { Store } from '@countersign/store-port/store'
 import { z } from 'zod'
 import { DomainError } from '../../domain-error.js'
-import type { Store } from '../../ports/store.js'
 import type { ChangeAgentDeps } from '../../use-cases/agents/change.js'
 import { deleteAgent } from '../../use-cases/agents/delete.js'
 import { getAgent } from '../../use-cases/agents/get.js'

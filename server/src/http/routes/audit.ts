@@ -1,6 +1,6 @@
 import { AgentIdSchema, AUDIT_TYPES, AuditEntrySchema, IdSchema, pageOf, TimestampSchema } from '@countersign/contract'
+import type { Store } from '@countersign/store-port/store'
 import { z } from 'zod'
-import type { Store } from '../../ports/store.js'
 import type { Cursors } from '../cursor.js'
 import { givenFilters } from '../filter.js'
 import { pageQuery, replyPage } from '../pages.js'

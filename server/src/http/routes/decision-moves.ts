@@ -10,8 +10,8 @@ import {
   LIMITS,
   RejectSchema,
 } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
 import type { z } from 'zod'
-import type { StoredDecision } from '../../ports/documents.js'
 import { type ApproveDeps, approveDecision } from '../../use-cases/decisions/approve.js'
 import { assertMayClaim, type ClaimDeps, claimDecision } from '../../use-cases/decisions/claim.js'
 import { confirmDecision } from '../../use-cases/decisions/confirm.js'

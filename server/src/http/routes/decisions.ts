@@ -17,9 +17,9 @@ import {
   TimestampSchema,
 } from '@countersign/contract'
 import { requestHash } from '@countersign/permit'
+import type { Store } from '@countersign/store-port/store'
 import { z } from 'zod'
 import { assertMaySpeakFor } from '../../caller.js'
-import type { Store } from '../../ports/store.js'
 import { type CapabilitiesDeps, listCapabilities } from '../../use-cases/decisions/capabilities.js'
 import { type DecideDeps, decide } from '../../use-cases/decisions/decide.js'
 import { explainDecision } from '../../use-cases/decisions/explain.js'

@@ -1,5 +1,5 @@
 import { DecisionSchema, LIMITS, RedeemSchema } from '@countersign/contract'
-import type { Store } from '../../ports/store.js'
+import type { Store } from '@countersign/store-port/store'
 import { findVisible } from '../../use-cases/decisions/get.js'
 import { viewDecision } from '../../use-cases/decisions/view.js'
 import { findByPermit, type RedeemDeps, redeemPermit } from '../../use-cases/permits/redeem.js'

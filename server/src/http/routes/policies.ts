@@ -8,11 +8,11 @@ import {
   SimulateRequestSchema,
   SimulateResponseSchema,
 } from '@countersign/contract'
+import type { StoredPolicy } from '@countersign/store-port/documents'
+import type { Store } from '@countersign/store-port/store'
 import { z } from 'zod'
 import { invalid } from '../../domain-error.js'
-import type { StoredPolicy } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
-import type { Store } from '../../ports/store.js'
 import { createPolicy } from '../../use-cases/policies/create.js'
 import { deletePolicy } from '../../use-cases/policies/delete.js'
 import { getPolicy } from '../../use-cases/policies/get.js'

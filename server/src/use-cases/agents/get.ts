@@ -1,7 +1,7 @@
 import type { Agent } from '@countersign/contract'
+import type { AgentWithSightings, Store } from '@countersign/store-port/store'
 import { type Caller, maySpeakFor } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { AgentWithSightings, Store } from '../../ports/store.js'
 import { viewAgent } from './view.js'
 
 /**

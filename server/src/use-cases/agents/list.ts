@@ -1,6 +1,6 @@
 import type { Agent } from '@countersign/contract'
+import type { Page, PageRequest, Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
-import type { Page, PageRequest, Store } from '../../ports/store.js'
 import { viewAgent } from './view.js'
 
 /** The agents that the caller may speak for, newest first. */

@@ -1,6 +1,6 @@
 import type { Agent } from '@countersign/contract'
+import type { Store } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
-import type { Store } from '../../ports/store.js'
 import { unknownAgent, viewAgent } from './view.js'
 
 /** The answer to the same call again: the agent as it is now, also one that is gone since. */

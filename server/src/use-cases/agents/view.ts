@@ -1,6 +1,6 @@
 import type { Agent } from '@countersign/contract'
-import type { StoredAgent } from '../../ports/documents.js'
-import type { AgentWithSightings } from '../../ports/store.js'
+import type { StoredAgent } from '@countersign/store-port/documents'
+import type { AgentWithSightings } from '@countersign/store-port/store'
 
 /** An agent as the API shows it. */
 export function viewAgent({ agent, sightings }: AgentWithSightings): Agent {

@@ -1,7 +1,7 @@
+import type { StoredAccount } from '@countersign/store-port/documents'
+import type { PageRequest } from '@countersign/store-port/store'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import type { StoredAccount } from '../../ports/documents.js'
-import type { PageRequest } from '../../ports/store.js'
 import { fillPage, takeWanted } from './account-pages.js'
 
 const accountOf = (spent: number): StoredAccount => ({

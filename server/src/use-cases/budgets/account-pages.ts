@@ -1,6 +1,6 @@
 import { LIMITS } from '@countersign/contract'
-import type { StoredAccount } from '../../ports/documents.js'
-import type { AccountFilter, Page, Store } from '../../ports/store.js'
+import type { StoredAccount } from '@countersign/store-port/documents'
+import type { AccountFilter, Page, Store } from '@countersign/store-port/store'
 
 /** How often a page may turn to the store, however few of the accounts that it meets are wanted. */
 const STEPS_OF_A_PAGE = 100

@@ -1,6 +1,6 @@
 import { type AccountKey, type Budget, withBudgetDefaults } from '@countersign/contract'
 import { type EnginePolicy, periodAt } from '@countersign/engine'
-import type { AccountFilter } from '../../ports/store.js'
+import type { AccountFilter } from '@countersign/store-port/store'
 
 /** The budget that a policy has now, with its defaults. */
 export interface PolicyBudget {

@@ -1,6 +1,6 @@
 import type { Budget, BudgetAccount } from '@countersign/contract'
 import { fromMicro, periodAt, toMicro } from '@countersign/engine'
-import type { StoredAccount } from '../../ports/documents.js'
+import type { StoredAccount } from '@countersign/store-port/documents'
 
 /** What was written last about accounts of a form. */
 export interface WrittenForm {

@@ -1,6 +1,6 @@
 import { type AccountKey, type Budget, type BudgetAccount, LIMITS } from '@countersign/contract'
-import type { StoredAccount } from '../../ports/documents.js'
-import type { Store } from '../../ports/store.js'
+import type { StoredAccount } from '@countersign/store-port/documents'
+import type { Store } from '@countersign/store-port/store'
 import { isOfForm } from './policy-budget.js'
 import { viewAccount, type WrittenForm } from './view.js'
 

@@ -1,5 +1,5 @@
+import type { Store } from '@countersign/store-port/store'
 import type { StoreClock } from '../../ports/clock.js'
-import type { Store } from '../../ports/store.js'
 
 /** Machines that share a store differ by less. */
 const TOLERANCE_MS = 1000

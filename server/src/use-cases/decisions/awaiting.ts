@@ -1,5 +1,5 @@
+import type { Store } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
-import type { Store } from '../../ports/store.js'
 import { presentStatus } from './status.js'
 
 /** Whether a decision is there that still awaits its review. */

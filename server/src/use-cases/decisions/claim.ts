@@ -1,7 +1,7 @@
 import type { Decision } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { StoredDecision } from '../../ports/documents.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import { type MoveDeps, moveDecision } from './move.js'

@@ -1,6 +1,6 @@
+import type { DecisionWithRequest } from '@countersign/store-port/store'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
-import type { DecisionWithRequest } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
 import type { Policies } from '../../state/policies.js'
 import { type EvaluateDeps, type EvaluatedRequest, evaluateSafely } from './evaluate-safely.js'

@@ -1,5 +1,5 @@
-import type { StoredDecision } from '../../ports/documents.js'
-import { ConflictError, type OpenStatus, type Store } from '../../ports/store.js'
+import type { StoredDecision } from '@countersign/store-port/documents'
+import { ConflictError, type OpenStatus, type Store } from '@countersign/store-port/store'
 import type { ApprovalEnds } from '../../state/approval-ends.js'
 import { expiry } from './expiry.js'
 import { type MoveDeps, writeMove } from './move.js'

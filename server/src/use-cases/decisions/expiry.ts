@@ -1,4 +1,4 @@
-import type { StoredDecision } from '../../ports/documents.js'
+import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Move } from './move.js'
 import { committed, settleUnsaid } from './settlement.js'
 import { presentStatus, wasAuthorized } from './status.js'

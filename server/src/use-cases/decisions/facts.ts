@@ -1,6 +1,6 @@
 import type { DecisionRequest } from '@countersign/contract'
 import type { EngineRequest, Facts } from '@countersign/engine'
-import type { StoredAgent } from '../../ports/documents.js'
+import type { StoredAgent } from '@countersign/store-port/documents'
 
 /** What the caller says, with absent members as null. */
 export function toEngineRequest(request: DecisionRequest): EngineRequest {

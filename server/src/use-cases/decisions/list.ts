@@ -1,7 +1,7 @@
 import type { DecisionDetail } from '@countersign/contract'
+import type { DecisionFilter, Page, PageRequest, Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
-import type { DecisionFilter, Page, PageRequest, Store } from '../../ports/store.js'
 import { viewDecisionDetail } from './view.js'
 
 export interface ListDecisionsDeps {

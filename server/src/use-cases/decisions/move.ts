@@ -1,10 +1,15 @@
 /** One step of a decision's life: read, judge, written only if nobody else moved it meanwhile. */
 import type { AuditType, JsonObject } from '@countersign/contract'
+import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
+import { CallUnderWayError } from '@countersign/store-port/ledger'
+import {
+  ConflictError,
+  type DecisionWithRequest,
+  type Store,
+  StoreUnavailableError,
+} from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
-import type { AuditPosition, StoredDecision } from '../../ports/documents.js'
-import { CallUnderWayError } from '../../ports/ledger.js'
-import { ConflictError, type DecisionWithRequest, type Store, StoreUnavailableError } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 import type { OpenReviews } from '../../state/open-reviews.js'
 import { pauseForSameCall } from '../../state/same-call.js'

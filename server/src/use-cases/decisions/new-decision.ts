@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { DecisionStatus, Effect, Review } from '@countersign/contract'
 import { adviseOn, type EngineRequest, type Evaluation } from '@countersign/engine'
-import type { HeldRequest, StoredAgent, StoredDecision } from '../../ports/documents.js'
+import type { HeldRequest, StoredAgent, StoredDecision } from '@countersign/store-port/documents'
 import type { EntryDraft } from '../../record-writer.js'
 import type { ReservedBudgets } from './reserve-budgets.js'
 

@@ -1,5 +1,5 @@
 import type { PermitClaims } from '@countersign/permit'
-import type { StoredDecision } from '../../ports/documents.js'
+import type { StoredDecision } from '@countersign/store-port/documents'
 
 /** Who issues permits and who they are for. */
 export interface PermitSettings {

@@ -1,6 +1,6 @@
 import type { Decision } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
-import type { StoredDecision } from '../../ports/documents.js'
 import type { Signer } from '../../ports/signer.js'
 import type { Agents } from '../../state/agents.js'
 import { type PermitSettings, permitClaims } from './permit-claims.js'

@@ -1,6 +1,6 @@
 import type { Decision } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
-import type { StoredDecision } from '../../ports/documents.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type Move, type MoveDeps, moveDecision } from './move.js'
 import { assertMaySettle } from './settle-rights.js'

@@ -1,8 +1,8 @@
 import type { Decision } from '@countersign/contract'
+import type { Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
-import type { Store } from '../../ports/store.js'
 import { type PermitDeps, viewWithPermit } from './permit.js'
 
 export interface ReplayDeps extends PermitDeps {

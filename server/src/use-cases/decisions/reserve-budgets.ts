@@ -1,7 +1,7 @@
 import type { DecisionBudget } from '@countersign/contract'
 import { type AskedBudget, type BudgetRefusal, budgetRows, judgeBudgets } from '@countersign/engine'
-import type { Posting } from '../../ports/documents.js'
-import type { Balance, Ledger } from '../../ports/ledger.js'
+import type { Posting } from '@countersign/store-port/documents'
+import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import { type ExpireDeps, expireApprovals } from './expire.js'
 
 export interface ReservedBudgets {

@@ -1,6 +1,6 @@
 import { periodAt } from '@countersign/engine'
+import type { ClosedDecision, Store } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
-import type { ClosedDecision, Store } from '../../ports/store.js'
 import { LATE_MS } from './settlement.js'
 
 export interface RetentionDeps {

@@ -1,6 +1,6 @@
+import type { StoredDecision, StoredKey } from '@countersign/store-port/documents'
 import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { StoredDecision, StoredKey } from '../../ports/documents.js'
 import type { Changes } from '../../state/changes.js'
 import type { Keys } from '../../state/keys.js'
 import { lineOf } from '../keys/line.js'

@@ -1,7 +1,7 @@
 /** What the settling of a decision does to its outcome and to what it counts for in its budgets. Pure. */
 import type { JsonArray, Outcome } from '@countersign/contract'
 import { fromMicro, toMicro } from '@countersign/engine'
-import type { Posting, StoredDecision } from '../../ports/documents.js'
+import type { Posting, StoredDecision } from '@countersign/store-port/documents'
 import { presentStatus, wasAuthorized } from './status.js'
 
 /** What became of the action. `amount` was really spent; null: each budget its reserved amount. */

@@ -1,6 +1,6 @@
 import type { DecisionStatus } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
 import { DomainError } from '../../domain-error.js'
-import type { StoredDecision } from '../../ports/documents.js'
 
 const OPEN: ReadonlySet<DecisionStatus> = new Set(['awaiting_review', 'approved', 'authorized'])
 

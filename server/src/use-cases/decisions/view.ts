@@ -1,7 +1,7 @@
 import type { Decision, DecisionDetail } from '@countersign/contract'
+import type { StoredDecision } from '@countersign/store-port/documents'
+import type { DecisionWithRequest } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../../caller.js'
-import type { StoredDecision } from '../../ports/documents.js'
-import type { DecisionWithRequest } from '../../ports/store.js'
 import { presentStatus, wasAuthorized } from './status.js'
 
 /** A decision as its caller may see it now, without the permit. */

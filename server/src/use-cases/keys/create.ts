@@ -1,7 +1,7 @@
 import type { ApiKey, KeyCreate } from '@countersign/contract'
+import type { KeySecret } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
 import { invalid } from '../../domain-error.js'
-import type { KeySecret } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { viewKey } from './view.js'

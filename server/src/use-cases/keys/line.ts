@@ -1,4 +1,4 @@
-import type { StoredKey } from '../../ports/documents.js'
+import type { StoredKey } from '@countersign/store-port/documents'
 import type { Keys } from '../../state/keys.js'
 
 /**

@@ -1,7 +1,7 @@
 import type { ApiKey } from '@countersign/contract'
+import type { KeySecret, StoredKey } from '@countersign/store-port/documents'
 import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { KeySecret, StoredKey } from '../../ports/documents.js'
 import { isLive, type Keys } from '../../state/keys.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { findKey } from './get.js'

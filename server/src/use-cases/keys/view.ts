@@ -1,5 +1,5 @@
 import type { ApiKey } from '@countersign/contract'
-import type { StoredKey } from '../../ports/documents.js'
+import type { StoredKey } from '@countersign/store-port/documents'
 import type { Keys } from '../../state/keys.js'
 
 /** An API key as the API shows it: never its secret. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@countersign/contract'
+import type { IdempotencyRecord, StoredKey } from '@countersign/store-port/documents'
 import type { Clock } from '../../ports/clock.js'
-import type { IdempotencyRecord, StoredKey } from '../../ports/documents.js'
 import type { RecordWriter } from '../../record-writer.js'
 import type { Changes } from '../../state/changes.js'
 import type { Keys } from '../../state/keys.js'

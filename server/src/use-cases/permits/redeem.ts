@@ -1,7 +1,7 @@
 import type { Decision } from '@countersign/contract'
+import type { DecisionWithRequest } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { DecisionWithRequest } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
 import { findVisible } from '../decisions/get.js'
 import { type MoveDeps, moveDecision } from '../decisions/move.js'

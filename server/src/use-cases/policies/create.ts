@@ -1,6 +1,6 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
+import type { StoredPolicy } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
-import type { StoredPolicy } from '../../ports/documents.js'
 import type { Ids } from '../../ports/ids.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { viewPolicy } from './view.js'

@@ -1,6 +1,6 @@
 import type { Policy } from '@countersign/contract'
+import type { StoredPolicy } from '@countersign/store-port/documents'
 import { DomainError } from '../../domain-error.js'
-import type { StoredPolicy } from '../../ports/documents.js'
 import type { Policies } from '../../state/policies.js'
 import { viewPolicy } from './view.js'
 

@@ -1,6 +1,6 @@
 import type { Policy } from '@countersign/contract'
+import type { Page, PageRequest, Store } from '@countersign/store-port/store'
 import { DomainError } from '../../domain-error.js'
-import type { Page, PageRequest, Store } from '../../ports/store.js'
 import { viewPolicy } from './view.js'
 
 /** Live policies, newest first. */

@@ -1,6 +1,6 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
+import type { StoredPolicy } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
-import type { StoredPolicy } from '../../ports/documents.js'
 import { findRevision } from './get.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, writePolicy } from './write.js'

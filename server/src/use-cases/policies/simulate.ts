@@ -9,9 +9,9 @@ import {
   reasonWithout,
   refuseByBudget,
 } from '@countersign/engine'
+import type { Store } from '@countersign/store-port/store'
 import { assertMaySpeakFor, type Caller, hasScope } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
-import type { Store } from '../../ports/store.js'
 import type { Agents } from '../../state/agents.js'
 import type { Policies } from '../../state/policies.js'
 import { type EvaluateDeps, evaluateSafely } from '../decisions/evaluate-safely.js'

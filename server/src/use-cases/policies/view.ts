@@ -1,5 +1,5 @@
 import { type Policy, withDefaults } from '@countersign/contract'
-import type { StoredPolicy } from '../../ports/documents.js'
+import type { StoredPolicy } from '@countersign/store-port/documents'
 
 /** A policy as the API shows it: the document with its defaults, and what the server adds. */
 export function viewPolicy(policy: StoredPolicy): Policy {

@@ -1,5 +1,5 @@
+import type { LogPlace, Store } from '@countersign/store-port/store'
 import type { Log } from '../../ports/log.js'
-import type { LogPlace, Store } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 
 /** The signing keys have signed what the store does not hold any more. The message says what to do. */

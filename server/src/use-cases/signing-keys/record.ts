@@ -1,5 +1,5 @@
+import type { Store } from '@countersign/store-port/store'
 import type { Signer } from '../../ports/signer.js'
-import type { Store } from '../../ports/store.js'
 import type { RecordWriter } from '../../record-writer.js'
 
 export interface RecordSigningKeysDeps {

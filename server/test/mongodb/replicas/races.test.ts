@@ -1,9 +1,9 @@
 /** Operators of several replicas who change the same at once: each is told honestly what became of it. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { openMongoStore } from '@countersign/store-mongodb/open'
 import { stress } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startReplica, startThree, writeSharedPolicy } from './replicas.js'

@@ -1,8 +1,8 @@
 /** Servers as they are shipped, each in a process of its own and with a data directory of its own, on one database. */
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
-import { openMongoStore } from '#server/adapters/store-mongodb/open'
-import type { Store } from '#server/ports/store'
+import { openMongoStore } from '@countersign/store-mongodb/open'
+import type { Store } from '@countersign/store-port/store'
 import type { Answer } from '../../process/call.js'
 import { endChildren } from '../../process/child.js'
 import { nameOf, recompute, type StoredSpending } from '../../process/recomputed-accounts.js'

@@ -1,0 +1,179 @@
+import { type Balance, BudgetBusyError, CallUnderWayError } from '@countersign/store-port/ledger'
+import type { Database } from '../connection/database.js'
+import type { AccountDocument, DecisionHome, Mark } from '../stored.js'
+import { accountOf, type Draft, draftOf, forget, newAccount, remove, reserve, settle } from './account-steps.js'
+import { replaceAccount } from './account-write.js'
+
+/** What is asked of an account. Each is done at most once, however often it is tried. */
+export type AccountTask =
+  | {
+      readonly kind: 'reserve'
+      readonly attempt: string
+      readonly mark: Omit<Mark, 'attempt'>
+      readonly limit: bigint | null
+    }
+  /** Move the totals to what the decision is due. */
+  | { readonly kind: 'settle'; readonly decision: string }
+  /** Drop the marks that the decision has booked. */
+  | { readonly kind: 'forget'; readonly decision: string; readonly attempt: string | null; readonly n: number }
+  /** Take out a reservation that cannot stand any more. */
+  | { readonly kind: 'remove'; readonly attempt: string }
+
+export interface TaskAnswer {
+  /** False for a reservation that found no room. */
+  readonly isDone: boolean
+  /** Right after. */
+  readonly balance: Balance
+}
+
+interface Waiting {
+  readonly task: AccountTask
+  readonly resolve: (answer: TaskAnswer) => void
+  readonly reject: (error: Error) => void
+}
+
+const LARGEST_BATCH = 256
+/** An account that many processes write at once is given up after so long. */
+const DEADLINE_MS = 4000
+/** So many reservations and settlements of one account may be on their way at a time. */
+const MAX_MARKS = 2000
+
+/**
+ * The work of this process on one account, in batches: what gathers while one write is on its way leaves as the next, so
+ * that a hot account costs one write per round trip. The document as it was last written is kept: as long as nobody else
+ * writes it, it need not be read.
+ */
+export class AccountQueue {
+  readonly #database: Database
+  readonly #id: string
+  readonly #text: string
+  readonly #opened: string
+  readonly #nowMs: () => number
+  #known: AccountDocument | null = null
+  #waiting: Waiting[] = []
+  #isRunning = false
+
+  constructor(database: Database, id: string, text: string, opened: string, nowMs: () => number) {
+    this.#database = database
+    this.#id = id
+    this.#text = text
+    this.#opened = opened
+    this.#nowMs = nowMs
+  }
+
+  get isIdle(): boolean {
+    return !this.#isRunning && this.#waiting.length === 0
+  }
+
+  /** @throws BudgetBusyError, StoreUnavailableError */
+  ask(task: AccountTask): Promise<TaskAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ task, resolve, reject })
+      if (!this.#isRunning) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    // What is asked in the same turn leaves together.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, LARGEST_BATCH)
+      try {
+        await this.#write(batch)
+      } catch (error) {
+        this.#known = null
+        for (const { reject } of batch) reject(error as Error)
+      }
+    }
+    this.#isRunning = false
+  }
+
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const started = performance.now()
+    for (;;) {
+      const isFresh = this.#known === null
+      const account = this.#known ?? (await this.#read())
+      // After the account: a decision that was read before it may have been settled there since.
+      const decisions = await this.#readDecisions(batch)
+      const draft = draftOf(account)
+      const answers = batch.map(({ task }) => this.#apply(draft, task, decisions))
+      // Another process may have given room back, or left the very mark that is meant, since the document was known here.
+      if (!isFresh && (!draft.isChanged || answers.some((answer) => answer instanceof Error || !answer.isDone))) {
+        this.#known = null
+        continue
+      }
+      if (!draft.isChanged || (await this.#replace(account, accountOf(draft)))) {
+        if (!draft.isChanged) this.#known = account.v === 0 ? null : account
+        for (const [i, answer] of answers.entries()) {
+          if (answer instanceof Error) batch[i]?.reject(answer)
+          else batch[i]?.resolve(answer)
+        }
+        return
+      }
+      this.#known = null
+      if (performance.now() - started > DEADLINE_MS)
+        throw new BudgetBusyError('Other processes write this account without end.')
+    }
+  }
+
+  #apply(draft: Draft, task: AccountTask, decisions: ReadonlyMap<string, DecisionHome>): TaskAnswer | Error {
+    switch (task.kind) {
+      case 'reserve': {
+        // A mark of this very attempt: the answer to its write was lost.
+        if (draft.marks[task.attempt] !== undefined) break
+        const amount = BigInt(task.mark.reserved)
+        if (task.limit !== null && draft.spent + draft.reserved + amount > task.limit)
+          return isUnderWay(draft, task.mark.call)
+            ? new CallUnderWayError()
+            : { isDone: false, balance: balanceOf(draft) }
+        if (Object.keys(draft.marks).length >= MAX_MARKS)
+          return new BudgetBusyError('Too many decisions of this account are on their way.')
+        reserve(draft, task.attempt, task.mark)
+        break
+      }
+      case 'settle': {
+        const decision = decisions.get(task.decision)
+        if (decision !== undefined) settle(draft, decision, this.#nowMs())
+        break
+      }
+      case 'forget':
+        forget(draft, task.decision, task.attempt, task.n)
+        break
+      case 'remove':
+        remove(draft, task.attempt)
+    }
+    return { isDone: true, balance: balanceOf(draft) }
+  }
+
+  async #read(): Promise<AccountDocument> {
+    const found = await this.#database.call(() => this.#database.accounts.findOne({ _id: this.#id }))
+    return found ?? newAccount(this.#id, this.#text, this.#opened)
+  }
+
+  async #readDecisions(batch: readonly Waiting[]): Promise<ReadonlyMap<string, DecisionHome>> {
+    const ids = batch.flatMap(({ task }) => (task.kind === 'settle' ? [task.decision] : []))
+    if (ids.length === 0) return new Map()
+    const found = await this.#database.call(() =>
+      this.#database.decisions
+        .find({ _id: { $in: ids } })
+        .project<DecisionHome>({ ledger: 1, attempt: 1, rev: 1, is_void: 1 })
+        .toArray(),
+    )
+    return new Map(found.map((decision) => [decision._id, decision]))
+  }
+
+  async #replace(before: AccountDocument, after: AccountDocument): Promise<boolean> {
+    const isWritten = await replaceAccount(this.#database, before, after)
+    if (isWritten) this.#known = after
+    return isWritten
+  }
+}
+
+function balanceOf({ spent, reserved }: Draft): Balance {
+  return { spent, reserved }
+}
+
+function isUnderWay({ marks }: Draft, call: string | undefined): boolean {
+  return call !== undefined && Object.values(marks).some((mark) => mark.call === call)
+}

@@ -1,0 +1,49 @@
+import type { Posting } from '@countersign/store-port/documents'
+import type { Amounts, LedgerLine } from '../stored.js'
+import { accountId, accountText } from './account-id.js'
+import { NOTHING } from './account-steps.js'
+import type { Reservation } from './ledger.js'
+
+type Lines = Readonly<Record<string, LedgerLine>>
+
+/**
+ * What a decision counts for from now on: the lines it had, and its postings. With a reservation that stands with it, its
+ * holds are booked already: their marks count until they are dropped.
+ */
+export function nextLines(before: Lines, postings: readonly Posting[], reservation: Reservation | null): Lines {
+  const lines: Record<string, LedgerLine> = {}
+  for (const [id, { key, due, booked }] of Object.entries(before))
+    lines[id] = { key, due: isNothing(due) ? due : { ...NOTHING, n: due.n + 1 }, booked }
+  for (const { id, text, amount } of reservation?.holds ?? [])
+    lines[id] = { key: text, due: { ...NOTHING, n: 1 }, booked: { spent: '0', reserved: String(amount), n: 0 } }
+  for (const { account, spent, reserved } of postings) {
+    const id = accountId(account)
+    const line = before[id] ?? lines[id]
+    const booked = line?.booked ?? NOTHING
+    // A hold of this very reservation is due as it is; anything else has to be moved to.
+    const present = before[id]?.due ?? (line === undefined ? null : booked)
+    const due =
+      present !== null && sameAmounts(present, { spent, reserved })
+        ? present
+        : { spent, reserved, n: (present?.n ?? 0) + 1 }
+    lines[id] = { key: line?.key ?? accountText(account), due, booked }
+  }
+  return lines
+}
+
+/** A reservation can stand with a record only when none of its accounts has a line of the decision yet. */
+export function canStand(before: Lines, { holds }: Reservation): boolean {
+  return holds.every(({ id }) => before[id] === undefined)
+}
+
+export function hasUnsettled(lines: Lines): boolean {
+  return Object.values(lines).some(({ due, booked }) => due.n !== booked.n)
+}
+
+function isNothing({ spent, reserved }: Amounts): boolean {
+  return spent === '0' && reserved === '0'
+}
+
+function sameAmounts(one: Omit<Amounts, 'n'>, other: Omit<Amounts, 'n'>): boolean {
+  return one.spent === other.spent && one.reserved === other.reserved
+}

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto'
+import { type Moment, thisMoment } from '@countersign/concurrency'
+import type { AccountKey } from '@countersign/contract'
+import type {
+  Balance,
+  BudgetDemand,
+  Ledger,
+  ReservationAnswer,
+  ReservationRequest,
+} from '@countersign/store-port/ledger'
+import { fenceDecision, insertVoid } from '../collections/fences.js'
+import type { Database } from '../connection/database.js'
+import { accountId, accountText, textId } from './account-id.js'
+import type { Settlements } from './settlements.js'
+
+/** One amount of a reservation. */
+export interface Hold {
+  /** The account's document. */
+  readonly id: string
+  readonly text: string
+  readonly amount: bigint
+}
+
+export interface Reservation {
+  readonly attempt: string
+  readonly decision: string
+  /** The decision's `rev` that it was made upon, null when there was none. */
+  readonly rev: number | null
+  readonly holds: readonly Hold[]
+  /** Before anything of it could be seen by others. */
+  readonly begun: Moment
+  /** Whether a record that names it may still become durable. */
+  isSent: boolean
+}
+
+/** The accounts' documents hold every reservation as a mark, so that all processes see it. */
+export class MongoLedger implements Ledger {
+  readonly #database: Database
+  readonly #settlements: Settlements
+  readonly #nowMs: () => number
+  /** No name of another process is ever given here. */
+  readonly #process = randomBytes(9).toString('base64url')
+  #given = 0
+  readonly #open = new Map<string, Reservation>()
+
+  constructor(database: Database, settlements: Settlements, nowMs: () => number) {
+    this.#database = database
+    this.#settlements = settlements
+    this.#nowMs = nowMs
+  }
+
+  async reserve({ decision_id, version, demands, call }: ReservationRequest): Promise<ReservationAnswer> {
+    this.#database.assertOpen()
+    const rev = version === 0 ? null : await this.#revOf(decision_id)
+    const attempt = `${this.#process}-${this.#given++}`
+    const begun = thisMoment()
+    const holds: Hold[] = []
+    const balances = new Map<BudgetDemand, Balance>()
+    const asked = demands.map((demand) => ({
+      demand,
+      text: accountText(demand.account),
+      id: accountId(demand.account),
+    }))
+    // In one order for all, so that two that ask for the same accounts meet at the first of them.
+    for (const { demand, text, id } of asked.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
+      const { amount, limit } = demand
+      const mark = {
+        decision: decision_id,
+        rev,
+        spent: '0',
+        reserved: String(amount),
+        n: 0,
+        at_ms: this.#nowMs(),
+        ...(call !== undefined && { call: textId(call) }),
+      }
+      const { isDone, balance } = await this.#settlements
+        .ask(text, { kind: 'reserve', attempt, mark, limit })
+        .catch(async (error: unknown) => {
+          await this.#giveBack(attempt, [...holds, { id, text, amount }])
+          throw error
+        })
+      if (!isDone) {
+        await this.#giveBack(attempt, holds)
+        return { reservation: null, balances: await this.balances(demands.map(({ account }) => account)) }
+      }
+      balances.set(demand, balance)
+      holds.push({ id, text, amount })
+    }
+    this.#open.set(attempt, { attempt, decision: decision_id, rev, holds, begun, isSent: false })
+    return { reservation: attempt, balances: demands.map((demand) => balances.get(demand) as Balance) }
+  }
+
+  async release(attempt: string): Promise<void> {
+    const reservation = this.#open.get(attempt)
+    if (reservation === undefined) return
+    this.#open.delete(attempt)
+    // Whatever cannot be done now, recovery does.
+    if (reservation.isSent && !(await this.#end(reservation).catch(() => false))) return
+    await this.#giveBack(attempt, reservation.holds)
+  }
+
+  async balances(accounts: readonly AccountKey[]): Promise<readonly Balance[]> {
+    const ids = accounts.map(accountId)
+    const found = await this.#database.call(() =>
+      this.#database.accounts
+        .find({ _id: { $in: ids } })
+        .project<{ _id: string; spent: string; reserved: string }>({ spent: 1, reserved: 1 })
+        .toArray(),
+    )
+    const byId = new Map(found.map((account) => [account._id, account]))
+    return ids.map((id) => {
+      const { spent = '0', reserved = '0' } = byId.get(id) ?? {}
+      return { spent: BigInt(spent), reserved: BigInt(reserved) }
+    })
+  }
+
+  /** A reservation that is open; null for any other name. */
+  find(attempt: string | null): Reservation | null {
+    return attempt === null ? null : (this.#open.get(attempt) ?? null)
+  }
+
+  /** A record made it stand: from now on the decision counts. */
+  forget(attempt: string): void {
+    this.#open.delete(attempt)
+  }
+
+  /** Gives back all that no record will make stand any more. */
+  async releaseAll(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((attempt) => this.release(attempt)))
+  }
+
+  /** Makes sure that its record cannot become durable any more. False when it has. */
+  async #end({ decision, attempt }: Reservation): Promise<boolean> {
+    for (;;) {
+      const found = await this.#database.call(() =>
+        this.#database.decisions.findOne({ _id: decision }, { projection: { attempt: 1, rev: 1, is_void: 1 } }),
+      )
+      if (found?.attempt === attempt) return false
+      if (found === null ? await insertVoid(this.#database, decision) : await fenceDecision(this.#database, found))
+        return true
+    }
+  }
+
+  async #giveBack(attempt: string, holds: readonly Hold[]): Promise<void> {
+    await Promise.allSettled(holds.map(({ text }) => this.#settlements.ask(text, { kind: 'remove', attempt })))
+  }
+
+  async #revOf(decision: string): Promise<number | null> {
+    const found = await this.#database.call(() =>
+      this.#database.decisions.findOne({ _id: decision }, { projection: { rev: 1 } }),
+    )
+    return found?.rev ?? null
+  }
+}

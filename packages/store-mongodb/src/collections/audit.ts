@@ -1,0 +1,108 @@
+import { leafHash } from '@countersign/audit-log'
+import type { AuditEntry } from '@countersign/contract'
+import {
+  type AuditFilter,
+  type LogPlace,
+  type Page,
+  type PageRequest,
+  StoreUnavailableError,
+} from '@countersign/store-port/store'
+import type { Database } from '../connection/database.js'
+import type { AuditDocument, Intent, LastRecord, Place } from '../stored.js'
+import { equality, pageOf } from './pages.js'
+
+export function auditId({ log, index }: { readonly log: string; readonly index: number }): string {
+  return `${log}/${index}`
+}
+
+export async function hasEntry(database: Database, place: LogPlace): Promise<boolean> {
+  const found = await database.call(() => database.audit.findOne({ _id: { $eq: auditId(place) } }))
+  return found !== null
+}
+
+/** Whether a record, such as the last one of a home, is the one of that place. */
+export function isPlace(found: Place | null, { log, index, entry_id }: Place): boolean {
+  return found !== null && found.log === log && found.index === index && found.entry_id === entry_id
+}
+
+export function auditDocumentOf(entry: AuditEntry): AuditDocument {
+  const { id, at, type, agent_id, subject, log, index } = entry
+  return {
+    _id: auditId(entry),
+    id,
+    at_ms: Date.parse(at),
+    type,
+    agent_id,
+    subject,
+    log,
+    index,
+    document: JSON.stringify(entry),
+  }
+}
+
+/** What fills the place of a record that never became durable. */
+export function voidEntry({ log, index, entry_id, at }: Pick<Intent, keyof Place | 'at'>): AuditEntry {
+  const unhashed = {
+    id: entry_id,
+    log,
+    index,
+    at,
+    type: 'void',
+    actor: null,
+    subject: entry_id,
+    agent_id: null,
+    data: {},
+  } as const
+  return { ...unhashed, leaf: leafHash(unhashed) }
+}
+
+/** Puts the entries of records that stand into the log. One that is there already stays. */
+export async function copyToLog(database: Database, records: readonly (LastRecord | null)[]): Promise<void> {
+  const entries = records.flatMap((record) => (record === null ? [] : [JSON.parse(record.entry) as AuditEntry]))
+  await database.insertNew(database.audit, entries.map(auditDocumentOf))
+}
+
+/**
+ * Puts entries into their places in the log, where others may have put them already.
+ *
+ * @throws StoreUnavailableError when another entry has one of the places: nothing may be answered then
+ */
+export async function writeEntries(database: Database, entries: readonly AuditEntry[]): Promise<void> {
+  const there = await database.insertNew(database.audit, entries.map(auditDocumentOf))
+  if (there.size === 0) return
+  const byId = new Map([...there].map((i) => [auditId(entries[i] as AuditEntry), entries[i] as AuditEntry]))
+  const found = await database.call(() =>
+    database.audit
+      .find({ _id: { $in: [...byId.keys()] } })
+      .project<Pick<AuditDocument, '_id' | 'id' | 'type'>>({ id: 1, type: 1 })
+      .toArray(),
+  )
+  for (const { _id, id, type } of found) {
+    const own = byId.get(_id)
+    if (own?.id !== id || own.type !== type)
+      throw new StoreUnavailableError(`Another entry has the place ${_id} in the audit log.`)
+  }
+}
+
+export function listAuditEntries(
+  database: Database,
+  filter: AuditFilter,
+  page: PageRequest,
+): Promise<Page<AuditEntry>> {
+  return pageOf(
+    database,
+    {
+      collection: database.audit,
+      conditions: [
+        ...equality('subject', filter.subject),
+        ...equality('agent_id', filter.agent_id),
+        ...equality('type', filter.type),
+      ],
+      by: ['at_ms', 'id'],
+      from: filter.from,
+      to: filter.to,
+    },
+    ({ document }) => JSON.parse(document) as AuditEntry,
+    page,
+  )
+}

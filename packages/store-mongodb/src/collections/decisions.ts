@@ -1,0 +1,147 @@
+import { patternTest } from '@countersign/contract/pattern-match'
+import type { StoredDecision } from '@countersign/store-port/documents'
+import type {
+  DecisionFilter,
+  DecisionWithRequest,
+  OpenReview,
+  OpenStatus,
+  Page,
+  PageRequest,
+} from '@countersign/store-port/store'
+import type { Document, Filter } from 'mongodb'
+import { type Database, READ_LIMIT_MS } from '../connection/database.js'
+import type { DecisionHome } from '../stored.js'
+import { equality, pageOf } from './pages.js'
+
+/** The statuses that end when `expires_at` comes. */
+export const OPEN_STATUSES: readonly string[] = ['authorized', 'awaiting_review', 'approved']
+
+export async function findDecision(database: Database, id: string): Promise<DecisionWithRequest | null> {
+  const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }))
+  return found === null || found.is_void ? null : decisionOf(found)
+}
+
+export async function findDecisionStatus(
+  database: Database,
+  id: string,
+): Promise<Pick<StoredDecision, 'status' | 'expires_at'> | null> {
+  const projection = { status: 1, expires_ms: 1, is_void: 1 }
+  const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }, { projection }))
+  if (found === null || found.is_void) return null
+  return { status: found.status as StoredDecision['status'], expires_at: new Date(found.expires_ms).toISOString() }
+}
+
+export function listDecisions(
+  database: Database,
+  filter: DecisionFilter,
+  page: PageRequest,
+): Promise<Page<DecisionWithRequest>> {
+  const test = filter.agents === null ? null : patternTest(filter.agents)
+  return pageOf(
+    database,
+    {
+      collection: database.decisions,
+      conditions: [
+        { is_void: false },
+        ...equality('request_hash', filter.request_hash),
+        ...equality('resource', filter.resource),
+        ...presentStatus(filter),
+        ...equality('agent_id', filter.agent_id),
+        ...equality('policy_id', filter.policy_id),
+        ...equality('action', filter.action),
+        ...equality('effect', filter.effect),
+      ],
+      by: ['at_ms', '_id'],
+      from: filter.from,
+      to: filter.to,
+      keep: test === null ? undefined : ({ agent_id }) => test(agent_id),
+      looksAt: ['agent_id'],
+    },
+    decisionOf,
+    page,
+  )
+}
+
+export async function listOpenReviews(database: Database, now: string): Promise<readonly OpenReview[]> {
+  const found = await database.call(() =>
+    database.decisions
+      .find({ status: 'awaiting_review', expires_ms: { $gt: Date.parse(now) } })
+      .sort({ expires_ms: 1 })
+      .project<Pick<DecisionHome, '_id' | 'agent_id' | 'key_id' | 'expires_ms'>>({
+        agent_id: 1,
+        key_id: 1,
+        expires_ms: 1,
+      })
+      .toArray(),
+  )
+  return found.map(({ _id, agent_id, key_id, expires_ms }) => ({
+    id: _id,
+    agent_id,
+    key_id,
+    expires_at: new Date(expires_ms).toISOString(),
+  }))
+}
+
+export async function listOverdue(
+  database: Database,
+  status: OpenStatus,
+  now: string,
+  limit: number,
+): Promise<readonly StoredDecision[]> {
+  const found = await database.call(() =>
+    database.decisions
+      .find({ status, expires_ms: { $lte: Date.parse(now) } })
+      .sort({ expires_ms: 1 })
+      .limit(limit)
+      .maxTimeMS(READ_LIMIT_MS)
+      .toArray(),
+  )
+  return found.map(({ document }) => JSON.parse(document) as StoredDecision)
+}
+
+export async function firstApprovalEnd(database: Database): Promise<string | null> {
+  const first = await database.call(() =>
+    database.decisions.findOne({ status: 'approved' }, { sort: { expires_ms: 1 }, projection: { expires_ms: 1 } }),
+  )
+  return first === null ? null : new Date(first.expires_ms).toISOString()
+}
+
+/** The ids of the decisions among these that are open at a time. */
+export async function openAmong(
+  database: Database,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const found = await database.call(() =>
+    database.decisions
+      .find({ _id: { $in: [...ids] }, status: { $in: [...OPEN_STATUSES] }, expires_ms: { $gt: nowMs } })
+      .project<{ _id: string }>({ _id: 1 })
+      .toArray(),
+  )
+  return new Set(found.map(({ _id }) => _id))
+}
+
+/** The status that follows from what was written and the time. */
+function presentStatus({ status, now }: DecisionFilter): readonly Filter<Document>[] {
+  const nowMs = Date.parse(now)
+  switch (status) {
+    case undefined:
+      return []
+    case 'expired':
+      return [{ $or: [{ status }, { status: { $in: OPEN_STATUSES }, expires_ms: { $lte: nowMs } }] }]
+    case 'authorized':
+    case 'awaiting_review':
+    case 'approved':
+      return [{ status }, { expires_ms: { $gt: nowMs } }]
+    default:
+      return [{ status }]
+  }
+}
+
+function decisionOf({ document, context, salt }: DecisionHome): DecisionWithRequest {
+  return {
+    decision: JSON.parse(document),
+    request: { context: context === null ? null : JSON.parse(context), salt },
+  }
+}

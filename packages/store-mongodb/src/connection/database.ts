@@ -1,0 +1,286 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { StoreUnavailableError } from '@countersign/store-port/store'
+import {
+  type Collection,
+  type Db,
+  type DbOptions,
+  type Document,
+  type IndexDescription,
+  MongoClient,
+  MongoInvalidArgumentError,
+  MongoNetworkError,
+  MongoOperationTimeoutError,
+  MongoServerError,
+  ReadConcern,
+} from 'mongodb'
+import './driver-connection.js'
+import type {
+  AccountDocument,
+  AgentHome,
+  AgentRevision,
+  AuditDocument,
+  Claim,
+  DecisionHome,
+  KeyDirectory,
+  KeyUse,
+  LeaseDocument,
+  LogDocument,
+  NamedValue,
+  PolicyDirectory,
+  PolicyRevision,
+  ReplicaDocument,
+  RetiredKey,
+  ReviewPlacesDocument,
+  SchemaDocument,
+  Sighting,
+  SigningKeyDocument,
+} from '../stored.js'
+import { Turnstile } from './turnstile.js'
+import { readMongoUrl } from './url.js'
+
+/** How long one answer is waited for. */
+const ANSWER_LIMIT_MS = 3000
+/** How long an operation is tried again after its answer was lost, or the server was not there. */
+const DEADLINE_MS = 4000
+const FIRST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 200
+/** How long the server may work on a read, so that a filter that hardly anything passes cannot bind it: it ends before we leave. */
+export const READ_LIMIT_MS = 2000
+/** How long a connection, or a place to read a list, is waited for. */
+const PLACE_WAIT_MS = 2000
+/** One of them is held by a change stream. */
+const CONNECTIONS = 21
+/** The others are for commits, and for what they wait for. */
+const CONNECTIONS_FOR_LISTS = 6
+
+const DUPLICATE_KEY = 11000
+
+/** Of the database and not of the client, where options of the URL would weaken them. */
+const CONCERNS: DbOptions = {
+  writeConcern: { w: 'majority', journal: true },
+  readConcern: new ReadConcern('majority'),
+  readPreference: 'primary',
+}
+
+/**
+ * The collections, and the one way of talking to them: a call is repeated until it is answered or its time is over. So
+ * every call has to come to the same however often it is made: what cannot be is conditional, and looks first what is there.
+ */
+export class Database {
+  readonly meta: Collection<SchemaDocument>
+  readonly decisions: Collection<DecisionHome>
+  readonly accounts: Collection<AccountDocument>
+  readonly agents: Collection<AgentHome>
+  readonly agentRevisions: Collection<AgentRevision>
+  readonly sightings: Collection<Sighting>
+  readonly policyDirectory: Collection<PolicyDirectory>
+  readonly policies: Collection<PolicyRevision>
+  readonly keyDirectory: Collection<KeyDirectory>
+  readonly retiredKeys: Collection<RetiredKey>
+  readonly keyUses: Collection<KeyUse>
+  readonly claims: Collection<Claim>
+  readonly audit: Collection<AuditDocument>
+  readonly logs: Collection<LogDocument>
+  readonly secrets: Collection<NamedValue>
+  readonly touches: Collection<{ _id: string; count: number }>
+  readonly leases: Collection<LeaseDocument>
+  readonly replicas: Collection<ReplicaDocument>
+  readonly reviewPlaces: Collection<ReviewPlacesDocument>
+  readonly signingKeys: Collection<SigningKeyDocument>
+  readonly signals: Collection<{ _id: string; count: number }>
+  /** Reads of lists go through it. */
+  readonly lists = new Turnstile(CONNECTIONS_FOR_LISTS, PLACE_WAIT_MS)
+  readonly #client: MongoClient
+  readonly #db: Db
+  #isClosed = false
+  #running = 0
+  #wakeIdle: (() => void) | null = null
+
+  private constructor(client: MongoClient, db: Db) {
+    this.#client = client
+    this.#db = db
+    this.meta = db.collection('meta')
+    this.decisions = db.collection('decisions')
+    this.accounts = db.collection('accounts')
+    this.agents = db.collection('agents')
+    this.agentRevisions = db.collection('agent_revisions')
+    this.sightings = db.collection('sightings')
+    this.policyDirectory = db.collection('policy_directory')
+    this.policies = db.collection('policies')
+    this.keyDirectory = db.collection('key_directory')
+    this.retiredKeys = db.collection('retired_keys')
+    this.keyUses = db.collection('key_uses')
+    this.claims = db.collection('claims')
+    this.audit = db.collection('audit')
+    this.logs = db.collection('logs')
+    this.secrets = db.collection('secrets')
+    this.touches = db.collection('touches')
+    this.leases = db.collection('leases')
+    this.replicas = db.collection('replicas')
+    this.reviewPlaces = db.collection('review_places')
+    this.signingKeys = db.collection('signing_keys')
+    this.signals = db.collection('signals')
+  }
+
+  /**
+   * @param answerLimitMs how long one answer is waited for; 0 for as long as it takes
+   * @throws StoreUnavailableError
+   */
+  static async open(url: string, answerLimitMs = ANSWER_LIMIT_MS): Promise<Database> {
+    const client = new MongoClient(url, {
+      appName: 'countersign',
+      retryWrites: true,
+      retryReads: true,
+      serverSelectionTimeoutMS: 2000,
+      connectTimeoutMS: 2000,
+      socketTimeoutMS: answerLimitMs,
+      maxPoolSize: CONNECTIONS,
+      waitQueueTimeoutMS: PLACE_WAIT_MS,
+      // An absent member stays absent.
+      ignoreUndefined: false,
+    })
+    const database = new Database(client, client.db(readMongoUrl(url)?.database, CONCERNS))
+    try {
+      // The driver itself gives up for good when the first command finds nobody.
+      await database.call(() => client.connect())
+    } catch (error) {
+      await client.close()
+      throw error
+    }
+    return database
+  }
+
+  /** Makes the indexes that are not there yet. */
+  async makeIndexes(collection: string, indexes: readonly IndexDescription[]): Promise<void> {
+    await this.call(() => this.#db.collection(collection).createIndexes([...indexes]))
+  }
+
+  /**
+   * Makes a call that may be repeated.
+   *
+   * @throws StoreUnavailableError
+   */
+  async call<T>(make: () => Promise<T>): Promise<T> {
+    this.assertOpen()
+    this.#running += 1
+    try {
+      return await repeat(make, () => this.#isClosed)
+    } finally {
+      this.#running -= 1
+      if (this.#running === 0) this.#wakeIdle?.()
+    }
+  }
+
+  /**
+   * Inserts what is not there yet: another document with the same id stays as it is. Says which those are.
+   *
+   * @param leftMs how long from now it may leave for the server, also for the driver's own retries: later it is unavailable
+   */
+  async insertNew<T extends Document & { _id: string }>(
+    collection: Collection<T>,
+    documents: readonly T[],
+    leftMs?: () => number,
+  ): Promise<ReadonlySet<number>> {
+    if (documents.length === 0) return new Set()
+    return this.call(async () => {
+      const timeoutMS = leftMs === undefined ? undefined : Math.min(Math.floor(leftMs()), ANSWER_LIMIT_MS)
+      if (timeoutMS !== undefined && timeoutMS <= 0) throw new StoreUnavailableError('It is too late to write this.')
+      try {
+        await collection.insertMany(documents as never, {
+          ordered: false,
+          ...(timeoutMS !== undefined && { timeoutMS }),
+        })
+        return new Set<number>()
+      } catch (error) {
+        return duplicatesOf(error)
+      }
+    })
+  }
+
+  /** Writes something that says no more than that it was written. */
+  async touch(name: string): Promise<void> {
+    await this.call(() => this.touches.updateOne({ _id: name }, { $inc: { count: 1 } }, { upsert: true }))
+  }
+
+  assertOpen(): void {
+    if (this.#isClosed) throw new StoreUnavailableError('The store is closed.')
+  }
+
+  /** Refuses new calls, and waits for those on their way. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    while (this.#running > 0)
+      await new Promise<void>((resolve) => {
+        this.#wakeIdle = resolve
+      })
+    await this.#client.close()
+  }
+}
+
+async function repeat<T>(make: () => Promise<T>, isClosed: () => boolean): Promise<T> {
+  const started = performance.now()
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+    try {
+      return await make()
+    } catch (cause) {
+      if (cause instanceof StoreUnavailableError) throw cause
+      if (isClosed() || !mayPass(cause) || performance.now() - started > DEADLINE_MS)
+        throw new StoreUnavailableError('The store did not answer.', { cause })
+    }
+    await pause(wait, undefined, { ref: false })
+  }
+}
+
+/** Whether an error may be gone when the call is made again: no answer, or one of a server that is about to step down. */
+export function mayPass(error: unknown): boolean {
+  if (!(error instanceof MongoServerError)) return !isTooLarge(error)
+  // A bulk wraps what befell its connection.
+  const within: unknown = error.errorResponse
+  if (within instanceof MongoNetworkError || within instanceof MongoOperationTimeoutError) return true
+  return (
+    error.hasErrorLabel('RetryableWriteError') ||
+    error.hasErrorLabel('RetryableError') ||
+    PASSING.has(Number(error.code))
+  )
+}
+
+/** Of a member that is no longer the primary, that shuts down or that could not reach the others in time. */
+const PASSING = new Set([6, 7, 63, 64, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436])
+
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === DUPLICATE_KEY
+}
+
+/** Of an insert or update whose document has more than 16 MiB, or would have. */
+const TOO_LARGE = new Set([10334, 17419, 17420])
+
+/** Whether a call failed because a document of it is too large: by a look of the driver's own, or of the server's. */
+export function isTooLarge(error: unknown): boolean {
+  const cause = error instanceof StoreUnavailableError ? error.cause : error
+  if (cause instanceof MongoInvalidArgumentError) return /larger than the maximum size/.test(cause.message)
+  // Where it does not even fit into the driver's buffer.
+  if (cause instanceof RangeError) return true
+  if (!(cause instanceof MongoServerError)) return false
+  return [cause, ...writeErrorsOf(cause)].some(({ code }) => TOO_LARGE.has(Number(code)))
+}
+
+interface WriteFailure {
+  readonly code: number
+  readonly index: number
+}
+
+/** What failed of a bulk. */
+function writeErrorsOf(error: MongoServerError & { writeErrors?: unknown }): readonly WriteFailure[] {
+  const { writeErrors } = error
+  return (Array.isArray(writeErrors) ? writeErrors : writeErrors === undefined ? [] : [writeErrors]) as WriteFailure[]
+}
+
+/** The places of a bulk whose key was taken. Any other error is thrown. */
+export function duplicatesOf(error: unknown): ReadonlySet<number> {
+  if (error instanceof MongoServerError) {
+    const list = writeErrorsOf(error)
+    if (list.length > 0 && list.every(({ code }) => code === DUPLICATE_KEY))
+      return new Set(list.map(({ index }) => index))
+  }
+  throw error
+}

@@ -1,0 +1,44 @@
+import { StoreUnavailableError } from '@countersign/store-port/store'
+import { MongoNetworkError, MongoNetworkTimeoutError, MongoParseError, MongoServerError } from 'mongodb'
+import { describe, expect, test } from 'vitest'
+import { mongoFailure } from './failure.js'
+
+const refusal = (code: number, codeName: string) =>
+  new MongoServerError({ code, codeName, errmsg: `${codeName} it is` })
+const wrapped = (cause: Error) => new StoreUnavailableError('The store did not answer.', { cause })
+
+describe('why a MongoDB cannot be used', () => {
+  test.each([
+    [refusal(18, 'AuthenticationFailed'), 'it refuses the user or the password'],
+    [refusal(13, 'Unauthorized'), 'the user has not the rights that it needs (readWrite on the database)'],
+    [refusal(85, 'IndexOptionsConflict'), 'an index that is there is not as it has to be (IndexOptionsConflict it is)'],
+    [refusal(59, 'CommandNotFound'), 'it refuses a command (CommandNotFound)'],
+    [
+      new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed'),
+      'the connection to it broke; look at the network and at its log',
+    ],
+    [new MongoNetworkTimeoutError('user:password'), 'it does not answer in time'],
+    [
+      new MongoParseError('user:password'),
+      'MONGODB_URL has hosts or options that cannot be used together; look at them',
+    ],
+    [
+      Object.assign(new Error('querySrv ENOTFOUND password'), { code: 'ENOTFOUND', syscall: 'querySrv' }),
+      'DNS does not find its hosts (ENOTFOUND); look at the hosts in MONGODB_URL',
+    ],
+    [
+      Object.assign(new Error("ENOENT, open 'password'"), { code: 'ENOENT', syscall: 'open' }),
+      'a file that MONGODB_URL names cannot be read (ENOENT); look at its tls options',
+    ],
+    [
+      Object.assign(new Error('bad decrypt'), { code: 'ERR_OSSL_BAD_DECRYPT' }),
+      'TLS cannot be used (ERR_OSSL_BAD_DECRYPT); look at the certificates and keys that MONGODB_URL names',
+    ],
+    [Object.assign(new Error('password'), { code: 'EPIPE' }), 'it cannot be used (EPIPE)'],
+    [Object.assign(new Error('password'), { code: 'a password' }), 'it cannot be used (Error)'],
+    [new URIError('mongodb://user:password@host'), 'it cannot be used (URIError)'],
+  ])('%s is told, also where it is the cause of another', (error, told) => {
+    for (const one of [error, wrapped(error)])
+      expect(mongoFailure('mongodb://user:password@host/name', one)).toBe(`MongoDB at host/name: ${told}.`)
+  })
+})

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import type { IdempotencyRecord } from '@countersign/store-port/documents'
+import { textId } from '../budgets/account-id.js'
+import { auditId, isPlace } from '../collections/audit.js'
+import { openAmong } from '../collections/decisions.js'
+import { allDone } from '../connection/all-done.js'
+import type { Database } from '../connection/database.js'
+import type { Claim, HomeName, Place } from '../stored.js'
+import { readHome } from './home.js'
+
+type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
+
+function claimId({ key_id, operation, key }: Name): string {
+  return textId(JSON.stringify([key_id, operation, key]))
+}
+
+/** One try to take the name of a call. */
+export function claimOf(record: IdempotencyRecord, place: Place | null, home: HomeName | null): Claim {
+  const { key_id, operation, key, fingerprint, status, subject, created_at, expires_at } = record
+  return {
+    _id: claimId(record),
+    claim: randomUUID(),
+    key_id,
+    operation,
+    key,
+    fingerprint,
+    status,
+    subject,
+    created_ms: Date.parse(created_at),
+    expires_ms: Date.parse(expires_at),
+    place,
+    home,
+  }
+}
+
+export async function findIdempotency(database: Database, name: Name, now: string): Promise<IdempotencyRecord | null> {
+  const found = await database.call(() => database.claims.findOne({ _id: claimId(name) }))
+  if (found === null) return null
+  const nowMs = Date.parse(now)
+  const counts = found.expires_ms > nowMs || (await openAmong(database, [found.subject], nowMs)).size > 0
+  return counts && (await isStanding(database, found)) ? recordOf(found) : null
+}
+
+/** The names among these that are taken by calls which count when the new ones are made. */
+export async function isTaken(database: Database, claims: readonly Claim[]): Promise<ReadonlySet<string>> {
+  const others = await otherClaims(database, claims)
+  return new Set([...others].flatMap(([id, { counts }]) => (counts ? [id] : [])))
+}
+
+/** The same once more, for the next try: what of the last one is still on its way has nothing to do with it. */
+export function claimAnew(claim: Claim): Claim {
+  return { ...claim, claim: randomUUID() }
+}
+
+/** Gives back what one try has taken. */
+export async function releaseNames(database: Database, claims: readonly Claim[]): Promise<void> {
+  const deletions = claims.map(({ _id, claim }) => ({ deleteOne: { filter: { _id, claim } } }))
+  if (deletions.length > 0) await database.call(() => database.claims.bulkWrite(deletions, { ordered: false }))
+}
+
+/** Gives back what any try of a record has taken that will never come. */
+export async function releaseName(database: Database, _id: string, { log, index, entry_id }: Place): Promise<void> {
+  const ofThat = { 'place.log': log, 'place.index': index, 'place.entry_id': entry_id }
+  await database.call(() => database.claims.deleteOne({ _id, ...ofThat }))
+}
+
+/** Takes names of calls that are free. False when one is not: then some of the others may be taken. */
+export async function takeNames(database: Database, claims: readonly Claim[]): Promise<boolean> {
+  const there = await database.insertNew(database.claims, claims)
+  const clashing = [...there].map((i) => claims[i] as Claim)
+  const others = await otherClaims(database, clashing)
+  const replaced = await allDone(
+    clashing.map(async ({ _id, ...claim }) => {
+      const other = others.get(_id)
+      if (other?.counts) return false
+      // Only the one that was found not to count: another may have come into its place since.
+      if (other !== undefined)
+        await database.call(() => database.claims.updateOne({ _id, claim: other.claim }, { $set: claim }))
+      const now = await database.call(() => database.claims.findOne({ _id }, { projection: { claim: 1 } }))
+      return now?.claim === claim.claim
+    }),
+  )
+  return replaced.every(Boolean)
+}
+
+interface OtherClaim {
+  readonly claim: string
+  readonly counts: boolean
+}
+
+/**
+ * What others have claimed of these names, and whether it counts when the new calls are made. A claim whose record never
+ * came does not: but as long as its record is announced, it may come. Nor does one of an earlier try of the same record.
+ */
+async function otherClaims(database: Database, claims: readonly Claim[]): Promise<ReadonlyMap<string, OtherClaim>> {
+  if (claims.length === 0) return new Map()
+  const byId = new Map(claims.map((claim) => [claim._id, claim]))
+  const present = await database.call(() => database.claims.find({ _id: { $in: [...byId.keys()] } }).toArray())
+  const others = present.filter((there) => there.claim !== byId.get(there._id)?.claim)
+  return new Map(
+    await Promise.all(
+      others.map(async (there): Promise<[string, OtherClaim]> => {
+        const { created_ms, place } = byId.get(there._id) as Claim
+        if (place !== null && isPlace(there.place, place)) return [there._id, { claim: there.claim, counts: false }]
+        const isLive =
+          there.expires_ms > created_ms || (await openAmong(database, [there.subject], created_ms)).size > 0
+        const counts = isLive && ((await isAnnounced(database, there)) || (await isStanding(database, there)))
+        return [there._id, { claim: there.claim, counts }]
+      }),
+    ),
+  )
+}
+
+async function isAnnounced(database: Database, { place }: Claim): Promise<boolean> {
+  if (place === null) return false
+  const log = await database.call(() =>
+    database.logs.findOne({ _id: place.log }, { projection: { 'group.entry_id': 1 } }),
+  )
+  return log?.group.some(({ entry_id }) => entry_id === place.entry_id) ?? false
+}
+
+/** Whether the record that a claim belongs to is durable. One that is on its way may become so. */
+async function isStanding(database: Database, { place, home }: Claim): Promise<boolean> {
+  if (place === null || home === null) return true
+  // The home is looked at first: its last record leaves it only once it is in the log.
+  const last = (await readHome(database, home, { last: 1 }))?.last ?? null
+  if (isPlace(last, place)) return true
+  const found = await database.call(() =>
+    database.audit.findOne({ _id: auditId(place) }, { projection: { id: 1, type: 1 } }),
+  )
+  return found !== null && found.id === place.entry_id && found.type !== 'void'
+}
+
+const LARGEST_PURGE = 1000
+
+type Old = Pick<Claim, '_id' | 'claim' | 'subject' | 'expires_ms'>
+
+export async function purgeIdempotency(database: Database, now: string): Promise<number> {
+  const nowMs = Date.parse(now)
+  let after: Old | null = null
+  for (;;) {
+    const old = await oldClaims(database, nowMs, after)
+    const open = await openAmong(
+      database,
+      old.map(({ subject }) => subject),
+      nowMs,
+    )
+    const over = old.filter(({ subject }) => !open.has(subject))
+    if (over.length > 0) {
+      const deletions = over.map(({ _id, claim }) => ({ deleteOne: { filter: { _id, claim } } }))
+      await database.call(() => database.claims.bulkWrite(deletions, { ordered: false }))
+      return over.length
+    }
+    if (old.length < LARGEST_PURGE) return 0
+    after = old.at(-1) ?? null
+  }
+}
+
+function oldClaims(database: Database, nowMs: number, after: Old | null): Promise<readonly Old[]> {
+  const range =
+    after === null
+      ? {}
+      : { $or: [{ expires_ms: { $gt: after.expires_ms } }, { expires_ms: after.expires_ms, _id: { $gt: after._id } }] }
+  return database.call(() =>
+    database.claims
+      .find({ $and: [{ expires_ms: { $lte: nowMs } }, range] })
+      .sort({ expires_ms: 1, _id: 1 })
+      .limit(LARGEST_PURGE)
+      .project<Old>({ claim: 1, subject: 1, expires_ms: 1 })
+      .toArray(),
+  )
+}
+
+function recordOf({ key_id, operation, key, fingerprint, status, subject, ...claim }: Claim): IdempotencyRecord {
+  return {
+    key_id,
+    operation,
+    key,
+    fingerprint,
+    status,
+    subject,
+    created_at: new Date(claim.created_ms).toISOString(),
+    expires_at: new Date(claim.expires_ms).toISOString(),
+  }
+}

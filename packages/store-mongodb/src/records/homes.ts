@@ -1,0 +1,156 @@
+import type { AuditEntry } from '@countersign/contract'
+import type { Conflict } from '@countersign/store-port/store'
+import type { MongoLedger } from '../budgets/ledger.js'
+import { canStand } from '../budgets/ledger-lines.js'
+import { auditId, isPlace } from '../collections/audit.js'
+import { hasRoomForKey, readKeyDirectory, readRetiredKeys } from '../collections/keys.js'
+import { hasRoomForPolicy, lastVersion, POLICIES } from '../collections/policies.js'
+import type { Database } from '../connection/database.js'
+import type {
+  AgentHome,
+  AuditDocument,
+  DecisionHome,
+  Home,
+  HomeName,
+  KeyDirectory,
+  LastRecord,
+  PolicyDirectory,
+  RetiredKey,
+} from '../stored.js'
+import type { ChangeOf, Step } from './step.js'
+
+/** The documents that records are about to write, as they were read. */
+export class Homes {
+  constructor(
+    readonly decisions: ReadonlyMap<string, DecisionHome>,
+    readonly agents: ReadonlyMap<string, AgentHome>,
+    readonly policies: PolicyDirectory | null,
+    readonly keys: KeyDirectory | null,
+    /** The last version of policies that are not live. */
+    private readonly goneVersions: ReadonlyMap<string, number>,
+    /** Of those that are over, the ones that the records name. */
+    private readonly retiredKeys: readonly RetiredKey[],
+  ) {}
+
+  all(): readonly Home[] {
+    const directories = [this.policies, this.keys].filter((directory) => directory !== null)
+    return [...this.decisions.values(), ...this.agents.values(), ...directories]
+  }
+
+  lastOf({ kind, id }: HomeName): LastRecord | null {
+    switch (kind) {
+      case 'decision':
+        return this.decisions.get(id)?.last ?? null
+      case 'agent':
+        return this.agents.get(id)?.last ?? null
+      case 'policies':
+        return this.policies?.last ?? null
+      case 'keys':
+        return this.keys?.last ?? null
+      case 'none':
+        return null
+    }
+  }
+
+  /** What keeps a record from being written here, its place and its claim apart. */
+  conflictOf({ record: { change, entry } }: Step, ledger: MongoLedger): Conflict | null {
+    switch (change.kind) {
+      case 'decision.create': {
+        const found = this.decisions.get(change.decision.id)
+        if (found === undefined) return null
+        return found.is_void ? 'voided' : 'version'
+      }
+      case 'decision.update':
+        return this.#updateConflict(change, ledger)
+      case 'policy.write':
+        return this.#policyConflict(change)
+      case 'agent.write':
+        return (this.agents.get(change.agent.id)?.version ?? 0) === change.expected_version ? null : 'version'
+      case 'key.write':
+        return this.#keyConflict(change, (entry as AuditEntry).at)
+      case 'entry.only':
+      case 'call.only':
+        return null
+    }
+  }
+
+  #updateConflict({ decision, expected_version, reservation }: ChangeOf<'decision.update'>, ledger: MongoLedger) {
+    const found = this.decisions.get(decision.id)
+    if (found === undefined || found.is_void || found.version !== expected_version) return 'version'
+    const held = ledger.find(reservation)
+    // Its marks count only as long as nobody has raised the number that they were made upon.
+    const isStale = held !== null && (held.rev !== found.rev || !canStand(found.ledger, held))
+    return isStale ? 'version' : null
+  }
+
+  #policyConflict({ policy, expected_version }: ChangeOf<'policy.write'>): Conflict | null {
+    const { live, policy_set } = this.policies as PolicyDirectory
+    const version = live[policy.id]?.version ?? this.goneVersions.get(policy.id) ?? 0
+    if (version !== expected_version || policy.policy_set !== policy_set + 1) return 'version'
+    if (policy.deleted_at !== null) return null
+    const others = Object.entries(live).filter(([id]) => id !== policy.id)
+    if (others.some(([, { name }]) => name === policy.document.name)) return 'policy_name'
+    return hasRoomForPolicy(live, policy) ? null : 'too_large'
+  }
+
+  #keyConflict({ key, expected_version, beside = [] }: ChangeOf<'key.write'>, at: string): Conflict | null {
+    const directory = this.keys as KeyDirectory
+    const retired = Object.fromEntries(this.retiredKeys.map(({ _id, ...entry }) => [_id, entry]))
+    const keys = { ...retired, ...directory.keys }
+    if ((keys[key.id]?.version ?? 0) !== expected_version) return 'version'
+    if (beside.some(({ id, version }) => keys[id]?.version !== version)) return 'version'
+    const taken = new Set(Object.entries(keys).flatMap(([id, { hashes }]) => (id === key.id ? [] : hashes)))
+    if (key.secrets.some(({ hash }) => taken.has(hash))) return 'key_secret'
+    return hasRoomForKey(directory, key, at) ? null : 'too_large'
+  }
+}
+
+export async function readHomes(database: Database, steps: readonly Step[]): Promise<Homes> {
+  const idsOf = (kind: HomeName['kind']) => steps.flatMap(({ home }) => (home.kind === kind ? [home.id] : []))
+  const [decisionIds, agentIds] = [idsOf('decision'), idsOf('agent')]
+  const keyChanges = steps.flatMap(({ record: { change } }) => (change.kind === 'key.write' ? [change] : []))
+  const [decisions, agents, policies, keys] = await Promise.all([
+    decisionIds.length === 0
+      ? []
+      : database.call(() =>
+          database.decisions
+            .find({ _id: { $in: decisionIds } })
+            .project<DecisionHome>({ rev: 1, version: 1, last: 1, is_void: 1, ledger: 1, attempt: 1 })
+            .toArray(),
+        ),
+    agentIds.length === 0 ? [] : database.call(() => database.agents.find({ _id: { $in: agentIds } }).toArray()),
+    idsOf('policies').length === 0 ? null : database.call(() => database.policyDirectory.findOne({ _id: POLICIES })),
+    idsOf('keys').length === 0 ? null : readKeyDirectory(database),
+  ])
+  const gone = steps.flatMap(({ record: { change } }) =>
+    change.kind === 'policy.write' && policies?.live[change.policy.id] === undefined ? [change.policy.id] : [],
+  )
+  const versions = await Promise.all(gone.map(async (id) => [id, await lastVersion(database, id)] as const))
+  const byId = <T extends Home>(homes: readonly T[]) => new Map(homes.map((home) => [home._id, home]))
+  // After the directory: what leaves that is here by then.
+  const retired = await readRetiredKeys(database, keyChanges)
+  return new Homes(byId(decisions), byId(agents), policies, keys, new Map(versions), retired)
+}
+
+/** The records among these that stand: their homes name them as the last, or the log holds their entries already. */
+export async function areOurs(database: Database, steps: readonly Step[]): Promise<ReadonlySet<Step>> {
+  if (steps.length === 0) return new Set()
+  // The homes first: a record leaves its home only once its entry is in the log.
+  const homes = await readHomes(database, steps)
+  const ids = steps.flatMap(({ place }) => (place === null ? [] : [auditId(place)]))
+  const found = await database.call(() =>
+    database.audit
+      .find({ _id: { $in: ids } })
+      .project<Pick<AuditDocument, '_id' | 'id' | 'type'>>({ id: 1, type: 1 })
+      .toArray(),
+  )
+  const entries = new Map(found.map((entry) => [entry._id, entry]))
+  return new Set(
+    steps.filter(({ place, home }) => {
+      if (place === null) return false
+      if (isPlace(homes.lastOf(home), place)) return true
+      const entry = entries.get(auditId(place))
+      return entry !== undefined && entry.id === place.entry_id && entry.type !== 'void'
+    }),
+  )
+}

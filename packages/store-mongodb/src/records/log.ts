@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto'
+import { StoreUnavailableError } from '@countersign/store-port/store'
+import type { Database } from '../connection/database.js'
+import { sendSignal } from '../signals.js'
+import type { Intent, LogDocument } from '../stored.js'
+import { type Followers, finishGroup } from './finish-group.js'
+import { announcement, completion, heldUntil, newLog, settlement, takeLog, writeLog } from './log-document.js'
+
+/** `log` is the document as it was last written. */
+type State =
+  /** None, or one that another process has taken. */
+  | { readonly kind: 'closed' }
+  /** `next`: of the next entry. */
+  | { readonly kind: 'open'; readonly log: LogDocument; readonly next: number }
+  /** What became of the announced group, or of the document's last write, is not known. */
+  | { readonly kind: 'doubtful'; readonly log: LogDocument }
+
+/**
+ * The audit log that this process writes. Before a group of records leaves, the log says which: so whoever takes the log
+ * over after a crash knows what may still be on its way, makes sure that it comes or never will, and fills the places of
+ * what never will.
+ */
+export class Log {
+  readonly #database: Database
+  readonly #followers: Followers
+  readonly #nowMs: () => number
+  readonly #process = randomBytes(9).toString('base64url')
+  #state: State = { kind: 'closed' }
+
+  constructor(database: Database, followers: Followers, nowMs: () => number) {
+    this.#database = database
+    this.#followers = followers
+    this.#nowMs = nowMs
+  }
+
+  async open(): Promise<{ readonly log: string; readonly next_index: number }> {
+    const mine = await this.#take()
+    this.#state = { kind: 'doubtful', log: mine }
+    const next = await finishGroup(this.#database, this.#followers, mine)
+    const log = await writeLog(this.#database, mine, completion(mine, next))
+    if (log === null) throw new StoreUnavailableError('Another process took the audit log.')
+    this.#state = { kind: 'open', log, next }
+    return { log: log._id, next_index: next }
+  }
+
+  /** The index of the next entry. @throws StoreUnavailableError unless the log is open */
+  get nextIndex(): number {
+    return this.#opened().next
+  }
+
+  get name(): string | null {
+    return this.#state.kind === 'closed' ? null : this.#state.log._id
+  }
+
+  /** Whether an entry is known to be in the log, since a later group of ours has left. */
+  isCopied({ log, index }: { readonly log: string; readonly index: number }): boolean {
+    return this.#state.kind === 'open' && log === this.#state.log._id && index < this.#state.log.start
+  }
+
+  /** Says what is about to be written. False when another process has taken the log. */
+  async announce(group: readonly Intent[]): Promise<boolean> {
+    const { log, next } = this.#opened()
+    const announced = { ...announcement(log, next, group), until_ms: heldUntil(this.#nowMs()) }
+    const written = await writeLog(this.#database, log, announced)
+    this.#state = written === null ? { kind: 'closed' } : { kind: 'open', log: written, next }
+    return written !== null
+  }
+
+  /** Every record of the announced group stands, or never will: who follows the changes has seen them from now on. */
+  async settle(): Promise<void> {
+    if (this.#state.kind !== 'open' || this.#state.log.underway.length === 0) return
+    const { log, next } = this.#state
+    const written = await writeLog(this.#database, log, settlement(log))
+    // Else another process has taken the log, which does it once it has looked at the records.
+    if (written === null) return
+    this.#state = { kind: 'open', log: written, next }
+    sendSignal(this.#database)
+  }
+
+  /** The announced group is whole, in the log. */
+  advance(entries: number): void {
+    // Without an announced group the log may be another process's by now.
+    if (entries === 0) return
+    const { log, next } = this.#opened()
+    this.#state = { kind: 'open', log, next: next + entries }
+  }
+
+  /** What became of the announced group is not known: the log has to be opened again. */
+  doubt(): void {
+    if (this.#state.kind === 'open') this.#state = { kind: 'doubtful', log: this.#state.log }
+  }
+
+  /** Finishes what was on its way to each log that nobody holds, and removes its document: nobody goes on with it. */
+  async leaveFree(): Promise<void> {
+    const { logs } = this.#database
+    for (;;) {
+      const found = await this.#findFree()
+      if (found === null) return
+      const taken = await takeLog(this.#database, found)
+      if (taken === null) continue
+      await finishGroup(this.#database, this.#followers, taken)
+      await this.#database.call(() => logs.deleteOne({ _id: taken._id, epoch: taken.epoch }))
+    }
+  }
+
+  /** Says that this process lives. Nobody is to wait for a log that may not be opened again. */
+  async renew(): Promise<void> {
+    if (this.#state.kind !== 'open') return
+    const { _id, epoch } = this.#state.log
+    const $set = { until_ms: heldUntil(this.#nowMs()) }
+    await this.#database.call(() => this.#database.logs.updateOne({ _id, epoch }, { $set }))
+  }
+
+  /** Leaves the log to the next process, or what is not known of it to be finished by another. */
+  async giveUp(): Promise<void> {
+    const state = this.#state
+    this.#state = { kind: 'closed' }
+    if (state.kind === 'closed') return
+    const { _id, epoch } = state.log
+    const $set = { holder: null, until_ms: 0 }
+    if (state.kind === 'open')
+      await writeLog(this.#database, state.log, { ...completion(state.log, state.next), ...$set })
+    else await this.#database.call(() => this.#database.logs.updateOne({ _id, epoch }, { $set }))
+  }
+
+  #opened(): Extract<State, { readonly kind: 'open' }> {
+    if (this.#state.kind !== 'open') throw new StoreUnavailableError('The audit log has to be opened first.')
+    return this.#state
+  }
+
+  #findFree(): Promise<LogDocument | null> {
+    const isFree = { $or: [{ holder: null }, { until_ms: { $lt: this.#nowMs() } }] }
+    return this.#database.call(() => this.#database.logs.findOne(isFree, { sort: { _id: 1 } }))
+  }
+
+  /** The log of this process, else one that nobody holds, else a new one. Whatever is on its way to it comes to nothing. */
+  async #take(): Promise<LogDocument> {
+    const { logs } = this.#database
+    const holder = this.#process
+    for (;;) {
+      const nowMs = this.#nowMs()
+      const found = (await this.#database.call(() => logs.findOne({ holder }))) ?? (await this.#findFree())
+      const until_ms = heldUntil(nowMs)
+      if (found === null) {
+        await this.#database.insertNew(logs, [newLog(holder, until_ms)])
+        continue
+      }
+      const taken = await takeLog(this.#database, found, { holder, until_ms })
+      if (taken !== null) return taken
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { msSince } from '@countersign/concurrency'
+import { StoreUnavailableError } from '@countersign/store-port/store'
+import type { MongoLedger, Reservation } from '../budgets/ledger.js'
+import { hasUnsettled, nextLines } from '../budgets/ledger-lines.js'
+import type { Settling } from '../budgets/settlements.js'
+import type { Database } from '../connection/database.js'
+import type { DecisionHome, LedgerLine } from '../stored.js'
+import { areOurs, type Homes } from './homes.js'
+import { type ChangeOf, lastOf, type Step } from './step.js'
+
+export interface WriteDeps {
+  readonly database: Database
+  readonly ledger: MongoLedger
+  readonly nowMs: () => number
+}
+
+/**
+ * A new decision leaves for the store within so long, or never: what was given up by others, a tombstone keeps out, and
+ * tombstones are removed (removal.ts). It is far more than a record takes that anybody still waits for.
+ */
+const LEAVES_WITHIN_MS = 60_000
+
+export async function writeNewDecisions(
+  { database, ledger, nowMs }: WriteDeps,
+  steps: readonly Step[],
+  standing: Map<Step, Settling | null>,
+): Promise<void> {
+  const creates = steps.flatMap((step) => {
+    const { change } = step.record
+    return change.kind === 'decision.create'
+      ? [{ step, home: newDecision(step, change, ledger.find(change.reservation), nowMs()) }]
+      : []
+  })
+  const there = await database.insertNew(
+    database.decisions,
+    creates.map(({ home }) => home),
+    () => {
+      assertCurrent(creates)
+      return LEAVES_WITHIN_MS - Math.max(...creates.map(({ step }) => msSince(step.begun)))
+    },
+  )
+  const doubtful = creates.filter((_, i) => there.has(i)).map(({ step }) => step)
+  const own = await areOurs(database, doubtful)
+  for (const { step, home } of creates) if (!doubtful.includes(step) || own.has(step)) standing.set(step, home)
+}
+
+/**
+ * Asked whenever the records leave, also for another time: what became of the first time is not known by then, so that the
+ * group is in doubt.
+ */
+function assertCurrent(written: readonly { readonly step: Step }[]): void {
+  if (written.some(({ step }) => step.record.holds?.() === false))
+    throw new StoreUnavailableError('What the records rest on does not count any more.')
+}
+
+function newDecision(
+  step: Step,
+  { decision, request }: ChangeOf<'decision.create'>,
+  held: Reservation | null,
+  nowMs: number,
+): DecisionHome {
+  const ledger = nextLines({}, decision.postings, held)
+  return {
+    _id: decision.id,
+    rev: 1,
+    version: decision.version,
+    last: lastOf(step),
+    is_void: false,
+    at_ms: Date.parse(decision.evaluated_at),
+    status: decision.status,
+    expires_ms: Date.parse(decision.expires_at),
+    agent_id: decision.agent_id,
+    action: decision.action,
+    resource: decision.resource,
+    effect: decision.effect,
+    policy_id: decision.policy_id,
+    request_hash: decision.request_hash,
+    key_id: decision.key_id,
+    document: JSON.stringify(decision),
+    context: request.context === null ? null : JSON.stringify(request.context),
+    salt: request.salt,
+    attempt: held?.attempt ?? null,
+    ledger,
+    ...(hasUnsettled(ledger) && { unsettled: nowMs }),
+  }
+}
+
+export async function moveDecisions(
+  { database, ledger, nowMs }: WriteDeps,
+  steps: readonly Step[],
+  homes: Homes,
+  standing: Map<Step, Settling | null>,
+): Promise<void> {
+  const moves = steps.flatMap((step) => {
+    const { change } = step.record
+    if (change.kind !== 'decision.update') return []
+    const before = homes.decisions.get(change.decision.id) as DecisionHome
+    const held = ledger.find(change.reservation)
+    const lines = nextLines(before.ledger, change.decision.postings, held)
+    const after: Settling = {
+      _id: before._id,
+      rev: before.rev + 1,
+      attempt: held?.attempt ?? before.attempt,
+      ledger: lines,
+    }
+    return [{ step, after, update: moveOf(step, change, before, after, nowMs()) }]
+  })
+  if (moves.length === 0) return
+  const { matchedCount } = await database.call(async () => {
+    assertCurrent(moves)
+    return database.decisions.bulkWrite(
+      moves.map(({ after: { _id, rev }, update }) => ({ updateOne: { filter: { _id, rev: rev - 1 }, update } })),
+      { ordered: false },
+    )
+  })
+  const own =
+    matchedCount === moves.length
+      ? null
+      : await areOurs(
+          database,
+          moves.map(({ step }) => step),
+        )
+  for (const { step, after } of moves) if (own === null || own.has(step)) standing.set(step, after)
+}
+
+/** Sets single members: what is booked may have moved since the decision was read. */
+function moveOf(
+  step: Step,
+  { decision }: ChangeOf<'decision.update'>,
+  before: DecisionHome,
+  after: Settling,
+  nowMs: number,
+) {
+  const lines = Object.entries(after.ledger).map(([id, line]): [string, LedgerLine | LedgerLine['due']] =>
+    before.ledger[id] === undefined ? [`ledger.${id}`, line] : [`ledger.${id}.due`, line.due],
+  )
+  return {
+    $set: {
+      rev: after.rev,
+      version: decision.version,
+      last: lastOf(step),
+      status: decision.status,
+      expires_ms: Date.parse(decision.expires_at),
+      document: JSON.stringify(decision),
+      attempt: after.attempt,
+      ...Object.fromEntries(lines),
+      ...(hasUnsettled(after.ledger) && { unsettled: nowMs }),
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fillNewFile, statIfThere } from '@countersign/durable-files'
+import { Connection } from './driver.js'
+import { assertKnown, isStore } from './schema.js'
+
+/** The store cannot be backed up into that file. */
+class BackupRefusedError extends Error {
+  override readonly name = 'BackupRefusedError'
+}
+
+/**
+ * Copies a store, also one that a server writes to, into a new file (mode 0600): as it was at one moment after the call,
+ * with every record that was durable before. The server goes on writing meanwhile; its log grows until the copy is done.
+ *
+ * @throws BackupRefusedError, ForeignDatabaseError, NewerSchemaError, or the driver's error when the store is damaged
+ */
+export async function backUpStore(databasePath: string, file: string): Promise<void> {
+  if (existsSync(file)) throw fileExists(file)
+  const folder = dirname(file)
+  if (statIfThere(folder)?.isDirectory() !== true)
+    throw new BackupRefusedError(`There is no folder ${folder}. Make it first, or choose another one.`)
+  const db = Connection.openReadOnly(databasePath)
+  try {
+    db.execute('PRAGMA busy_timeout = 10000; PRAGMA cell_size_check = ON')
+    assertKnown(db, databasePath)
+    if (!isStore(db)) throw new BackupRefusedError(`${databasePath} is empty. Start the server first.`)
+    await fillNewFile(file, (temporary) => {
+      db.run('VACUUM INTO ?', temporary)
+    })
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    // It came meanwhile.
+    if (code === 'EEXIST') throw fileExists(file, { cause: error })
+    if (syscall === undefined) throw error
+    throw new BackupRefusedError(
+      `${file} cannot be written (${code}). Choose a place where this user may write, with room for it.`,
+      { cause: error },
+    )
+  } finally {
+    db.close()
+  }
+}
+
+function fileExists(file: string, options?: ErrorOptions): BackupRefusedError {
+  return new BackupRefusedError(`${file} exists. A backup replaces no file: choose another name.`, options)
+}

@@ -1,0 +1,78 @@
+import { statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isFileLocked } from '@countersign/durable-files'
+import { assertDatabaseIsThere, DamagedStoreError } from './data-directory.js'
+import { Connection, saysDamage } from './driver.js'
+import { assertAsWritten } from './page-sums.js'
+import { assertKnown, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
+import { assertReadable } from './soundness.js'
+import { readThrough, UncheckedStoreError } from './told-fault.js'
+
+export interface SqliteInspection {
+  readonly schema: number
+  /** The one that this release works on. */
+  readonly knownSchema: number
+  /** Milliseconds since 1970, null without an entry. */
+  readonly newestEntryAt: number | null
+}
+
+/**
+ * Looks at a store, also at one that a server works on, and changes nothing.
+ *
+ * @throws DamagedStoreError, NewerSchemaError, ForeignDatabaseError
+ */
+export function inspectSqliteStore(path: string): SqliteInspection {
+  assertDatabaseIsThere(path)
+  let db: Connection | null = null
+  try {
+    db = Connection.openReadOnly(path)
+    db.execute('PRAGMA busy_timeout = 2000; PRAGMA cell_size_check = ON')
+    assertKnown(db, path)
+    const schema = schemaVersionOf(db)
+    if (schema > 0) assertReadable(db, path)
+    const newest = schema > 0 ? db.get('SELECT max(at_ms) AS at_ms FROM audit_entries')?.at_ms : null
+    return { schema, knownSchema: KNOWN_SCHEMA, newestEntryAt: (newest ?? null) as number | null }
+  } catch (error) {
+    if (saysDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
+    throw error
+  } finally {
+    db?.close()
+  }
+}
+
+/**
+ * Looks at every page of a store that no server works on, and at every text and the hash of every audit entry of any store.
+ * Changes nothing, and keeps no server from starting.
+ *
+ * @throws DamagedStoreError, UncheckedStoreError
+ */
+export async function assertSoundThroughout(path: string): Promise<void> {
+  assertDatabaseIsThere(path)
+  const inPages = await pageFault(path)
+  let inTexts: string | null
+  try {
+    inTexts = await readThrough(path, { hashes: true })
+  } catch (error) {
+    if (inPages === null || !(error instanceof UncheckedStoreError)) throw error
+    inTexts = `its texts could not be checked: ${error.found}`
+  }
+  const found = [inPages, inTexts].filter((fault) => fault !== null)
+  if (found.length > 0) throw new DamagedStoreError(path, found.join('; '))
+}
+
+/** Beside a server that works on them the pages change from one look to the next: then null. */
+async function pageFault(path: string): Promise<string | null> {
+  const lock = join(dirname(path), 'lock')
+  // A server that starts writes to the sums first.
+  const sums = () => statSync(`${path}-sums`, { throwIfNoEntry: false, bigint: true })?.mtimeNs
+  const before = sums()
+  if (isFileLocked(lock)) return null
+  try {
+    await assertAsWritten(path, { readsAll: true })
+    return null
+  } catch (error) {
+    if (isFileLocked(lock) || sums() !== before) return null
+    if (error instanceof DamagedStoreError) return error.found
+    throw error
+  }
+}

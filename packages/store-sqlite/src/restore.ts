@@ -1,0 +1,132 @@
+import { copyFileSync, mkdirSync, readdirSync, realpathSync, rmdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fillNewFile, isLeftover, removeLeftovers, statIfThere, takeFileLock } from '@countersign/durable-files'
+import { DamagedStoreError, DataDirectoryInUseError, syncDirectory } from './data-directory.js'
+import { Connection, sqliteCode } from './driver.js'
+import { assertKnown, isStore, migrate, schemaVersionOf } from './schema.js'
+import { assertSchema } from './soundness.js'
+import { endLog } from './tables/meta.js'
+
+/** The data directory holds something already. */
+class DataDirectoryNotEmptyError extends Error {
+  override readonly name = 'DataDirectoryNotEmptyError'
+  constructor(directory: string, found: string) {
+    super(`The data directory ${directory} is not empty (${found}). Restore into an empty one. Nothing was changed.`)
+  }
+}
+
+/** No data directory can be made there. */
+class UnusableDirectoryError extends Error {
+  override readonly name = 'UnusableDirectoryError'
+  constructor(directory: string, cause: unknown) {
+    const { code } = cause as NodeJS.ErrnoException
+    super(`${directory} cannot be made a directory (${code}). Set DATA_DIR to a place where this user may make one.`, {
+      cause,
+    })
+  }
+}
+
+/** The file is not what `backUpStore` made. */
+class UnusableBackupError extends Error {
+  override readonly name = 'UnusableBackupError'
+  constructor(file: string, found: string, options?: ErrorOptions) {
+    super(`${file} is no backup that can be restored (${found}). Nothing was restored.`, options)
+  }
+}
+
+const DATABASE = 'countersign.db'
+
+/** May be there first: whoever restores brings the signing keys too, before or after. */
+const MAY_BE_THERE = new Set(['lock', 'signing-keys.json', 'signing-keys.json.lock'])
+
+/**
+ * Puts a backup into an empty data directory, which it makes when it is missing, as a whole or not at all, and brings it to
+ * the present schema; when that fails, nothing is left of it. What is written from then on is an audit log of its own: an index of the former one may already stand
+ * in a permit that was signed after the backup.
+ *
+ * @throws UnusableDirectoryError, DataDirectoryNotEmptyError, DataDirectoryInUseError, UnusableBackupError, ForeignDatabaseError, NewerSchemaError
+ */
+export async function restoreStore(file: string, dataDir: string): Promise<void> {
+  if (statIfThere(file)?.isFile() !== true) throw new UnusableBackupError(file, 'there is no such file')
+  const made = makeDirectory(dataDir)
+  const directory = realpathSync(dataDir)
+  try {
+    assertEmpty(directory)
+    await restoreInto(directory, file)
+  } catch (error) {
+    if (made !== undefined) removeFolders(directory, realpathSync(made))
+    throw error
+  }
+  syncDirectory(dirname(directory))
+}
+
+/** The first folder that it had to make. */
+function makeDirectory(dataDir: string): string | undefined {
+  try {
+    return mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw new UnusableDirectoryError(dataDir, cause)
+  }
+}
+
+async function restoreInto(directory: string, file: string): Promise<void> {
+  const releases: (() => void)[] = []
+  try {
+    await fillNewFile(join(directory, DATABASE), (temporary) => {
+      copyFileSync(file, temporary)
+      adopt(temporary, file)
+      // Not before: a restore that fails leaves nothing behind, not even the file of the lock.
+      const release = takeFileLock(join(directory, 'lock'))
+      if (release === null) throw new DataDirectoryInUseError(directory)
+      releases.push(release)
+      // Nobody else begins here from now on.
+      assertEmpty(directory)
+    })
+    await removeLeftovers(directory, DATABASE)
+  } finally {
+    for (const release of releases) release()
+  }
+}
+
+/** From a folder up to the last one, as far as they are empty. */
+function removeFolders(folder: string, last: string): void {
+  if (readdirSync(folder).length > 0) return
+  rmdirSync(folder)
+  if (folder !== last) removeFolders(dirname(folder), last)
+}
+
+function assertEmpty(directory: string): void {
+  const found = readdirSync(directory).find((name) => !MAY_BE_THERE.has(name) && !isLeftover(name, DATABASE))
+  if (found !== undefined) throw new DataDirectoryNotEmptyError(directory, found)
+}
+
+/** Without a log beside it: the file alone is moved to its place. */
+function adopt(copy: string, file: string): void {
+  const db = Connection.open(copy)
+  try {
+    assertBackup(db, file)
+    migrate(db, schemaVersionOf(db))
+    assertSchema(db, file)
+    endLog(db)
+  } catch (error) {
+    if (error instanceof DamagedStoreError) throw new UnusableBackupError(file, error.found, { cause: error })
+    if (sqliteCode(error) === undefined) throw error
+    throw new UnusableBackupError(file, (error as Error).message, { cause: error })
+  } finally {
+    db.close()
+  }
+}
+
+/** The whole file is read: one look now is worth more than a surprise later. */
+function assertBackup(db: Connection, file: string): void {
+  db.execute('PRAGMA cell_size_check = ON')
+  assertKnown(db, file)
+  if (!isStore(db)) throw new UnusableBackupError(file, 'it is empty')
+  if (db.get('PRAGMA journal_mode')?.journal_mode === 'wal')
+    throw new UnusableBackupError(
+      file,
+      'it was copied from a data directory, where the -wal file beside it belongs to it',
+    )
+  const fault = db.get('PRAGMA integrity_check(1)')?.integrity_check
+  if (fault !== 'ok') throw new UnusableBackupError(file, String(fault).replaceAll('\n', ' '))
+}

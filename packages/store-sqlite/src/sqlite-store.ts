@@ -1,0 +1,264 @@
+import { closeSync, openSync } from 'node:fs'
+import type { AccountKey } from '@countersign/contract'
+import type { IdempotencyRecord, StoredDecision } from '@countersign/store-port/documents'
+import {
+  type AccountFilter,
+  type AuditFilter,
+  type ClosedFilter,
+  type CommitResult,
+  type DecisionFilter,
+  type LogPlace,
+  type OpenStatus,
+  type PageRequest,
+  type Store,
+  type StoreRecord,
+  StoreUnavailableError,
+} from '@countersign/store-port/store'
+import type { DataDirectory } from './data-directory.js'
+import { Connection } from './driver.js'
+import { SqliteLedger } from './ledger.js'
+import { sayClosed } from './page-sums.js'
+import { configureReader } from './schema.js'
+import { listAccounts, readAccounts } from './tables/accounts.js'
+import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
+import { hasPlace, listAuditEntries } from './tables/audit-entries.js'
+import {
+  findDecision,
+  findDecisionStatus,
+  firstApprovalEnd,
+  listClosed,
+  listDecisions,
+  listOpenReviews,
+  listOverdue,
+} from './tables/decisions.js'
+import { findIdempotency } from './tables/idempotency.js'
+import { loadKeys, loadKeyUses } from './tables/keys.js'
+import { findSecret, isRestored } from './tables/meta.js'
+import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './tables/policies.js'
+import { Writer } from './writer.js'
+import type { Committed } from './writer-tasks.js'
+
+/**
+ * Writes go to the writer's thread, reads to a second connection here. A writer that failed is replaced by the next call
+ * that needs one; commits are refused until `openLog` has told the caller where the log stands now.
+ */
+export class SqliteStore implements Store {
+  readonly replicas = null
+  readonly ledger = new SqliteLedger((read) => this.#readNow(read))
+  readonly #directory: DataDirectory
+  readonly #reader: Connection
+  readonly #indexDescriptor: number
+  #writer: Writer
+  #logWriter: Writer | null = null
+  #replacing: Promise<Writer> | null = null
+  readonly #onError: (error: Error) => void
+  #closed: Promise<void> | null = null
+  /** The last commit did, and no look at the store has shown since that there is room. */
+  #hasFailed = false
+
+  /** @param onError told of what the store does by itself and could not: it tries again */
+  constructor(directory: DataDirectory, onError: (error: Error) => void) {
+    this.#directory = directory
+    this.#onError = onError
+    this.#reader = Connection.openReadOnly(directory.databasePath)
+    configureReader(this.#reader)
+    this.#indexDescriptor = openSync(`${directory.databasePath}-shm`, 'r')
+    this.#writer = this.#newWriter()
+  }
+
+  async commit(records: readonly StoreRecord[]): Promise<CommitResult> {
+    this.#assertOpen()
+    if (this.#logWriter !== this.#writer) throw new StoreUnavailableError('The audit log has to be opened first.')
+    this.ledger.expect(records)
+    const { accounts, ...result } = await this.#tryCommit(records)
+    this.ledger.takeOver(records.slice(0, result.written), accounts)
+    return result
+  }
+
+  async openLog() {
+    const writer = await this.#usableWriter()
+    const log = await writer.ask('openLog', null)
+    this.#logWriter = writer
+    return log
+  }
+
+  hasEntry(place: LogPlace) {
+    return this.#read((db) => hasPlace(db, place))
+  }
+  isRestored() {
+    return this.#read(isRestored)
+  }
+  async leaveLogs(): Promise<void> {
+    await (await this.#usableWriter()).ask('leaveLog', null)
+  }
+
+  findDecision(id: string) {
+    return this.#read((db) => findDecision(db, id))
+  }
+  findDecisionStatus(id: string) {
+    return this.#read((db) => findDecisionStatus(db, id))
+  }
+  listDecisions(filter: DecisionFilter, page: PageRequest) {
+    return this.#read((db) => listDecisions(db, filter, page))
+  }
+  listOpenReviews(now: string) {
+    return this.#read((db) => listOpenReviews(db, now))
+  }
+
+  listOverdue(status: OpenStatus, now: string, limit: number) {
+    return this.#read((db) => listOverdue(db, status, now, limit))
+  }
+  firstApprovalEnd() {
+    return this.#read(firstApprovalEnd)
+  }
+
+  listClosed(filter: ClosedFilter, page: PageRequest) {
+    return this.#read((db) => listClosed(db, filter, page))
+  }
+  async removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): Promise<number> {
+    const named = decisions.map(({ id, version }) => ({ id, version }))
+    return (await this.#usableWriter()).ask('removeDecisions', { decisions: named, now })
+  }
+
+  listAccounts(filter: AccountFilter, page: PageRequest) {
+    return this.#read((db) => listAccounts(db, filter, page))
+  }
+  readAccounts(keys: readonly AccountKey[]) {
+    return this.#read((db) => readAccounts(db, keys))
+  }
+
+  loadPolicies() {
+    return this.#read(loadPolicies)
+  }
+  loadPoliciesOfSet(policySet: number) {
+    return this.#read((db) => loadPoliciesOfSet(db, policySet))
+  }
+  listPolicies(page: PageRequest) {
+    return this.#read((db) => listPolicies(db, page))
+  }
+  listPolicyRevisions(id: string, page: PageRequest) {
+    return this.#read((db) => listPolicyRevisions(db, id, page))
+  }
+
+  loadAgents() {
+    return this.#read(loadAgents)
+  }
+  findAgent(id: string) {
+    return this.#read((db) => findAgent(db, id))
+  }
+  listAgents(agents: readonly string[] | null, page: PageRequest) {
+    return this.#read((db) => listAgents(db, agents, page))
+  }
+  findAgentMetadata(id: string, revision: number) {
+    return this.#read((db) => findAgentMetadata(db, id, revision))
+  }
+
+  loadKeys() {
+    return this.#read(loadKeys)
+  }
+  loadKeyUses() {
+    return this.#read(loadKeyUses)
+  }
+  async saveKeyUses(uses: ReadonlyMap<string, string>): Promise<void> {
+    await (await this.#usableWriter()).ask('saveKeyUses', uses)
+  }
+
+  findIdempotency(name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>, now: string) {
+    return this.#read((db) => findIdempotency(db, name, now))
+  }
+  async purgeIdempotency(now: string): Promise<number> {
+    return (await this.#usableWriter()).ask('purgeIdempotency', now)
+  }
+
+  listAuditEntries(filter: AuditFilter, page: PageRequest) {
+    return this.#read((db) => listAuditEntries(db, filter, page))
+  }
+
+  async secret(name: string): Promise<string> {
+    const known = await this.#read((db) => findSecret(db, name))
+    return known ?? (await this.#usableWriter()).ask('makeSecret', name)
+  }
+
+  async ping(): Promise<void> {
+    const writer = await this.#usableWriter()
+    await writer.ask(this.#hasFailed ? 'proveRoom' : 'touch', null)
+    this.#hasFailed = false
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
+    await this.#replacing?.catch(() => {})
+    await this.#writer.ask('close', null).catch(() => {})
+    await this.#writer.ended()
+    this.#reader.close()
+    // Not before: it would drop the locks that SQLite has on the file.
+    closeSync(this.#indexDescriptor)
+    try {
+      sayClosed(this.#directory.databasePath)
+    } finally {
+      this.#directory.release()
+    }
+  }
+
+  async #tryCommit(records: readonly StoreRecord[]): Promise<Committed> {
+    try {
+      return await this.#writer.ask('commit', JSON.stringify(records))
+    } catch (error) {
+      this.ledger.doubt(records)
+      this.#hasFailed = true
+      throw error
+    }
+  }
+
+  async #read<T>(read: (db: Connection) => T | Promise<T>): Promise<T> {
+    this.#assertOpen()
+    try {
+      return await read(this.#reader)
+    } catch (cause) {
+      throw couldNotRead(cause)
+    }
+  }
+
+  #readNow<T>(read: (db: Connection) => T): T {
+    this.#assertOpen()
+    try {
+      return read(this.#reader)
+    } catch (cause) {
+      throw couldNotRead(cause)
+    }
+  }
+
+  async #usableWriter(): Promise<Writer> {
+    this.#assertOpen()
+    if (this.#writer.isUsable) return this.#writer
+    this.#replacing ??= this.#replaceWriter()
+    return this.#replacing
+  }
+
+  #newWriter(): Writer {
+    const { databasePath } = this.#directory
+    return new Writer({ databasePath, indexDescriptor: this.#indexDescriptor }, this.#onError)
+  }
+
+  async #replaceWriter(): Promise<Writer> {
+    try {
+      await this.#writer.ended()
+      this.#writer = this.#newWriter()
+      return this.#writer
+    } finally {
+      this.#replacing = null
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== null) throw new StoreUnavailableError('The store is closed.')
+  }
+}
+
+function couldNotRead(cause: unknown): StoreUnavailableError {
+  return new StoreUnavailableError('The store could not read.', { cause })
+}

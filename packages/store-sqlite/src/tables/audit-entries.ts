@@ -1,0 +1,62 @@
+import type { AuditEntry } from '@countersign/contract'
+import type { AuditFilter, LogPlace, Page, PageRequest } from '@countersign/store-port/store'
+import type { Connection, Row } from '../driver.js'
+import { equality, pageOf, type Scan } from '../scan-newest-first.js'
+
+/** False when the log holds an entry at the index. */
+export function insertAuditEntry(db: Connection, entry: AuditEntry): boolean {
+  const inserted = db.run(
+    `INSERT INTO audit_entries (log, log_index, id, at_ms, type, agent_id, subject, document)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (log, log_index) DO NOTHING`,
+    entry.log,
+    entry.index,
+    entry.id,
+    Date.parse(entry.at),
+    entry.type,
+    entry.agent_id,
+    entry.subject,
+    JSON.stringify(entry),
+  )
+  return inserted === 1
+}
+
+/** Whether this very entry is in the log. */
+export function hasAuditEntry(db: Connection, { log, index, id }: AuditEntry): boolean {
+  return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ? AND id = ?', log, index, id) !== undefined
+}
+
+export function hasPlace(db: Connection, { log, index }: LogPlace): boolean {
+  return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ?', log, index) !== undefined
+}
+
+export function nextLogIndex(db: Connection, log: string): number {
+  const last = db.get('SELECT max(log_index) AS last FROM audit_entries WHERE log = ?', log)?.last as number | null
+  return last === null ? 0 : last + 1
+}
+
+export function listAuditEntries(db: Connection, filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>> {
+  return pageOf(db, auditScan(filter), page, {
+    read: (seq) => db.get('SELECT document FROM audit_entries WHERE seq = ?', seq),
+    make: entryOf,
+  })
+}
+
+/** The narrowest index first. */
+function auditScan(filter: AuditFilter): Scan {
+  return {
+    table: 'audit_entries',
+    by: 'time',
+    index: 'audit_entries_by_time',
+    conditions: [
+      ...equality('subject', filter.subject, 'audit_entries_by_subject'),
+      ...equality('agent_id', filter.agent_id, 'audit_entries_by_agent'),
+      ...equality('type', filter.type, 'audit_entries_by_type'),
+    ],
+    from: filter.from,
+    to: filter.to,
+  }
+}
+
+function entryOf(row: Row): AuditEntry {
+  return JSON.parse(row.document as string)
+}

@@ -1,0 +1,226 @@
+import { patternTest } from '@countersign/contract/pattern-match'
+import type { HeldRequest, Posting, StoredDecision } from '@countersign/store-port/documents'
+import type {
+  ClosedDecision,
+  ClosedFilter,
+  DecisionFilter,
+  DecisionWithRequest,
+  OpenReview,
+  OpenStatus,
+  Page,
+  PageRequest,
+} from '@countersign/store-port/store'
+import type { Connection, Row } from '../driver.js'
+import { type Condition, equality, pageOf, type Scan } from '../scan-newest-first.js'
+
+/** The statuses that end when `expires_at` comes. */
+const OPEN_STATUSES = "('authorized', 'awaiting_review', 'approved')"
+/** The statuses that few decisions have at a time; the partial index is declared with this very condition. */
+const RARE_STATUSES = "status NOT IN ('authorized', 'denied', 'expired')"
+
+/** Tells whether a row of `decisions` is still open; `now` is the placeholder of the time in milliseconds. */
+export const isOpenAt = (now: string) => `decisions.status IN ${OPEN_STATUSES} AND decisions.expires_ms > ${now}`
+
+/** False when there is a decision with the id. */
+export function insertDecision(db: Connection, decision: StoredDecision, request: HeldRequest): boolean {
+  const inserted = db.run(
+    `INSERT INTO decisions (id, version, at_ms, status, expires_ms, agent_id, action, resource, effect, policy_id,
+       request_hash, document, request_context, request_salt)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    decision.id,
+    decision.version,
+    Date.parse(decision.evaluated_at),
+    decision.status,
+    Date.parse(decision.expires_at),
+    decision.agent_id,
+    decision.action,
+    decision.resource,
+    decision.effect,
+    decision.policy_id,
+    decision.request_hash,
+    JSON.stringify(decision),
+    request.context === null ? null : JSON.stringify(request.context),
+    request.salt,
+  )
+  return inserted === 1
+}
+
+/** False when the decision is not at the expected version. What was decided never changes; only what moves is written. */
+export function updateDecision(db: Connection, decision: StoredDecision, expectedVersion: number): boolean {
+  const updated = db.run(
+    'UPDATE decisions SET version = ?, status = ?, expires_ms = ?, document = ? WHERE id = ? AND version = ?',
+    decision.version,
+    decision.status,
+    Date.parse(decision.expires_at),
+    JSON.stringify(decision),
+    decision.id,
+    expectedVersion,
+  )
+  return updated === 1
+}
+
+/** What the decision counts for as it is written now; nothing when there is none. */
+export function readPostings(db: Connection, id: string): readonly Posting[] {
+  const row = db.get("SELECT document ->> '$.postings' AS postings FROM decisions WHERE id = ?", id)
+  return row === undefined ? [] : JSON.parse(row.postings as string)
+}
+
+const READ = 'SELECT document, request_context, request_salt FROM decisions'
+
+export function findDecision(db: Connection, id: string): DecisionWithRequest | null {
+  const row = db.get(`${READ} WHERE id = ?`, id)
+  return row === undefined ? null : decisionOf(row)
+}
+
+export function findDecisionStatus(db: Connection, id: string): Pick<StoredDecision, 'status' | 'expires_at'> | null {
+  const row = db.get('SELECT status, expires_ms FROM decisions WHERE id = ?', id)
+  if (row === undefined) return null
+  return {
+    status: row.status as StoredDecision['status'],
+    expires_at: new Date(row.expires_ms as number).toISOString(),
+  }
+}
+
+export function listDecisions(
+  db: Connection,
+  filter: DecisionFilter,
+  page: PageRequest,
+): Promise<Page<DecisionWithRequest>> {
+  return pageOf(db, decisionScan(filter), page, {
+    read: (seq) => db.get(`${READ} WHERE seq = ?`, seq),
+    make: decisionOf,
+  })
+}
+
+/** The narrowest index first. */
+function decisionScan(filter: DecisionFilter): Scan {
+  const { agents } = filter
+  return {
+    table: 'decisions',
+    by: 'time',
+    index: 'decisions_by_time',
+    conditions: [
+      ...equality('request_hash', filter.request_hash, 'decisions_by_request_hash'),
+      ...equality('resource', filter.resource, 'decisions_by_resource'),
+      ...presentStatus(filter),
+      ...equality('agent_id', filter.agent_id, 'decisions_by_agent'),
+      ...equality('policy_id', filter.policy_id, 'decisions_by_policy'),
+      ...equality('action', filter.action, 'decisions_by_action'),
+      ...equality('effect', filter.effect, null),
+    ],
+    from: filter.from,
+    to: filter.to,
+    keep: agents === null ? undefined : { column: 'agent_id', test: patternTest(agents) },
+  }
+}
+
+export function listOpenReviews(db: Connection, now: string): readonly OpenReview[] {
+  const rows = db.all(
+    `SELECT document ${OPEN_UNTIL.awaiting_review} AND expires_ms > ? ORDER BY expires_ms`,
+    Date.parse(now),
+  )
+  return rows.map((row) => {
+    const { id, agent_id, key_id, expires_at } = JSON.parse(row.document as string) as StoredDecision
+    return { id, agent_id, key_id, expires_at }
+  })
+}
+
+/** Where each open status is found by its end; each partial index is declared with this very condition. */
+const OPEN_UNTIL: Readonly<Record<OpenStatus, string>> = {
+  authorized: "FROM decisions INDEXED BY decisions_authorized WHERE status = 'authorized'",
+  awaiting_review: "FROM decisions INDEXED BY decisions_awaiting_review WHERE status = 'awaiting_review'",
+  approved: "FROM decisions INDEXED BY decisions_approved WHERE status = 'approved'",
+}
+
+export function listOverdue(db: Connection, status: OpenStatus, now: string, limit: number): readonly StoredDecision[] {
+  const rows = db.all(
+    `SELECT document ${OPEN_UNTIL[status]} AND expires_ms <= ? ORDER BY expires_ms LIMIT ?`,
+    Date.parse(now),
+    limit,
+  )
+  return rows.map((row) => JSON.parse(row.document as string))
+}
+
+export function firstApprovalEnd(db: Connection): string | null {
+  const first = db.get(`SELECT expires_ms ${OPEN_UNTIL.approved} ORDER BY expires_ms LIMIT 1`)
+  return first === undefined ? null : new Date(first.expires_ms as number).toISOString()
+}
+
+const CLOSED_CURSOR = /^(\d+)\/(.*)$/s
+
+export function listClosed(
+  db: Connection,
+  { evaluated_before, ended_before }: ClosedFilter,
+  { limit, after }: PageRequest,
+): Page<ClosedDecision> {
+  const [, ms = '-1', id = ''] = CLOSED_CURSOR.exec(after ?? '') ?? []
+  const rows = db.all(
+    `SELECT id, at_ms, document FROM decisions INDEXED BY decisions_by_time
+     WHERE (at_ms, id) > (?, ?) AND at_ms < ? AND expires_ms < ? AND status NOT IN ${OPEN_STATUSES}
+     ORDER BY at_ms, id LIMIT ?`,
+    Number(ms),
+    id,
+    Date.parse(evaluated_before),
+    Date.parse(ended_before),
+    limit + 1,
+  )
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return {
+    items: items.map((row) => JSON.parse(row.document as string)),
+    next: rows.length > limit ? `${last?.at_ms}/${last?.id}` : null,
+  }
+}
+
+export function removeDecisions(
+  db: Connection,
+  decisions: readonly Pick<StoredDecision, 'id' | 'version'>[],
+  now: string,
+): number {
+  const nowMs = Date.parse(now)
+  return db.transaction(() => {
+    let removed = 0
+    for (const { id, version } of decisions)
+      removed += db.run(
+        `DELETE FROM decisions WHERE id = ?1 AND version = ?2
+         AND NOT EXISTS (SELECT 1 FROM idempotency WHERE subject = ?1 AND expires_ms > ?3)`,
+        id,
+        version,
+        nowMs,
+      )
+    return removed
+  })
+}
+
+/** The status that follows from what was written and the time. */
+function presentStatus({ status, now }: DecisionFilter): readonly Condition[] {
+  const nowMs = Date.parse(now)
+  switch (status) {
+    case undefined:
+      return []
+    case 'expired':
+      return [
+        { sql: `(status = 'expired' OR status IN ${OPEN_STATUSES} AND expires_ms <= ?)`, values: [nowMs], index: null },
+      ]
+    case 'authorized':
+      return [{ sql: "status = 'authorized' AND expires_ms > ?", values: [nowMs], index: null }]
+    case 'denied':
+      return equality('status', status, null)
+    case 'awaiting_review':
+    case 'approved':
+      return [{ sql: `${RARE_STATUSES} AND status = ? AND expires_ms > ?`, values: [status, nowMs], index: BY_STATUS }]
+    default:
+      return [{ sql: `${RARE_STATUSES} AND status = ?`, values: [status], index: BY_STATUS }]
+  }
+}
+const BY_STATUS = 'decisions_by_rare_status'
+
+function decisionOf(row: Row): DecisionWithRequest {
+  return {
+    decision: JSON.parse(row.document as string),
+    request: {
+      context: row.request_context === null ? null : JSON.parse(row.request_context as string),
+      salt: row.request_salt as string,
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { IdempotencyRecord } from '@countersign/store-port/documents'
+import type { Connection, Row } from '../driver.js'
+import { isOpenAt } from './decisions.js'
+
+/** `now` is the placeholder of the time in milliseconds. */
+const countsAt = (now: string) => `(idempotency.expires_ms > ${now}
+  OR EXISTS (SELECT 1 FROM decisions WHERE decisions.id = idempotency.subject AND ${isOpenAt(now)}))`
+
+/** False when the name is taken by a record that still counts as of the new one's making. */
+export function insertIdempotency(db: Connection, record: IdempotencyRecord): boolean {
+  const inserted = db.run(
+    `INSERT INTO idempotency (key_id, operation, key, fingerprint, status, subject, created_ms, expires_ms)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+     ON CONFLICT (key_id, operation, key) DO UPDATE
+     SET fingerprint = ?4, status = ?5, subject = ?6, created_ms = ?7, expires_ms = ?8 WHERE NOT ${countsAt('?7')}`,
+    record.key_id,
+    record.operation,
+    record.key,
+    record.fingerprint,
+    record.status,
+    record.subject,
+    Date.parse(record.created_at),
+    Date.parse(record.expires_at),
+  )
+  return inserted === 1
+}
+
+export function findIdempotency(
+  db: Connection,
+  name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>,
+  now: string,
+): IdempotencyRecord | null {
+  const row = db.get(
+    `SELECT * FROM idempotency WHERE key_id = ?1 AND operation = ?2 AND key = ?3 AND ${countsAt('?4')}`,
+    name.key_id,
+    name.operation,
+    name.key,
+    Date.parse(now),
+  )
+  return row === undefined ? null : recordOf(row)
+}
+
+const LARGEST_PURGE = 1000
+
+export function purgeIdempotency(db: Connection, now: string): number {
+  return db.run(
+    `DELETE FROM idempotency WHERE seq IN (
+       SELECT seq FROM idempotency WHERE expires_ms <= ?1 AND NOT ${countsAt('?1')} ORDER BY expires_ms LIMIT ${LARGEST_PURGE})`,
+    Date.parse(now),
+  )
+}
+
+function recordOf(row: Row): IdempotencyRecord {
+  return {
+    key_id: row.key_id as string,
+    operation: row.operation as string,
+    key: row.key as string,
+    fingerprint: row.fingerprint as string,
+    status: row.status as number,
+    subject: row.subject as string,
+    created_at: new Date(row.created_ms as number).toISOString(),
+    expires_at: new Date(row.expires_ms as number).toISOString(),
+  }
+}

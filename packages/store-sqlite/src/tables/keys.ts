@@ -1,0 +1,67 @@
+import type { StoredKey } from '@countersign/store-port/documents'
+import type { Change, Conflict } from '@countersign/store-port/store'
+import type { Connection } from '../driver.js'
+
+type KeyWrite = Extract<Change, { readonly kind: 'key.write' }>
+
+export function writeKey(
+  db: Connection,
+  { key, expected_version: expectedVersion, beside = [] }: Omit<KeyWrite, 'kind'>,
+): Conflict | null {
+  const isMoved = beside.some(
+    ({ id, version }) => db.get('SELECT 1 FROM keys WHERE id = ? AND version = ?', id, version) === undefined,
+  )
+  if (isMoved) return 'version'
+  const document = JSON.stringify(key)
+  const written =
+    expectedVersion === 0
+      ? db.run(
+          'INSERT INTO keys (id, version, document) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING',
+          key.id,
+          key.version,
+          document,
+        )
+      : db.run(
+          'UPDATE keys SET version = ?, document = ? WHERE id = ? AND version = ?',
+          key.version,
+          document,
+          key.id,
+          expectedVersion,
+        )
+  if (written === 0) return 'version'
+  return key.secrets.some(({ hash }) => isOfAnother(db, key.id, hash)) ? 'key_secret' : null
+}
+
+/** Reads every key: they are few, and rarely written. */
+function isOfAnother(db: Connection, id: string, hash: string): boolean {
+  const found = db.get(
+    `SELECT 1 FROM keys, json_each(keys.document, '$.secrets') AS secret
+     WHERE keys.id <> ? AND secret.value ->> 'hash' = ? LIMIT 1`,
+    id,
+    hash,
+  )
+  return found !== undefined
+}
+
+export function loadKeys(db: Connection): readonly StoredKey[] {
+  return db.all('SELECT document FROM keys ORDER BY id').map((row) => JSON.parse(row.document as string))
+}
+
+export function loadKeyUses(db: Connection): ReadonlyMap<string, string> {
+  return new Map(
+    db.all('SELECT key_id, used_at FROM key_uses').map((row) => [row.key_id as string, row.used_at as string]),
+  )
+}
+
+export function saveKeyUses(db: Connection, uses: ReadonlyMap<string, string>): void {
+  db.transaction(() => {
+    for (const [keyId, usedAt] of uses) {
+      db.run(
+        `INSERT INTO key_uses (key_id, used_at) VALUES (?1, ?2)
+         ON CONFLICT (key_id) DO UPDATE SET used_at = max(used_at, ?2)`,
+        keyId,
+        usedAt,
+      )
+    }
+  })
+}

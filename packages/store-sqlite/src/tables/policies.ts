@@ -1,0 +1,102 @@
+import type { StoredPolicy } from '@countersign/store-port/documents'
+import type { Conflict, Page, PageRequest } from '@countersign/store-port/store'
+import type { Connection, Row } from '../driver.js'
+import { readPage } from '../read-page.js'
+
+/** `until_set` of a revision that counts still. */
+const OPEN = Number.MAX_SAFE_INTEGER
+
+const AFTER_EVERY_ID = '\u{10ffff}'
+
+/**
+ * A revision counts from its own set until the set of what replaced or deleted it. A deletion closes the last revision
+ * and is none of its own.
+ */
+export function writePolicy(db: Connection, policy: StoredPolicy, expectedVersion: number): Conflict | null {
+  if (presentVersion(db, policy.id) !== expectedVersion) return 'version'
+  if (policy.policy_set !== readPolicySet(db) + 1) return 'version'
+  db.run(
+    `UPDATE policies SET until_set = ?, deleted_at = ? WHERE id = ? AND until_set = ${OPEN}`,
+    policy.policy_set,
+    policy.deleted_at,
+    policy.id,
+  )
+  writePolicySet(db, policy.policy_set)
+  if (policy.deleted_at !== null) return null
+  const inserted = db.run(
+    `INSERT INTO policies (id, version, name, from_set, until_set, document) VALUES (?, ?, ?, ?, ${OPEN}, ?)
+     ON CONFLICT (name) WHERE until_set = ${OPEN} DO NOTHING`,
+    policy.id,
+    policy.version,
+    policy.document.name,
+    policy.policy_set,
+    JSON.stringify(policy),
+  )
+  return inserted === 1 ? null : 'policy_name'
+}
+
+export function loadPolicies(db: Connection): { policy_set: number; policies: readonly StoredPolicy[] } {
+  return db.snapshot(() => {
+    const rows = db.all(`SELECT document FROM policies WHERE until_set = ${OPEN}`)
+    return { policy_set: readPolicySet(db), policies: rows.map(policyOf) }
+  })
+}
+
+export function loadPoliciesOfSet(db: Connection, policySet: number): readonly StoredPolicy[] {
+  const rows = db.all(
+    'SELECT document FROM policies INDEXED BY policies_by_set WHERE until_set > ? AND from_set <= ?',
+    policySet,
+    policySet,
+  )
+  return rows.map(policyOf)
+}
+
+export function listPolicies(db: Connection, page: PageRequest): Promise<Page<StoredPolicy>> {
+  const found = db.all(
+    `SELECT id, seq FROM policies INDEXED BY policies_live_by_id
+     WHERE until_set = ${OPEN} AND id < ? ORDER BY id DESC LIMIT ?`,
+    page.after ?? AFTER_EVERY_ID,
+    page.limit + 1,
+  )
+  return readPage(found, page, {
+    read: (seq) => db.get('SELECT document FROM policies WHERE seq = ?', seq),
+    make: policyOf,
+    nameOf: ({ id }) => id as string,
+  })
+}
+
+export function listPolicyRevisions(db: Connection, id: string, page: PageRequest): Promise<Page<StoredPolicy>> {
+  const found = db.all(
+    'SELECT version, seq FROM policies WHERE id = ? AND version < ? ORDER BY version DESC LIMIT ?',
+    id,
+    page.after === null ? OPEN : Number(page.after),
+    page.limit + 1,
+  )
+  return readPage(found, page, {
+    read: (seq) => db.get('SELECT deleted_at, document FROM policies WHERE seq = ?', seq),
+    make: (row) => ({ ...policyOf(row), deleted_at: row.deleted_at as string | null }),
+    nameOf: ({ version }) => String(version),
+  })
+}
+
+function writePolicySet(db: Connection, policySet: number): void {
+  db.run(
+    "INSERT INTO meta (name, value) VALUES ('policy_set', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1",
+    String(policySet),
+  )
+}
+
+function readPolicySet(db: Connection): number {
+  return Number(db.get("SELECT value FROM meta WHERE name = 'policy_set'")?.value ?? 0)
+}
+
+/** A deletion raised the version by one, though it is no row. */
+function presentVersion(db: Connection, id: string): number {
+  const last = db.get('SELECT version, deleted_at FROM policies WHERE id = ? ORDER BY version DESC LIMIT 1', id)
+  if (last === undefined) return 0
+  return (last.version as number) + (last.deleted_at === null ? 0 : 1)
+}
+
+function policyOf(row: Row): StoredPolicy {
+  return JSON.parse(row.document as string)
+}

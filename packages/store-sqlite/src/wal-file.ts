@@ -1,0 +1,193 @@
+/**
+ * The write-ahead log of SQLite as it lies on the disk (https://sqlite.org/fileformat2.html#walformat), read without SQLite:
+ * from the first frame with a wrong checksum on SQLite drops all that follows without a word, and with it what was acknowledged.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { statIfThere } from '@countersign/durable-files'
+import { pageSum } from './page-sum.js'
+
+const HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
+const MAGIC = 0x377f0682
+/** The log's index in shared memory: two copies of a header, then how much of the log has been copied. */
+const INDEX_HEADER_BYTES = 48
+const INDEX_BYTES = 100
+const BLOCK_BYTES = 1024 * 1024
+
+/** What the log holds that counts, and what is wrong with it. */
+export interface LogContent {
+  /** The checksum of the newest image of each page. */
+  readonly sums: ReadonlyMap<number, number>
+  readonly frames: number
+  /** Null without a header. */
+  readonly salts: Buffer | null
+  /** A sentence's part; null when nothing is. */
+  readonly damage: string | null
+}
+
+/** Where the log stands by its index, which is written once a commit is durable. */
+export interface WalPosition {
+  /** Frames that count. */
+  readonly frames: number
+  /** How many of them are in the database, too. */
+  readonly copied: number
+  /** Name this filling of the log; in each of its frames. */
+  readonly salts: Buffer
+}
+
+/** Null without an index that can be believed. */
+export function readWalPosition(indexDescriptor: number): WalPosition | null {
+  const index = Buffer.alloc(INDEX_BYTES)
+  if (readSync(indexDescriptor, index, 0, INDEX_BYTES, 0) < INDEX_BYTES) return null
+  const header = index.subarray(0, INDEX_HEADER_BYTES)
+  if (!header.equals(index.subarray(INDEX_HEADER_BYTES, 2 * INDEX_HEADER_BYTES)) || header[12] !== 1) return null
+  return {
+    frames: index.readUInt32LE(16),
+    copied: index.readUInt32LE(2 * INDEX_HEADER_BYTES),
+    salts: Buffer.from(header.subarray(32, 40)),
+  }
+}
+
+/**
+ * Reads the log of a database that nobody has open, and compares it with its index.
+ *
+ * @param wasClosed whether the database was closed in order. Nobody syncs the index: after a loss of power it may be older
+ * than the log that was emptied then.
+ */
+export async function readComparedLog(databasePath: string, wasClosed: boolean): Promise<LogContent> {
+  const log = await readLog(databasePath)
+  const indexPath = `${databasePath}-shm`
+  const position = statIfThere(indexPath)?.isFile() ? withFile(indexPath, readWalPosition) : null
+  if (log.damage !== null || position === null) return log
+  const isOfThisFilling = log.salts === null ? !wasClosed : log.salts.equals(position.salts)
+  const isCopied = position.copied === position.frames && log.frames === 0
+  if (isOfThisFilling && log.frames < position.frames && !isCopied)
+    return { ...log, damage: `its -wal file holds ${log.frames} of ${position.frames} frames` }
+  return log
+}
+
+/** Reads the log alone, with turns for others between its blocks: it may be larger than what fits into memory. */
+export async function readLog(databasePath: string): Promise<LogContent> {
+  const path = `${databasePath}-wal`
+  if (statIfThere(path) === undefined) return EMPTY
+  const descriptor = openSync(path, 'r')
+  try {
+    return await contentOf(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+const EMPTY: LogContent = { sums: new Map(), frames: 0, salts: null, damage: null }
+
+async function contentOf(descriptor: number): Promise<LogContent> {
+  const header = Buffer.alloc(HEADER_BYTES)
+  if (readWhole(descriptor, header, 0) < HEADER_BYTES) return EMPTY
+  const salts = header.subarray(16, 24)
+  const isLittle = header.readUInt32BE(0) === MAGIC
+  const isKnown = isLittle || header.readUInt32BE(0) === MAGIC + 1
+  let checked = checksum(header.subarray(0, 24), [0, 0], isLittle)
+  if (!isKnown || !hasSums(header, 24, checked)) {
+    const isMore = fstatSync(descriptor).size > HEADER_BYTES + FRAME_HEADER_BYTES
+    return { ...EMPTY, salts, damage: isMore ? 'the -wal file has no header' : null }
+  }
+  const frameBytes = frameBytesOf(header)
+  const sums = new Map<number, number>()
+  const waiting = new Map<number, number>()
+  let whole = 0
+  let frames = 0
+  let isWhole = true
+  // One commit that never became durable may lie behind those that count, and no second one.
+  let commitsBehind = 0
+  for (const block of blocksOf(descriptor, frameBytes)) {
+    for (let at = 0; at < block.length; at += frameBytes) {
+      const page = block.subarray(at + FRAME_HEADER_BYTES, at + frameBytes)
+      const isOfThisFilling = block.subarray(at + 8, at + 16).equals(salts)
+      const isCommit = block.readUInt32BE(at + 4) !== 0
+      if (isWhole && isOfThisFilling)
+        checked = checksum(page, checksum(block.subarray(at, at + 8), checked, isLittle), isLittle)
+      isWhole &&= isOfThisFilling && hasSums(block, at + 16, checked)
+      if (isWhole) {
+        whole += 1
+        waiting.set(block.readUInt32BE(at), pageSum(page))
+        if (!isCommit) continue
+        for (const [number, sum] of waiting) sums.set(number, sum)
+        waiting.clear()
+        frames = whole
+      } else if (isOfThisFilling && isCommit) commitsBehind += 1
+    }
+    await nextTurn()
+  }
+  const damage = commitsBehind > 1 ? `frame ${frames + 1} of its -wal file is not as it was written` : null
+  return { sums, frames, salts, damage }
+}
+
+/** The checksums of the pages in the frames from `first` on, up to the last one that counts. */
+export function sumsOfFrames(path: string, first: number, { frames, salts }: WalPosition): Map<number, number> {
+  return withFile(path, (descriptor) => {
+    const header = Buffer.alloc(HEADER_BYTES)
+    readWhole(descriptor, header, 0)
+    if (!header.subarray(16, 24).equals(salts)) throw new Error('The log is not the one that its index tells of.')
+    const frameBytes = frameBytesOf(header)
+    const sums = new Map<number, number>()
+    for (const block of blocksOf(descriptor, frameBytes, first, frames))
+      for (let at = 0; at < block.length; at += frameBytes)
+        sums.set(block.readUInt32BE(at), pageSum(block.subarray(at + FRAME_HEADER_BYTES, at + frameBytes)))
+    return sums
+  })
+}
+
+function frameBytesOf(header: Buffer): number {
+  return FRAME_HEADER_BYTES + header.readUInt32BE(8)
+}
+
+/** Whole frames, many at once. What was yielded is overwritten by the next. */
+function* blocksOf(descriptor: number, frameBytes: number, first = 0, end = Number.POSITIVE_INFINITY) {
+  const most = Math.max(1, Math.floor(BLOCK_BYTES / frameBytes))
+  const block = Buffer.alloc(most * frameBytes)
+  for (let frame = first; frame < end; frame += most) {
+    const wanted = block.subarray(0, Math.min(most, end - frame) * frameBytes)
+    const read = readWhole(descriptor, wanted, HEADER_BYTES + frame * frameBytes)
+    yield wanted.subarray(0, read - (read % frameBytes))
+    if (read < wanted.length) return
+  }
+}
+
+export function withFile<T>(path: string, use: (descriptor: number) => T, flags = 'r'): T {
+  const descriptor = openSync(path, flags)
+  try {
+    return use(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** As many bytes as there are from there on; says how many. */
+export function readWhole(descriptor: number, target: Buffer, from: number): number {
+  let read = 0
+  while (read < target.length) {
+    const more = readSync(descriptor, target, read, target.length - read, from + read)
+    if (more === 0) break
+    read += more
+  }
+  return read
+}
+
+function hasSums(file: Buffer, at: number, [first, second]: Sums): boolean {
+  return file.readUInt32BE(at) === first && file.readUInt32BE(at + 4) === second
+}
+
+type Sums = readonly [number, number]
+
+/** Of SQLite, over 32-bit words in the byte order that the log's magic number tells. */
+function checksum(bytes: Buffer, [start, other]: Sums, isLittle: boolean): Sums {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  let first = start
+  let second = other
+  for (let at = 0; at < bytes.length; at += 8) {
+    first = (first + view.getUint32(at, isLittle) + second) >>> 0
+    second = (second + view.getUint32(at + 4, isLittle) + first) >>> 0
+  }
+  return [first, second]
+}

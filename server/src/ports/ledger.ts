@@ -1,1 +1,0 @@
-export * from '@countersign/store-port/ledger'
