@@ -1,13 +1,14 @@
 /** The request stays what was asked about: `body`, `query` and `params` as the mapping functions read them. */
 import { DeniedError } from '@countersign/client'
+import { frozenCopy } from '@countersign/client/kernel'
 import type { Request } from 'express'
-import { frozenCopy } from './frozen-copy.js'
 import { isRoutedAway, type Place, placeOf } from './request-place.js'
 import { strictViewOf } from './strict-params.js'
 import { assertParsed } from './unparsed-body.js'
 
 const WHOLE = ['body', 'query'] as const
 type Whole = (typeof WHOLE)[number]
+const AS_SENT = { keepsProto: true } as const
 
 /** The parameters of one route. */
 interface HeldParams {
@@ -42,7 +43,7 @@ export function holdRequest(req: Request): void {
 }
 
 function holdWhole(req: Request, part: Whole): void {
-  const frozen = frozenCopy<unknown>(req[part], `req.${part}`)
+  const frozen = frozenCopy<unknown>(req[part], `req.${part}`, AS_SENT)
   const present = Object.getOwnPropertyDescriptor(req, part)
   // As validators define it: it may not become an accessor any more, but it can be written for the last time.
   if (present?.configurable === false && present.writable === true) {
@@ -65,7 +66,7 @@ function holdWhole(req: Request, part: Whole): void {
 function holdParams(req: Request): void {
   const known = heldParams.get(req)
   if (known !== undefined && !isRoutedAway(req, known.place)) return
-  const frozen = frozenCopy(req.params, 'req.params')
+  const frozen = frozenCopy(req.params, 'req.params', AS_SENT)
   const here = { place: placeOf(req), frozen, present: frozen }
   if (known !== undefined) {
     Object.assign(known, here)

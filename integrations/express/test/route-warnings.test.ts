@@ -73,7 +73,7 @@ it('says each option of each route by itself, and once', async () => {
     ),
     expect.stringContaining('(the route /first/:id resource: TypeError: req.params has no orderId'),
     expect.stringContaining('(the route /second/:id: TypeError: resource `order:undefined`'),
-    expect.stringContaining('(the route /third/:id: TypeError: context.at is no plain object'),
+    expect.stringContaining('(the route /third/:id: TypeError: context.at is an instance of Date'),
     expect.stringContaining(
       '(the route /twice/:id (number 2 of this path) resource: TypeError: req.params has no orderId',
     ),

@@ -1,7 +1,7 @@
 /** The tools of an `McpServer`: the arguments that they are asked about and run with, and the errors that they throw. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isDeepStrictEqual } from 'node:util'
-import { HeldData } from '@countersign/client/kernel'
+import { heldData } from '@countersign/client/kernel'
 import { requestContext } from './request-context.js'
 
 /** Private members of both majors. Any of them may be missing. */
@@ -134,11 +134,11 @@ export class RegisteredTools {
   }
 }
 
-/** Gives a copy each time; an instance of a class, which a schema may give too, is the same each time. */
+/** Gives a copy each time. What is not plain data, such as an instance of a class that a schema makes, is the same each time. */
 function holding(value: unknown): () => unknown {
   try {
-    const held = new HeldData(value, 'arguments')
-    return () => structuredClone(held.take())
+    const take = heldData(value, 'arguments')
+    return () => structuredClone(take())
   } catch {
     return () => value
   }

@@ -87,11 +87,11 @@ describe.each(SDKS)('$name', (sdk) => {
   })
 
   it('an object that changes in the hands of others', async () => {
-    const shared = new Map([['limit', 5]])
+    const shared = { limit: 5 }
     const inputSchema = z.object({ shared: z.any().default(() => shared), n: z.any() })
     const change = (args: unknown) => Object(args).n.push(1_000)
     const context = (args: unknown) => {
-      const told = { limit: Object(args).shared.get('limit') }
+      const told = { limit: Object(args).shared.limit }
       change(args)
       return told
     }
@@ -102,9 +102,11 @@ describe.each(SDKS)('$name', (sdk) => {
       return say('did')
     })
     const client = await connect(sdk, server)
-    meanwhile = () => shared.set('limit', 5_000)
+    meanwhile = () => {
+      shared.limit = 5_000
+    }
     expect(await client.call('allow', { n: [1] })).toMatchObject(say('did'))
-    expect(ran).toEqual([{ shared: new Map([['limit', 5]]), n: [1] }])
+    expect(ran).toEqual([{ shared: { limit: 5 }, n: [1] }])
   })
 
   it('an instance of a class', async () => {

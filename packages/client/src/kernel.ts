@@ -5,7 +5,8 @@
  * Source: docs/enforcement.md "Write an integration".
  */
 export { textOfData } from './enforcement/arguments/data-text.js'
-export { HeldData } from './enforcement/arguments/held-data.js'
+export { frozenCopy } from './enforcement/arguments/frozen-copy.js'
+export { heldData } from './enforcement/arguments/held-data.js'
 export { assertNoMissingPart } from './enforcement/arguments/missing-part.js'
 export { atOnce } from './enforcement/at-once.js'
 export { ENFORCEMENT_OPTIONS } from './enforcement/enforcement-options.js'

@@ -10,7 +10,6 @@ export type {
   PermittedAdmission,
 } from './enforcement/admission.js'
 export type { Asked, GuardRequest } from './enforcement/arguments/asked.js'
-export type { BoundField } from './enforcement/arguments/held-arguments.js'
 export type { EnforcementEvent, ShownDecision, Would } from './enforcement/enforcement-event.js'
 export type { EnforcementOptions } from './enforcement/enforcement-options.js'
 export type { EnforcementPoint, FlushOptions } from './enforcement/enforcement-point.js'

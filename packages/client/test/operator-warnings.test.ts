@@ -179,7 +179,7 @@ describe('without onEvent', () => {
   it('a question that cannot be sent, and a mapping that is mistaken, are told', async () => {
     await refused({ ...asked, context: { at: new Date() } })
     expect(warnings).toEqual([
-      ['COUNTERSIGN_MAPPING_FAILED', expect.stringMatching(/context\.at is no plain object.*Correct/)],
+      ['COUNTERSIGN_MAPPING_FAILED', expect.stringMatching(/context\.at is an instance of Date.*Correct/)],
     ])
     expect(stub.requests).toEqual([])
   })

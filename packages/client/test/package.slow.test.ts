@@ -65,7 +65,7 @@ const refund = client.protect(async (order: { id: string }, amount: number) => o
   action: 'payment.refund',
   resource: (order) => 'order:' + order.id.trim(),
   context: (_order, amount) => ({ amount: amount + cents }),
-  bind: [0, '1'],
+  bind: [0, 1],
   ...enforcement,
 })
 const receipt: string = await refund({ id: paid }, 5)

@@ -185,19 +185,19 @@ describeTransports('protect', (rig) => {
     deciding(rig(), 'allow')
     const log = vi.fn()
     const refund = protect(
-      async (order: { id: string; amount: number; log: (text: string) => void }, bank: URL) => {
-        order.log(`${order.id}: ${order.amount} at ${bank.host}`)
+      async (order: { id: string; amount: number }, log: (text: string) => void, bank: URL) => {
+        log(`${order.id}: ${order.amount} at ${bank.host}`)
         return Object.isFrozen(order)
       },
       {
         action: 'payment.refund',
         resource: (order) => `order:${order.id}`,
-        context: (order, bank) => ({ amount: order.amount, seen: [typeof order.log, typeof bank] }),
-        bind: ['0.id', '0.amount'],
+        context: (order, log, bank) => ({ amount: order.amount, seen: [typeof log, typeof bank] }),
+        bind: [0],
       },
     )
-    const order = { id: '8812', amount: 5, log }
-    const running = refund(order, new URL('http://bank.example'))
+    const order = { id: '8812', amount: 5 }
+    const running = refund(order, log, new URL('http://bank.example'))
     order.amount = 5_000_000
     order.id = 'other'
     expect(await running).toBe(true)

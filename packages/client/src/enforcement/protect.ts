@@ -6,7 +6,7 @@ import type { JsonObject } from '../wire.js'
 import type { Admission } from './admission.js'
 import type { GuardRequest } from './arguments/asked.js'
 import { textOfData } from './arguments/data-text.js'
-import { argumentHolder, type BoundField, type HeldArguments } from './arguments/held-arguments.js'
+import { argumentHolder, type HeldArguments } from './arguments/held-arguments.js'
 import { atOnce } from './at-once.js'
 import type { Asking } from './authorizer.js'
 import { noteFaultPlace } from './fault-place.js'
@@ -33,10 +33,10 @@ export interface ProtectMapping<Args extends readonly unknown[]> {
   /** Given the arguments as they came: a signal can only keep an action from running. */
   readonly signal?: ((...args: Args) => CallSignal | undefined) | undefined
   /**
-   * For arguments that cannot be copied, such as connections and callbacks: what of them the question is about. That is held
-   * still, and all that the functions above are given; the rest goes to `fn` as it came.
+   * For functions with arguments that are not plain data, such as connections and callbacks: the positions of those that the question
+   * is about. They are held, and the functions above see nothing else; all others go to `fn` as they came.
    */
-  readonly bind?: readonly BoundField[] | undefined
+  readonly bind?: readonly number[] | undefined
 }
 
 export const PROTECT_MAPPING = [

@@ -12,7 +12,6 @@ export function textOfData(data: unknown): string {
 
 function inOrder(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
-  if (value instanceof Map || value instanceof Set) return [...value]
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

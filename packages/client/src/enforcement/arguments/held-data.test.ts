@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { deepFreeze, HeldData } from './held-data.js'
+import { heldData } from './held-data.js'
 
 class Order {
   readonly #secret = 1
@@ -10,79 +10,59 @@ class Order {
   }
 }
 
-function held<Value>(value: Value): HeldData<Value> {
-  return new HeldData(value, 'value')
+function held<Value>(value: Value): () => Value {
+  return heldData(value, 'value')
 }
 
-describe('what is held still', () => {
+describe('what is held', () => {
   it('is a copy that is frozen at every depth', () => {
-    const given = { order: { id: 'a', lines: [{ amount: 1 }] }, none: null, absent: undefined, big: 10n }
-    const copy = held(given).take()
+    const given = {
+      order: { id: 'a', lines: [{ amount: 1 }] },
+      none: null,
+      absent: undefined,
+      big: 10n,
+      not: Number.NaN,
+    }
+    const copy = held(given)()
     expect(copy).toEqual(given)
     expect(copy.order).not.toBe(given.order)
     for (const part of [copy, copy.order, copy.order.lines, copy.order.lines[0]])
       expect(Object.isFrozen(part)).toBe(true)
   })
 
-  it('is the same for every use where freezing holds it', () => {
-    const data = held({ a: [1] })
-    expect(data.take()).toBe(data.take())
+  it('keeps what is undefined in a list, and leaves it out of an object', () => {
+    expect(held([undefined, { a: undefined }, 1])()).toStrictEqual([undefined, {}, 1])
   })
 
-  it.each([
-    ['a date', () => new Date(5), (date: Date) => date.setTime(9)],
-    ['a map', () => new Map([['a', { b: 1 }]]), (map: Map<string, unknown>) => map.set('a', 2)],
-    ['a set', () => new Set([1]), (set: Set<number>) => set.clear()],
-    ['a typed array', () => new Uint8Array([1, 2]), (bytes: Uint8Array) => bytes.fill(9)],
-    ['memory', () => new Uint8Array([1, 2]).buffer, (memory: ArrayBuffer) => new Uint8Array(memory).fill(9)],
-    ['a view', () => new DataView(new ArrayBuffer(4)), (view: DataView) => view.setInt8(0, 9)],
-    ['a regular expression', () => /a/g, (expression: RegExp) => void expression.exec('aa')],
-  ])('gives each use %s of its own', (_what, make, change) => {
-    const given = { deep: [make()] }
-    const data = held(given)
-    const first = data.take()
-    change(given.deep[0] as never)
-    change(first.deep[0] as never)
-    expect(data.take()).toEqual({ deep: [make()] })
-    expect(data.take().deep[0]).not.toBe(first.deep[0])
+  it('gives each use a date of its own', () => {
+    const given = { deep: [new Date(5)] }
+    const take = held(given)
+    const [first, second] = [take(), take()]
+    given.deep[0]?.setTime(9)
+    first.deep[0]?.setTime(9)
+    for (const copy of [second, take()]) expect(copy).toEqual({ deep: [new Date(5)] })
     expect(Object.isFrozen(first.deep)).toBe(true)
   })
 
-  it('freezes what is in a map and a set, and their keys', () => {
-    const key = { k: 1 }
-    const copy = held(new Map([[key, new Set([{ s: 1 }])]])).take()
-    const [[copiedKey, set] = []] = copy
-    expect([...(set ?? [])].every(Object.isFrozen)).toBe(true)
-    expect(Object.isFrozen(copiedKey)).toBe(true)
-    expect(copiedKey).not.toBe(key)
-  })
-
-  it('keeps what is circular circular', () => {
-    const given: { self?: unknown; date: Date } = { date: new Date(1) }
-    given.self = given
-    const copy = held(given).take()
-    expect(copy.self).toBe(copy)
+  it('takes one object at two places', () => {
+    const line = { amount: 1 }
+    expect(held({ first: line, second: [line] })()).toEqual({ first: line, second: [line] })
   })
 
   it('takes objects without a prototype and of other realms', () => {
-    const query = Object.assign(Object.create(null), { a: '1' })
-    expect(held(query).take()).toEqual({ a: '1' })
-    const foreign = runInNewContext('({ a: [1, { b: 2 }] })')
-    expect(JSON.stringify(held(foreign).take())).toBe('{"a":[1,{"b":2}]}')
-  })
-
-  it('freezes even beside what cannot be frozen', () => {
-    const value = { date: new Date(), later: {} }
-    expect(deepFreeze(value)).toBe(false)
-    expect(Object.isFrozen(value.later)).toBe(true)
+    const copy = held(Object.assign(Object.create(null), { a: '1' }))()
+    expect(copy).toEqual({ a: '1' })
+    expect(Object.getPrototypeOf(copy)).toBe(null)
+    const foreign = held(runInNewContext('({ a: [1, { b: 2 }] })'))()
+    expect(foreign).toStrictEqual({ a: [1, { b: 2 }] })
   })
 })
 
-describe('what cannot be held still is refused by its place', () => {
+describe('what cannot be held is refused by its path', () => {
   const accessor = Object.defineProperty({}, 'amount', { get: () => Math.random(), enumerable: true })
   const hidden = Object.defineProperty({}, 'amount', { value: 1, enumerable: false })
-  const shared = new SharedArrayBuffer(8)
-  const disguised = Object.defineProperty(new Uint8Array(shared), 'buffer', { value: new ArrayBuffer(8) })
+  const circular: { list: unknown[] } = { list: [] }
+  circular.list.push(circular)
   const revoked = Proxy.revocable({}, {})
   revoked.revoke()
   const sparse = [1, 2, 3]
@@ -102,37 +82,34 @@ describe('what cannot be held still is refused by its place', () => {
     ['an instance of a class', { order: new Order('a') }, 'value.order is an instance of Order'],
     ['what inherits', Object.create({ amount: 1 }), 'value is'],
     ['an array of a class', new (class Amounts extends Array {})(), 'value is an instance of Amounts'],
-    ['a map of a class', new (class Amounts extends Map {})(), 'value is an instance of Amounts'],
+    ['a map', { map: new Map([['a', 1]]) }, 'value.map is an instance of Map'],
+    ['a set', { set: new Set([1]) }, 'value.set is an instance of Set'],
+    ['a typed array', [new Uint8Array(1)], 'value.0 is an instance of Uint8Array'],
+    ['memory', new ArrayBuffer(1), 'value is an instance of ArrayBuffer'],
+    ['shared memory', new SharedArrayBuffer(8), 'value is an instance of SharedArrayBuffer'],
+    ['a regular expression', /a/g, 'value is an instance of RegExp'],
     ['a buffer of Node', Buffer.from('a'), 'value is an instance of Buffer'],
     ['a wrapped number', Object(1), 'value is an instance of Number'],
     ['an error', new Error('no'), 'value is an instance of Error'],
-    ['a weak map', new WeakMap(), 'value is an instance of WeakMap'],
     ['a Proxy', new Proxy({ amount: 1 }, {}), 'value cannot be copied'],
     ['a Proxy below', { list: [new Proxy({}, {})] }, 'value cannot be copied'],
     ['a Proxy of an array', new Proxy([1], {}), 'value cannot be copied'],
-    ['a Proxy of a date', new Proxy(new Date(), {}), 'value is'],
+    ['a Proxy that is revoked', { a: revoked.proxy }, 'proxy'],
+    ['a Proxy of a date', new Proxy(new Date(), {}), 'value is an instance of Date'],
     ['what only claims to be a date', Object.create(Date.prototype), 'value is an instance of Date'],
-    ['shared memory', shared, 'value is'],
-    ['a view on shared memory', new Uint8Array(shared), 'value is an instance of Uint8Array'],
-    ['a view that hides its shared memory', disguised, 'value is an instance of Uint8Array'],
     [
       'a date with a method of its own',
       Object.assign(new Date(), { getTime: () => 0 }),
-      'a member of its own, getTime',
+      'value is an instance of Date',
     ],
-    ['a date with a member', Object.assign(new Date(), { zone: 'x' }), 'a member of its own, zone'],
     ['a hole', sparse, 'value is an array with holes'],
     ['holes at the end', new Array(3), 'value is an array with holes'],
+    ['a list with members', { list: Object.assign([1], { amount: 2 }) }, 'value.list is an array with'],
     ['a member __proto__', JSON.parse('{"a": {"__proto__": {"amount": 1}}}'), 'value.a has a member __proto__'],
-    ['a function in a map', new Map([['a', () => 1]]), 'a value of value is a function'],
-    ['a function in a set', new Set([() => 1]), 'a member of value is a function'],
+    ['what contains itself', circular, 'value.list.0 contains itself'],
   ])('%s', (_what, value, message) => {
     expect(() => held(value)).toThrow(TypeError)
     expect(() => held(value)).toThrow(message)
-  })
-
-  it('a Proxy that is revoked', () => {
-    expect(() => held({ a: revoked.proxy })).toThrow(TypeError)
   })
 
   it('without running any code of it', () => {
@@ -149,9 +126,9 @@ describe('what cannot be held still is refused by its place', () => {
   })
 })
 
-it('a million numbers are held', () => {
-  const bytes = new Float64Array(1_000_000)
-  const data = held({ bytes, list: Array.from({ length: 100_000 }, (_, index) => index) })
-  bytes.fill(7)
-  expect(data.take().bytes[0]).toBe(0)
+it('long lists are held', () => {
+  const list = Array.from({ length: 100_000 }, (_, index) => index)
+  const take = held({ list })
+  list[0] = 7
+  expect(take().list[0]).toBe(0)
 })

@@ -1,8 +1,8 @@
 import { strangerMessage } from '../../known-options.js'
 import { ownMembers } from '../../own-members.js'
-import type { Json, JsonObject } from '../../wire.js'
+import type { JsonObject } from '../../wire.js'
 import type { Asked, GuardRequest } from './asked.js'
-import { isPlainArray, isPlainObject, membersOf } from './held-data.js'
+import { frozenCopy } from './frozen-copy.js'
 import { assertNoMissingPart } from './missing-part.js'
 
 const MEMBERS = ['agent_id', 'action', 'resource', 'context'] as const satisfies readonly (keyof GuardRequest)[]
@@ -42,46 +42,13 @@ function readContext(context: unknown): JsonObject {
   if (typeof context !== 'object' || context === null || Array.isArray(context)) {
     throw new TypeError('context has to be an object')
   }
-  return new JsonCopy().copy(context, 'context', 1) as JsonObject
-}
-
-/** What JSON would say of a value, and only where JSON says the same as the value. */
-class JsonCopy {
-  #count = 0
-  readonly #above = new Set<object>()
-
-  copy(value: unknown, place: string, depth: number): Json {
-    this.#count += 1
-    if (this.#count > MAX_VALUES) throw new TypeError(`context has more than ${MAX_VALUES} values`)
-    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
-    if (typeof value === 'number') {
-      // As JSON has it: there is one zero.
-      if (Number.isFinite(value)) return value === 0 ? 0 : value
-      throw new TypeError(`${place} is ${value}, which is no number in JSON`)
-    }
-    if (typeof value !== 'object') throw new TypeError(`${place} is a ${typeof value}, which is no JSON`)
-    if (this.#above.has(value)) throw new TypeError(`${place} is circular`)
-    if (depth > MAX_DEPTH) throw new TypeError(`${place} is nested too deep`)
-    this.#above.add(value)
-    const copy = this.#copyMembers(value, place, depth + 1)
-    this.#above.delete(value)
-    return copy
+  let count = 0
+  const check = (value: unknown, path: string, depth: number): void => {
+    count += 1
+    if (count > MAX_VALUES) throw new TypeError(`context has more than ${MAX_VALUES} values`)
+    if (depth >= MAX_DEPTH && typeof value === 'object') throw new TypeError(`${path} is nested too deep`)
+    const isJson = typeof value === 'number' ? Number.isFinite(value) : value !== undefined && typeof value !== 'bigint'
+    if (!isJson) throw new TypeError(`${path} is ${value}, which JSON cannot hold`)
   }
-
-  #copyMembers(value: object, place: string, depth: number): Json {
-    if (isPlainArray(value)) {
-      const members = membersOf(value, place)
-      if (members.length > value.length) throw new TypeError(`${place} is an array with members of its own`)
-      return Object.freeze(members.map(([key, member]) => this.copy(member, `${place}.${key}`, depth)))
-    }
-    if (!isPlainObject(value)) {
-      throw new TypeError(`${place} is no plain object: a date is given as text, a map as an object`)
-    }
-    const copy: Record<string, Json> = {}
-    for (const [key, member] of membersOf(value, place)) {
-      // As JSON has it: a member that is undefined is absent.
-      if (member !== undefined) copy[key] = this.copy(member, `${place}.${key}`, depth)
-    }
-    return Object.freeze(copy)
-  }
+  return frozenCopy(context, 'context', { check }) as JsonObject
 }

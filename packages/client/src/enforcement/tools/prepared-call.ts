@@ -1,7 +1,7 @@
 /** The arguments of a tool call, held from the question on: what runs is what was asked about. */
 import { DeniedError } from '../../errors/denied-error.js'
 import type { GuardRequest } from '../arguments/asked.js'
-import { HeldData } from '../arguments/held-data.js'
+import { heldData } from '../arguments/held-data.js'
 import { type CalledTool, type QuestionSettings, questionOfTool, type ToolMapping } from './tool-question.js'
 
 /** A call that is to be asked about. */
@@ -28,12 +28,12 @@ export async function prepareToolCall<Call extends CalledTool>(
   { call, args, mapping, parse }: CallToPrepare<Call>,
 ): Promise<PreparedCall> {
   try {
-    const held = hold(args)
-    const request = questionOfTool(settings, mapping, parse ? await parse(held.take()) : held.take(), call)
+    const take = hold(args)
+    const request = questionOfTool(settings, mapping, parse ? await parse(take()) : take(), call)
     return {
       request: () => request,
-      toRun: () => structuredClone(held.take()),
-      question: { request, args: held.take() },
+      toRun: () => structuredClone(take()),
+      question: { request, args: take() },
     }
   } catch (error) {
     const request = (): never => {
@@ -45,9 +45,9 @@ export async function prepareToolCall<Call extends CalledTool>(
 }
 
 /** @throws DeniedError (`arguments_refused`) for what is no data */
-function hold(args: unknown): HeldData<unknown> {
+function hold(args: unknown): () => unknown {
   try {
-    return new HeldData(args, 'arguments')
+    return heldData(args, 'arguments')
   } catch (error) {
     throw new DeniedError('arguments_refused', { cause: error })
   }
