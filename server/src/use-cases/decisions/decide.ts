@@ -9,9 +9,7 @@ import type { Metrics } from '../../ports/metrics.js'
 import type { Policies } from '../../state/policies.js'
 import { callNameOf, type IdempotencyDraft } from '../idempotency.js'
 import { type EvaluateDeps, evaluateSafely } from './evaluate-safely.js'
-import type { ExpireDeps } from './expire.js'
 import { factsOf, toEngineRequest } from './facts.js'
-import { releaseReservation } from './move.js'
 import {
   createdEntry,
   type Evaluated,
@@ -23,6 +21,8 @@ import {
 } from './new-decision.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { type ReservedBudgets, reserveBudgets } from './reserve-budgets.js'
+import type { ExpireDeps } from './transitions/expire.js'
+import { releaseReservation } from './transitions/transition.js'
 import { viewDecision } from './view.js'
 
 export interface DecideDeps extends PermitDeps, EvaluateDeps, ExpireDeps {

@@ -2,7 +2,7 @@ import type { DecisionBudget } from '@countersign/contract'
 import { type AskedBudget, type BudgetRefusal, budgetRows, judgeBudgets } from '@countersign/engine'
 import type { Posting } from '@countersign/store-port/documents'
 import type { Balance, Ledger } from '@countersign/store-port/ledger'
-import { type ExpireDeps, expireApprovals } from './expire.js'
+import { type ExpireDeps, expireApprovals } from './transitions/expire.js'
 
 export interface ReservedBudgets {
   /** Null when every budget had room, or none was asked. */

@@ -1,7 +1,7 @@
 import { periodAt } from '@countersign/engine'
 import type { ClosedDecision, Store } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
-import { LATE_MS } from './settlement.js'
+import { LATE_MS } from './transitions/settlement.js'
 
 export interface RetentionDeps {
   readonly clock: Clock

@@ -2,7 +2,7 @@
 import type { JsonArray, Outcome } from '@countersign/contract'
 import { fromMicro, toMicro } from '@countersign/engine'
 import type { Posting, StoredDecision } from '@countersign/store-port/documents'
-import { presentStatus, wasAuthorized } from './status.js'
+import { presentStatus, wasAuthorized } from '../status.js'
 
 /** What became of the action. `amount` was really spent; null: each budget its reserved amount. */
 export type Result = { readonly result: 'confirmed'; readonly amount: number | null } | { readonly result: 'rejected' }

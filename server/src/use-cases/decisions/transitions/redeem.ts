@@ -1,13 +1,13 @@
 import type { Decision } from '@countersign/contract'
 import type { DecisionWithRequest } from '@countersign/store-port/store'
-import type { Caller } from '../../caller.js'
-import { DomainError } from '../../domain-error.js'
-import type { Agents } from '../../state/agents.js'
-import { findVisible } from '../decisions/get.js'
-import { type MoveDeps, moveDecision } from '../decisions/move.js'
-import { invalidTransition, presentStatus } from '../decisions/status.js'
-import { viewDecision } from '../decisions/view.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { Caller } from '../../../caller.js'
+import { DomainError } from '../../../domain-error.js'
+import type { Agents } from '../../../state/agents.js'
+import type { IdempotencyDraft } from '../../idempotency.js'
+import { findVisible } from '../get.js'
+import { invalidTransition, presentStatus } from '../status.js'
+import { viewDecision } from '../view.js'
+import { type MoveDeps, moveDecision } from './transition.js'
 
 export interface RedeemDeps extends MoveDeps {
   readonly agents: Agents

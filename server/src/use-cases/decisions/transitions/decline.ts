@@ -1,11 +1,11 @@
 import type { Decision, Review } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
-import type { IdempotencyDraft } from '../idempotency.js'
-import { type MoveDeps, moveDecision } from './move.js'
+import type { Caller } from '../../../caller.js'
+import type { IdempotencyDraft } from '../../idempotency.js'
+import { invalidTransition, presentStatus } from '../status.js'
+import { viewDecision } from '../view.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
 import { releaseAll } from './settlement.js'
-import { invalidTransition, presentStatus } from './status.js'
-import { viewDecision } from './view.js'
+import { type MoveDeps, moveDecision } from './transition.js'
 
 /**
  * A person stops a reviewed action for good, also one that was approved and not claimed yet.

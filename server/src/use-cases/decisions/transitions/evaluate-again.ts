@@ -1,10 +1,10 @@
 import type { DecisionWithRequest } from '@countersign/store-port/store'
-import { DomainError } from '../../domain-error.js'
-import type { Clock } from '../../ports/clock.js'
-import type { Agents } from '../../state/agents.js'
-import type { Policies } from '../../state/policies.js'
-import { type EvaluateDeps, type EvaluatedRequest, evaluateSafely } from './evaluate-safely.js'
-import { factsOf } from './facts.js'
+import { DomainError } from '../../../domain-error.js'
+import type { Clock } from '../../../ports/clock.js'
+import type { Agents } from '../../../state/agents.js'
+import type { Policies } from '../../../state/policies.js'
+import { type EvaluateDeps, type EvaluatedRequest, evaluateSafely } from '../evaluate-safely.js'
+import { factsOf } from '../facts.js'
 
 export interface EvaluateAgainDeps extends EvaluateDeps {
   readonly clock: Clock

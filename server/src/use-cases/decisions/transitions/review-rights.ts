@@ -1,9 +1,9 @@
 import type { StoredDecision, StoredKey } from '@countersign/store-port/documents'
-import { type Caller, hasScope } from '../../caller.js'
-import { DomainError } from '../../domain-error.js'
-import type { Changes } from '../../state/changes.js'
-import type { Keys } from '../../state/keys.js'
-import { lineOf } from '../keys/line.js'
+import { type Caller, hasScope } from '../../../caller.js'
+import { DomainError } from '../../../domain-error.js'
+import type { Changes } from '../../../state/changes.js'
+import type { Keys } from '../../../state/keys.js'
+import { lineOf } from '../../keys/line.js'
 
 export interface ReviewRightsDeps {
   readonly keys: Keys

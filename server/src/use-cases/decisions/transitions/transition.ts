@@ -8,15 +8,15 @@ import {
   type Store,
   StoreUnavailableError,
 } from '@countersign/store-port/store'
-import type { Caller } from '../../caller.js'
-import type { Clock } from '../../ports/clock.js'
-import type { RecordWriter } from '../../record-writer.js'
-import type { OpenReviews } from '../../state/open-reviews.js'
-import { pauseForSameCall } from '../../state/same-call.js'
-import type { Turns } from '../../state/turns.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { Caller } from '../../../caller.js'
+import type { Clock } from '../../../ports/clock.js'
+import type { RecordWriter } from '../../../record-writer.js'
+import type { OpenReviews } from '../../../state/open-reviews.js'
+import { pauseForSameCall } from '../../../state/same-call.js'
+import type { Turns } from '../../../state/turns.js'
+import type { IdempotencyDraft } from '../../idempotency.js'
+import { findVisible } from '../get.js'
 import { expiry, isOverdue } from './expiry.js'
-import { findVisible } from './get.js'
 
 export interface MoveDeps {
   readonly clock: Clock

@@ -1,13 +1,13 @@
 import type { Decision } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
-import type { Caller } from '../../caller.js'
-import { DomainError } from '../../domain-error.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { Caller } from '../../../caller.js'
+import { DomainError } from '../../../domain-error.js'
+import type { IdempotencyDraft } from '../../idempotency.js'
+import { endOf, type Lifetimes } from '../new-decision.js'
+import { type PermitDeps, viewWithPermit } from '../permit.js'
+import { invalidTransition, presentStatus } from '../status.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
-import { type MoveDeps, moveDecision } from './move.js'
-import { endOf, type Lifetimes } from './new-decision.js'
-import { type PermitDeps, viewWithPermit } from './permit.js'
-import { invalidTransition, presentStatus } from './status.js'
+import { type MoveDeps, moveDecision } from './transition.js'
 
 export interface ClaimDeps extends MoveDeps, EvaluateAgainDeps, PermitDeps {
   readonly lifetimes: Lifetimes

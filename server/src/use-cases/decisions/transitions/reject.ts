@@ -1,12 +1,12 @@
 import type { Decision } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
-import type { Caller } from '../../caller.js'
-import type { IdempotencyDraft } from '../idempotency.js'
-import { type Move, type MoveDeps, moveDecision } from './move.js'
+import type { Caller } from '../../../caller.js'
+import type { IdempotencyDraft } from '../../idempotency.js'
+import { invalidTransition, presentStatus } from '../status.js'
+import { viewDecision } from '../view.js'
 import { assertMaySettle } from './settle-rights.js'
 import { committed, isOpenForLate, isSettledSo, settle } from './settlement.js'
-import { invalidTransition, presentStatus } from './status.js'
-import { viewDecision } from './view.js'
+import { type Move, type MoveDeps, moveDecision } from './transition.js'
 
 const REJECTED = { result: 'rejected' } as const
 

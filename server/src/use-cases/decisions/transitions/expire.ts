@@ -1,8 +1,8 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
 import { ConflictError, type OpenStatus, type Store } from '@countersign/store-port/store'
-import type { ApprovalEnds } from '../../state/approval-ends.js'
+import type { ApprovalEnds } from '../../../state/approval-ends.js'
 import { expiry } from './expiry.js'
-import { type MoveDeps, writeMove } from './move.js'
+import { type MoveDeps, writeMove } from './transition.js'
 
 export interface ExpireDeps extends Omit<MoveDeps, 'store'> {
   readonly store: MoveDeps['store'] & Pick<Store, 'listOverdue' | 'firstApprovalEnd'>

@@ -1,11 +1,11 @@
 import type { Decision } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
-import type { IdempotencyDraft } from '../idempotency.js'
-import { type MoveDeps, moveDecision } from './move.js'
+import type { Caller } from '../../../caller.js'
+import type { IdempotencyDraft } from '../../idempotency.js'
+import { invalidTransition, wasAuthorized } from '../status.js'
+import { viewDecision } from '../view.js'
 import { assertMayCorrect } from './settle-rights.js'
 import { committed, isBeforeClosing, isCommittedSo, isSettledSo, type Result, settle } from './settlement.js'
-import { invalidTransition, wasAuthorized } from './status.js'
-import { viewDecision } from './view.js'
+import { type MoveDeps, moveDecision } from './transition.js'
 
 /**
  * An operator's word over the asker's: replaces the outcome of a decision that was confirmed or rejected.

@@ -1,7 +1,7 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
-import type { Move } from './move.js'
+import { presentStatus, wasAuthorized } from '../status.js'
 import { committed, settleUnsaid } from './settlement.js'
-import { presentStatus, wasAuthorized } from './status.js'
+import type { Move } from './transition.js'
 
 /** Whether the clock has ended the decision and nobody has written it down yet. */
 export function isOverdue(decision: StoredDecision, now: string): boolean {

@@ -1,11 +1,11 @@
 import type { Decision } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
-import type { IdempotencyDraft } from '../idempotency.js'
-import { type MoveDeps, moveDecision } from './move.js'
+import type { Caller } from '../../../caller.js'
+import type { IdempotencyDraft } from '../../idempotency.js'
+import { invalidTransition, presentStatus } from '../status.js'
+import { viewDecision } from '../view.js'
 import { assertMaySettle } from './settle-rights.js'
 import { committed, isOpenForLate, isSettledSo, settle } from './settlement.js'
-import { invalidTransition, presentStatus } from './status.js'
-import { viewDecision } from './view.js'
+import { type MoveDeps, moveDecision } from './transition.js'
 
 export interface ConfirmInput {
   /** What was really spent; null: what each budget reserved. */
