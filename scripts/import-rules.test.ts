@@ -39,6 +39,7 @@ describe('an import that no rule allows', () => {
     ['server/src/compose.ts', "import { main } from './cli/main.js'"],
     ['packages/store-port/src/store.ts', "import type { Db } from 'mongodb'"],
     ['packages/testkit/src/store-suite/commit.ts', "import { start } from '@countersign/server'"],
+    ['packages/testkit/src/enforcement-suite/rig.ts', "import { Countersign } from '@countersign/client'"],
     ['packages/engine/src/evaluate.ts', "import { readFileSync } from 'node:fs'"],
     ['packages/engine/src/evaluate.ts', "import '../../permit/src/mint.js'"],
     ['packages/contract/src/policy.ts', "import type { Compiled } from '@countersign/engine'"],
