@@ -6,9 +6,9 @@ import { evaluate } from '@countersign/engine'
 import type { Lease } from '@countersign/store-port/lease'
 import type { Store } from '@countersign/store-port/store'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { watchSpool } from './adapters/admin-command-spool/watch.js'
 import { bootstrapKeyPath, withdrawBootstrapKey, writeBootstrapKey } from './adapters/bootstrap-key-file.js'
 import { findKeyring, openKeyring } from './adapters/keyring/keyring.js'
-import { watchInbox } from './adapters/operator-inbox/watch.js'
 import { prometheusMetrics } from './adapters/prometheus-metrics.js'
 import { soleLease } from './adapters/sole-lease.js'
 import { systemClock } from './adapters/system-clock.js'
@@ -60,7 +60,7 @@ import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { removeOldDecisions } from './use-cases/decisions/retention.js'
 import { expireOverdue } from './use-cases/decisions/transitions/expire.js'
 import { bootstrapKey } from './use-cases/keys/bootstrap.js'
-import { makeOrderedKey } from './use-cases/keys/order.js'
+import { createKeyByCommand } from './use-cases/keys/create-by-command.js'
 import { permitCheck } from './use-cases/permits/verify.js'
 import { findLostEntry, recordLoss } from './use-cases/signing-keys/lost-entries.js'
 import { recordSigningKeys } from './use-cases/signing-keys/record.js'
@@ -324,10 +324,10 @@ async function composeOn(
   const stops = [
     () => keyring.close(),
     every(CLOCK_EVERY_MS, async () => tellJump(), failed('the clock could not be told')),
-    watchInbox({
+    watchSpool({
       dataDir: config.dataDir,
-      carryOut: async (order) => ('clock' in order ? confirmClock(clock) : makeOrderedKey(deps, order)),
-      onError: failed('an order of the operator could not be carried out'),
+      execute: async (command) => ('clock' in command ? confirmClock(clock) : createKeyByCommand(deps, command)),
+      onError: failed('an admin command could not be executed'),
     }),
     every(
       parts.expireEveryMs ?? EXPIRE_EVERY_MS,

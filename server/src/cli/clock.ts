@@ -1,20 +1,22 @@
 import { EXIT, fail } from './exit.js'
-import { orderFromServer } from './operator-order.js'
+import { sendAdminCommand } from './send-admin-command.js'
 import { serverData } from './server-data.js'
 
-/** A server looks for orders twice a second. */
+/** A server polls its admin commands twice a second. */
 const ANSWER_MS = 5_000
 
-/** Tells the running server of this data directory that the system clock, which jumped, is right. */
+/** Confirms to the running server of this data directory that the system clock is right although it jumped. */
 export async function clockConfirm(): Promise<number> {
   const { dataDir } = serverData()
-  const answer = await orderFromServer(dataDir, { clock: 'confirm' }, ANSWER_MS)
-  if (answer === null)
+  const result = await sendAdminCommand(dataDir, { clock: 'confirm' }, ANSWER_MS)
+  if (result === null)
     return fail(
-      new Error(`No server with DATA_DIR ${dataDir} answered. One that starts believes the system clock by itself.`),
+      new Error(
+        `No server with DATA_DIR ${dataDir} answered. A server that starts trusts the system clock without this command.`,
+      ),
       EXIT.failure,
     )
-  if ('refused' in answer) return fail(new Error(answer.refused), EXIT.failure)
+  if ('refused' in result) return fail(new Error(result.refused), EXIT.failure)
   process.stdout.write('The server goes by the system clock again.\n')
   return EXIT.ok
 }

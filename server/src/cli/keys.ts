@@ -1,12 +1,12 @@
 import { KeyCreateSchema, validate } from '@countersign/contract'
 import { generateKeyText, secretOf } from '../api-key-text.js'
 import type { Config } from '../config.js'
-import type { KeyOrder, OrderAnswer } from '../ports/operator-order.js'
+import type { CommandResult, CreateKeyCommand } from '../ports/admin-command.js'
 import { Changes } from '../state/changes.js'
 import { Keys } from '../state/keys.js'
-import { makeOrderedKey } from '../use-cases/keys/order.js'
+import { createKeyByCommand } from '../use-cases/keys/create-by-command.js'
 import { EXIT, fail } from './exit.js'
-import { orderFromServer } from './operator-order.js'
+import { sendAdminCommand } from './send-admin-command.js'
 import { serverData } from './server-data.js'
 import { withStore } from './with-store.js'
 
@@ -18,10 +18,10 @@ export interface KeysCreateOptions {
 }
 
 const DEADLINE_MS = 10_000
-/** A server that runs looks for orders twice a second. */
-const ORDER_MS = 1_500
+/** A running server polls its admin commands twice a second. */
+const RESULT_MS = 1_500
 
-/** Makes an API key on the server's own machine, beside a running server too, and prints its text alone. */
+/** Creates an API key on the server's machine, whether the server runs or not, and prints only its text. */
 export async function keysCreate(options: KeysCreateOptions): Promise<number> {
   const checked = validate(KeyCreateSchema, {
     name: options.name,
@@ -34,30 +34,30 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
     return fail(new Error(`The key is not valid: ${faults.join('; ')}.`), EXIT.usage)
   }
   const text = generateKeyText()
-  const answer = await make(serverData(), { key: checked.value, secret: secretOf(text) })
-  if (answer === null)
+  const result = await make(serverData(), { key: checked.value, secret: secretOf(text) })
+  if (result === null)
     return fail(new Error('The running server did not make the key in time. Its log says why.'), EXIT.failure)
-  if ('refused' in answer) return fail(new Error(`The key was not made: ${answer.refused}`), EXIT.failure)
+  if ('refused' in result) return fail(new Error(`The key was not made: ${result.refused}`), EXIT.failure)
   process.stdout.write(`${text}\n`)
   return EXIT.ok
 }
 
 /**
- * Who holds the data directory is a server, which takes orders, or another command, which soon lets go. Whatever is tried
- * more than once makes one key.
+ * The data directory is held by a server, which takes admin commands, or by another command, which soon releases it.
+ * However often this tries, it creates one key.
  */
-async function make(config: Config, order: KeyOrder): Promise<OrderAnswer | null> {
+async function make(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
   const end = performance.now() + DEADLINE_MS
   for (;;) {
-    const answer = (await makeInStore(config, order)) ?? (await orderFromServer(config.dataDir, order, ORDER_MS))
-    if (answer !== null || performance.now() > end) return answer
+    const result = (await makeInStore(config, command)) ?? (await sendAdminCommand(config.dataDir, command, RESULT_MS))
+    if (result !== null || performance.now() > end) return result
   }
 }
 
-function makeInStore(config: Config, order: KeyOrder): Promise<OrderAnswer | null> {
+function makeInStore(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
   return withStore(config, async ({ store, writer, clock, ids }) => {
     const keys = new Keys(await store.loadKeys(), new Map())
     const changes = new Changes({ reload: async () => keys.load(await store.loadKeys()) })
-    return makeOrderedKey({ clock, ids, keys, writer, changes }, order)
+    return createKeyByCommand({ clock, ids, keys, writer, changes }, command)
   })
 }

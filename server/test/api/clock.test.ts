@@ -1,8 +1,8 @@
 /** Time in the answers when the machine's clock is wrong. */
 import type { AuditEntry } from '@countersign/contract'
 import { afterEach, describe, expect, it } from 'vitest'
-import { leaveOrder, readAnswer, withdrawOrder } from '#server/adapters/operator-inbox/orders'
-import type { OrderAnswer } from '#server/ports/operator-order'
+import { readResult, submitCommand, withdrawCommand } from '#server/adapters/admin-command-spool/spool'
+import type { CommandResult } from '#server/ports/admin-command'
 import { MachineClock } from '../machine-clock.js'
 import { until } from '../process/until.js'
 import { FROZEN } from '../running-server.js'
@@ -70,10 +70,10 @@ describe('a system clock that jumps ahead while the server runs', () => {
   const ready = () => desk.server.call('GET', '/readyz')
   const jumps = () => desk.server.logged.filter(({ message }) => message.startsWith('the system clock jumped ahead'))
 
-  async function order(): Promise<OrderAnswer | null> {
-    const path = await leaveOrder(desk.server.dataDir, { clock: 'confirm' })
-    await until('an answer', async () => (await readAnswer(path)) ?? undefined)
-    return withdrawOrder(path)
+  async function confirm(): Promise<CommandResult | null> {
+    const path = await submitCommand(desk.server.dataDir, { clock: 'confirm' })
+    await until('a result', async () => (await readResult(path)) ?? undefined)
+    return withdrawCommand(path)
   }
 
   it('is not followed: nothing expires and no budget begins anew, and /readyz is 503', async () => {
@@ -100,10 +100,10 @@ describe('a system clock that jumps ahead while the server runs', () => {
   it('is followed once the operator confirms it', async () => {
     desk = await Desk.open({ clock: new MachineClock(), budget: { limit: 10 }, rules: OPEN })
     await desk.decide(10)
-    expect(await order()).toEqual({ refused: 'The clock of this server is not in doubt.' })
+    expect(await confirm()).toEqual({ refused: 'The clock of this server is not in doubt.' })
     desk.clock.set(IN_DECEMBER)
     expect((await ready()).status).toBe(503)
-    expect(await order()).toEqual({ done: true })
+    expect(await confirm()).toEqual({ done: true })
     expect((await ready()).status).toBe(200)
     expect(await desk.decide(10)).toMatchObject({ effect: 'allow', evaluated_at: IN_DECEMBER.toISOString() })
   })

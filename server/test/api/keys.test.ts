@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { leaveOrder, readAnswer, withdrawOrder } from '#server/adapters/operator-inbox/orders'
+import { readResult, submitCommand, withdrawCommand } from '#server/adapters/admin-command-spool/spool'
 import { generateKeyText, secretOf } from '#server/api-key-text'
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
 import { until } from '../process/until.js'
@@ -451,14 +451,14 @@ describe('403 not_own_key', () => {
 
   it('is told of a key that the operator made on the machine, to all but itself and *', async () => {
     const text = generateKeyText()
-    const order = { key: { name: 'ordered', scopes: ['keys:write', 'keys:read'] as const }, secret: secretOf(text) }
-    const path = await leaveOrder(server.dataDir, order)
-    await until('an answer', async () => (await readAnswer(path)) ?? undefined)
-    await withdrawOrder(path)
-    const ordered = await succeed(server.call('GET', '/v1/keys/self', { key: text }))
-    expect(ordered.created_by).toBeNull()
-    expect(await rotate(ordered.id, {}, (await make(server.key)).key)).toMatchObject(refused)
-    for (const key of [text, server.key]) expect((await rotate(ordered.id, {}, key)).status).toBe(200)
+    const command = { key: { name: 'made', scopes: ['keys:write', 'keys:read'] as const }, secret: secretOf(text) }
+    const path = await submitCommand(server.dataDir, command)
+    await until('a result', async () => (await readResult(path)) ?? undefined)
+    await withdrawCommand(path)
+    const made = await succeed(server.call('GET', '/v1/keys/self', { key: text }))
+    expect(made.created_by).toBeNull()
+    expect(await rotate(made.id, {}, (await make(server.key)).key)).toMatchObject(refused)
+    for (const key of [text, server.key]) expect((await rotate(made.id, {}, key)).status).toBe(200)
   })
 
   it('comes after 404 and key_too_wide, and before a reused idempotency key; a replay needs no right anew', async () => {

@@ -161,8 +161,8 @@ describe('the shipped server', () => {
       'packages/store-mongodb/collections/fences.js',
       // A store that nobody gives a clock: the server does.
       'packages/store-mongodb/open.js',
-      // The age of a file that the operator left.
-      'server/adapters/operator-inbox/orders.js',
+      // The age of a command that the operator left.
+      'server/adapters/admin-command-spool/spool.js',
       'server/adapters/system-clock.js',
       // The last words of a command that fails.
       'server/cli/exit.js',

@@ -37,8 +37,8 @@ function contentOf(folder: string): string {
     .join()
 }
 
-const inboxOf = (dataDir: string) => join(dataDir, 'operator-inbox')
-const inbox = (dataDir: string) => (existsSync(inboxOf(dataDir)) ? readdirSync(inboxOf(dataDir)) : [])
+const spoolOf = (dataDir: string) => join(dataDir, 'operator-inbox')
+const spool = (dataDir: string) => (existsSync(spoolOf(dataDir)) ? readdirSync(spoolOf(dataDir)) : [])
 
 async function self(url: string, key: string) {
   const { status, body } = await call(url, 'GET', '/v1/keys/self', { key })
@@ -95,7 +95,7 @@ describe('keys create', () => {
     const [key, other] = await Promise.all([createKey(dataDir), createKey(dataDir, '--scope', 'keys:read')])
     expect(await self(server.url, key)).toMatchObject({ status: 200, scopes: ['*'] })
     expect(await self(server.url, other)).toMatchObject({ status: 200, scopes: ['keys:read'] })
-    expect(inbox(dataDir)).toEqual([])
+    expect(spool(dataDir)).toEqual([])
     expect(contentOf(dataDir)).not.toContain(key)
     expect(server.stdout + server.stderr).not.toContain(key)
     expect((await server.stop()).code).toBe(0)
@@ -107,7 +107,7 @@ describe('keys create', () => {
     const dataDir = newDirectory()
     await (await ShippedServer.start({ dataDir })).stop()
     const keys = await Promise.all([createKey(dataDir), createKey(dataDir)])
-    expect(inbox(dataDir)).toEqual([])
+    expect(spool(dataDir)).toEqual([])
     const server = await ShippedServer.start({ dataDir })
     for (const key of keys) expect(await self(server.url, key)).toMatchObject({ status: 200 })
     expect(await listAll(server.url, '/v1/keys', CHOSEN_KEY)).toHaveLength(1 + keys.length)
@@ -131,7 +131,7 @@ describe('keys create', () => {
       refusals(['--expires', 'tomorrow'], /expires_at/),
       refusals(over, /expires_at has to be ahead/),
     ])
-    expect(inbox(dataDir)).toEqual([])
+    expect(spool(dataDir)).toEqual([])
     expect(await listAll(server.url, '/v1/keys', CHOSEN_KEY)).toHaveLength(1)
     await server.stop()
     await refusals(over, /expires_at has to be ahead/)
@@ -165,24 +165,24 @@ describe('keys create', () => {
       'k-key': JSON.stringify({ key: { ...key, id: 'key_0' }, secret }),
       'l-nested': '['.repeat(60_000),
     }
-    mkdirSync(inboxOf(dataDir), { recursive: true })
-    for (const [name, text] of Object.entries(rubbish)) writeFileSync(join(inboxOf(dataDir), `${name}.json`), text)
-    mkdirSync(join(inboxOf(dataDir), 'm-folder.json'))
-    writeFileSync(join(inboxOf(dataDir), 'm-folder.json', 'inside'), 'x')
-    const elsewhere = join(newDirectory(), 'order')
+    mkdirSync(spoolOf(dataDir), { recursive: true })
+    for (const [name, text] of Object.entries(rubbish)) writeFileSync(join(spoolOf(dataDir), `${name}.json`), text)
+    mkdirSync(join(spoolOf(dataDir), 'm-folder.json'))
+    writeFileSync(join(spoolOf(dataDir), 'm-folder.json', 'inside'), 'x')
+    const elsewhere = join(newDirectory(), 'command')
     writeFileSync(elsewhere, JSON.stringify({ key, secret }))
-    symlinkSync(elsewhere, join(inboxOf(dataDir), 'n-link.json'))
-    symlinkSync('/dev/zero', join(inboxOf(dataDir), 'o-device.json'))
-    execFileSync('mkfifo', [join(inboxOf(dataDir), 'p-pipe.json')])
+    symlinkSync(elsewhere, join(spoolOf(dataDir), 'n-link.json'))
+    symlinkSync('/dev/zero', join(spoolOf(dataDir), 'o-device.json'))
+    execFileSync('mkfifo', [join(spoolOf(dataDir), 'p-pipe.json')])
 
     const made = await createKey(dataDir)
     expect(await self(server.url, made)).toMatchObject({ status: 200 })
-    await until('an empty inbox', () => inbox(dataDir).length === 0 || undefined)
+    await until('an empty spool', () => spool(dataDir).length === 0 || undefined)
     expect(existsSync(elsewhere)).toBe(true)
     const names = (await listAll(server.url, '/v1/keys', CHOSEN_KEY)).map(({ name }) => name)
     expect(names.sort()).toEqual(['bootstrap', 'made on the command line'])
     expect((await server.call('GET', '/readyz')).status).toBe(200)
-    const told = server.lines.filter(({ msg }) => /order of the operator/.test(String(msg)))
+    const told = server.lines.filter(({ msg }) => /admin command/.test(String(msg)))
     expect(told).toHaveLength(Object.keys(rubbish).length + 4)
     expect(JSON.stringify(told)).not.toContain('hhhh')
   })

@@ -1,8 +1,8 @@
+import type { CommandResult } from '../../ports/admin-command.js'
 import type { StoreClock } from '../../ports/clock.js'
-import type { OrderAnswer } from '../../ports/operator-order.js'
 
-/** The operator says that the system clock, which jumped, is right. */
-export function confirmClock(clock: StoreClock): OrderAnswer {
+/** The operator confirms that the system clock is right although it jumped. */
+export function confirmClock(clock: StoreClock): CommandResult {
   if (clock.jump() === null) return { refused: 'The clock of this server is not in doubt.' }
   clock.confirm()
   return { done: true }

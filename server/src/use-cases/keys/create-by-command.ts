@@ -1,14 +1,17 @@
 import { DomainError } from '../../domain-error.js'
-import type { KeyOrder, OrderAnswer } from '../../ports/operator-order.js'
+import type { CommandResult, CreateKeyCommand } from '../../ports/admin-command.js'
 import { type CreateKeyDeps, createKey, SecretTakenError } from './create.js'
 
 /**
- * Makes the key that the operator ordered. An order may come again after a crash: it makes one key, and none anew after
- * that one was revoked.
+ * Creates the key that an admin command describes. The same command may run again after a crash: it creates one key, and
+ * it does not bring back a key that was revoked since.
  *
- * @throws StoreUnavailableError: the order may come again
+ * @throws StoreUnavailableError: the command may run again
  */
-export async function makeOrderedKey(deps: CreateKeyDeps, { key, secret }: KeyOrder): Promise<OrderAnswer> {
+export async function createKeyByCommand(
+  deps: CreateKeyDeps,
+  { key, secret }: CreateKeyCommand,
+): Promise<CommandResult> {
   try {
     await createKey(deps, null, key, secret, null)
     return { done: true }
