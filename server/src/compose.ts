@@ -212,11 +212,7 @@ async function composeOn(
   const openReviews =
     store.replicas === null
       ? new OwnOpenReviews(await store.listOpenReviews(clock.now().toISOString()), limits)
-      : new SharedOpenReviews(
-          store.replicas.reviewPlaces,
-          limits,
-          failed('the place of a review could not be released'),
-        )
+      : new SharedOpenReviews(store.replicas.reviewSlots, limits, failed('a review slot could not be released'))
 
   const reload = {
     policies: async () => policies.load(await store.loadPolicies()),

@@ -1,5 +1,5 @@
 import type { PublishedSigningKey, Replicas, Revision, SharedSigningKey } from '@countersign/store-port/replicas'
-import { MongoReviewPlaces } from './collections/review-places.js'
+import { MongoReviewSlots } from './collections/review-slots.js'
 import type { Database } from './connection/database.js'
 import { listenForSignals, sendSignal } from './signals.js'
 import type { FollowedKind, SigningKeyDocument } from './stored.js'
@@ -16,7 +16,7 @@ const KEY_SET = 'key_set'
  * half done shows as being on its way until another process has finished the group.
  */
 export class MongoReplicas implements Replicas {
-  readonly reviewPlaces: MongoReviewPlaces
+  readonly reviewSlots: MongoReviewSlots
   readonly #database: Database
   readonly #nowMs: () => number
   readonly #process: string
@@ -24,7 +24,7 @@ export class MongoReplicas implements Replicas {
 
   constructor(database: Database, process: string, nowMs: () => number) {
     this.#database = database
-    this.reviewPlaces = new MongoReviewPlaces(database)
+    this.reviewSlots = new MongoReviewSlots(database)
     this.#process = process
     this.#nowMs = nowMs
   }

@@ -239,13 +239,18 @@ export interface ReplicaDocument {
   readonly seen_ms: number
 }
 
-/** Where reviews of one agent or one API key wait, by the ids of their decisions, which are ours. */
-export interface ReviewPlacesDocument {
+/** The review slots of one agent or one API key, by the ids of their decisions, which are ours. Stored as `places`. */
+export interface ReviewSlotsDocument {
   _id: string
   readonly count: number
   /** When the last of them ends. */
   readonly until_ms: number
   readonly places: Readonly<Record<string, { readonly until_ms: number; readonly taken_ms: number }>>
+}
+
+/** The field of one review slot. */
+export function reviewSlotField(id: string): `places.${string}` {
+  return `places.${id}`
 }
 
 /** The public half of a key that signs permits. `rev` is raised by each write. */

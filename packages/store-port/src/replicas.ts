@@ -30,14 +30,14 @@ export interface PublishedSigningKey extends SharedSigningKey {
   readonly is_known: boolean
 }
 
-/** Where a review waits among those of its agent, or of the API key that asks. */
-export interface ReviewPlace {
+/** One review that counts against the limit of its agent or of its API key, the owner. */
+export interface ReviewSlot {
   readonly owner: string
   /** Of the decision. */
   readonly id: string
 }
 
-export interface WantedPlace extends ReviewPlace {
+export interface WantedSlot extends ReviewSlot {
   /** So many reviews of the owner may wait. */
   readonly limit: number
   readonly at: string
@@ -45,19 +45,19 @@ export interface WantedPlace extends ReviewPlace {
 }
 
 /**
- * How many reviews wait, counted over all processes: a review takes its places before it is recorded. What every adapter
+ * How many reviews wait, counted over all processes. A review takes its slots before it is recorded. What every adapter
  * promises:
- * - Of an owner at most `limit` places are taken at any time, however many processes take some at once. Taking a place
- *   that is taken already is true and changes nothing.
- * - A decision that awaits its review keeps its places until its time is over.
+ * - At most `limit` slots of an owner are taken at any time, however many processes take some at once. Taking a slot that
+ *   is taken already answers true and changes nothing.
+ * - A decision that awaits its review keeps its slots until it expires.
  */
-export interface ReviewPlaces {
-  /** Of each whether it has a place. False when `limit` are taken, though some may be by reviews that wait no longer. */
-  take(wanted: readonly WantedPlace[]): Promise<readonly boolean[]>
-  /** The reviews wait no longer, or were never recorded. */
-  release(places: readonly ReviewPlace[]): Promise<void>
+export interface ReviewSlots {
+  /** For each slot, whether it is taken now. False when `limit` are taken, though some of their reviews may wait no longer. */
+  take(wanted: readonly WantedSlot[]): Promise<readonly boolean[]>
+  /** Releases the slots of reviews that wait no longer, or were never recorded. */
+  release(places: readonly ReviewSlot[]): Promise<void>
   /**
-   * Releases the places of an owner whose reviews wait no longer, as the store shows them, and of those that were taken so
+   * Releases the slots of an owner whose reviews wait no longer, as the store shows them, and those that were taken so
    * long ago without a record that none will come.
    */
   clear(owner: string, now: string): Promise<void>
@@ -75,7 +75,7 @@ export interface ReviewPlaces {
  * - A call that cannot be served rejects with `StoreUnavailableError`.
  */
 export interface Replicas {
-  readonly reviewPlaces: ReviewPlaces
+  readonly reviewSlots: ReviewSlots
   /** Says that this process serves, with permits of this issuer. Answers the issuers of the others that were seen of late. */
   join(issuer: string): Promise<readonly string[]>
   /** Cheap: it is called all the time. */

@@ -6,11 +6,11 @@ export interface OpenReviewLimits {
 }
 
 /**
- * Counts the decisions that await a review, for each agent and each API key. A review takes its place before it is
- * written, so that requests side by side cannot pass the limit together.
+ * Counts the decisions that await a review, for each agent and each API key. A review takes its slots before it
+ * is written, so that simultaneous requests cannot pass the limit together.
  */
 export interface OpenReviews {
-  /** Takes a place, or says that there is none. @throws StoreUnavailableError */
+  /** Takes the review's slots. False when none is free. @throws StoreUnavailableError */
   take(review: OpenReview, now: string): boolean | Promise<boolean>
   release(review: OpenReview): void
   /** Forgets what is over, also of those who never ask again. @throws StoreUnavailableError */
@@ -48,8 +48,8 @@ export class OwnOpenReviews implements OpenReviews {
   private add(review: OpenReview): void {
     // A copy of its own: a text cut from a request's body would keep all of that body in memory.
     const agentId = Buffer.from(review.agent_id).toString()
-    place(this.byAgent, agentId).set(review.id, review.expires_at)
-    place(this.byKey, review.key_id).set(review.id, review.expires_at)
+    reviewsOf(this.byAgent, agentId).set(review.id, review.expires_at)
+    reviewsOf(this.byKey, review.key_id).set(review.id, review.expires_at)
   }
 
   private count(index: Map<string, Map<string, string>>, owner: string, now: string): number {
@@ -62,7 +62,7 @@ export class OwnOpenReviews implements OpenReviews {
   }
 }
 
-function place(index: Map<string, Map<string, string>>, owner: string): Map<string, string> {
+function reviewsOf(index: Map<string, Map<string, string>>, owner: string): Map<string, string> {
   const found = index.get(owner)
   if (found !== undefined) return found
   const made = new Map<string, string>()

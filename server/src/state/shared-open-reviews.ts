@@ -1,4 +1,4 @@
-import type { ReviewPlace, ReviewPlaces, WantedPlace } from '@countersign/store-port/replicas'
+import type { ReviewSlot, ReviewSlots, WantedSlot } from '@countersign/store-port/replicas'
 import type { OpenReview } from '@countersign/store-port/store'
 import type { OpenReviewLimits, OpenReviews } from './open-reviews.js'
 import { Turns } from './turns.js'
@@ -7,25 +7,25 @@ import { Turns } from './turns.js'
 const MOST_AT_ONCE = 256
 
 interface Wanting {
-  readonly place: WantedPlace
+  readonly slot: WantedSlot
   readonly resolve: (isTaken: boolean) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * Counts the decisions that await a review over all processes that share a store. Reviews that want places at once ask for
- * them together: while one write is on its way, the next one gathers.
+ * Counts the decisions that await a review over all processes that share a store. Slots that are wanted at the same time
+ * are taken in one write: while one write is under way, the next one gathers.
  */
 export class SharedOpenReviews implements OpenReviews {
   private readonly turns = new Turns()
   private readonly wanting: Wanting[] = []
-  private readonly released: ReviewPlace[] = []
+  private readonly released: ReviewSlot[] = []
   private isTaking = false
   private isReleasing = false
 
-  /** @param onError gets why places could not be released; they are found out when somebody needs them */
+  /** @param onError gets why slots could not be released; `clear` releases them when somebody needs one */
   constructor(
-    private readonly places: ReviewPlaces,
+    private readonly slots: ReviewSlots,
     private readonly limits: OpenReviewLimits,
     private readonly onError: (error: unknown) => void,
   ) {}
@@ -44,19 +44,19 @@ export class SharedOpenReviews implements OpenReviews {
   }
 
   forgetExpired(now: string): Promise<void> {
-    return this.places.forgetOver(now)
+    return this.slots.forgetOver(now)
   }
 
-  /** What the places are taken by is looked at when there is none: once for all who find none before that look begins. */
-  private async takeOne(place: WantedPlace): Promise<boolean> {
-    if (await this.ask(place)) return true
-    await this.turns.join(place.owner, () => this.places.clear(place.owner, place.at))
-    return this.ask(place)
+  /** When no slot is free, the store looks which slots can be released: once for all that find none before that look begins. */
+  private async takeOne(slot: WantedSlot): Promise<boolean> {
+    if (await this.ask(slot)) return true
+    await this.turns.join(slot.owner, () => this.slots.clear(slot.owner, slot.at))
+    return this.ask(slot)
   }
 
-  private ask(place: WantedPlace): Promise<boolean> {
+  private ask(slot: WantedSlot): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.wanting.push({ place, resolve, reject })
+      this.wanting.push({ slot, resolve, reject })
       if (!this.isTaking) void this.takeAll()
     })
   }
@@ -66,7 +66,7 @@ export class SharedOpenReviews implements OpenReviews {
     while (this.wanting.length > 0) {
       const group = this.wanting.splice(0, MOST_AT_ONCE)
       try {
-        const isTaken = await this.places.take(group.map(({ place }) => place))
+        const isTaken = await this.slots.take(group.map(({ slot }) => slot))
         for (const [i, { resolve }] of group.entries()) resolve(isTaken[i] === true)
       } catch (error) {
         for (const { reject } of group) reject(error)
@@ -75,15 +75,14 @@ export class SharedOpenReviews implements OpenReviews {
     this.isTaking = false
   }
 
-  private releaseSoon(...places: readonly ReviewPlace[]): void {
-    this.released.push(...places)
+  private releaseSoon(...slots: readonly ReviewSlot[]): void {
+    this.released.push(...slots)
     if (!this.isReleasing) void this.releaseAll()
   }
 
   private async releaseAll(): Promise<void> {
     this.isReleasing = true
-    while (this.released.length > 0)
-      await this.places.release(this.released.splice(0, MOST_AT_ONCE)).catch(this.onError)
+    while (this.released.length > 0) await this.slots.release(this.released.splice(0, MOST_AT_ONCE)).catch(this.onError)
     this.isReleasing = false
   }
 }

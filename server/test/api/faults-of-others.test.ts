@@ -63,7 +63,7 @@ describe('the kill switch', () => {
 })
 
 describe('while the store is away', () => {
-  it('no review takes a place that it never had', async () => {
+  it('no review takes a slot that it never had', async () => {
     const fault = await runOnFaultyStore(2)
     await createPolicy(server, REFUNDS)
     const ask = () => server.call('POST', '/v1/decisions', { body: REVIEWED })

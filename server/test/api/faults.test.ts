@@ -121,7 +121,7 @@ describe('a commit that fails and leaves nothing', () => {
     await expectOneLogWithoutGap()
   })
 
-  it('takes no place among the open reviews', async () => {
+  it('takes no review slot', async () => {
     await run({ settings: { maxOpenReviews: 1 } })
     faulty.commit = fails
     expectUnavailable(await ask(REVIEWED))

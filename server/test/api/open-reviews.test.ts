@@ -63,7 +63,7 @@ it('counts an agent over all keys', async () => {
   expect(effects(decisions)).toEqual({ review: 3, deny: 1 })
 })
 
-it('frees a place at the very moment a review expires', async () => {
+it('frees a slot at the very moment a review expires', async () => {
   await run({ maxOpenReviews: 2, reviewTtlSeconds: 100 })
   await decide(server, REVIEWED)
   server.clock.advance(1000)
@@ -78,7 +78,7 @@ it('frees a place at the very moment a review expires', async () => {
   expect((await decide(server, REVIEWED)).effect).toBe('review')
 })
 
-it('frees a place as soon as a person decides the review or the asker takes it back', async () => {
+it('frees a slot as soon as a person decides the review or the asker takes it back', async () => {
   await run({ maxOpenReviews: 2, maxOpenReviewsPerKey: 2 })
   const { id: first } = await decide(server, REVIEWED)
   let { id } = await decide(server, REVIEWED)
@@ -90,7 +90,7 @@ it('frees a place as soon as a person decides the review or the asker takes it b
     expect((await decide(server, REVIEWED)).reason_code).toBe('too_many_reviews')
     server = await server.restart()
   }
-  // A place is given back once, whatever comes after.
+  // A slot is released once, whatever comes after.
   await succeed(server.call('POST', `/v1/decisions/${first}/approve`))
   await succeed(server.call('POST', `/v1/decisions/${first}/reject`))
   expect((await decide(server, REVIEWED)).effect).toBe('review')
@@ -115,9 +115,9 @@ it('counts a review that a budget asks for', async () => {
   })
 })
 
-it('takes no place for a replay', async () => {
+it('takes no slot for a replay', async () => {
   await run({ maxOpenReviews: 2 })
-  const headers = { 'Idempotency-Key': 'one-place' }
+  const headers = { 'Idempotency-Key': 'one-slot' }
   const again = () => succeed(server.call('POST', '/v1/decisions', { body: REVIEWED, headers }))
   const ids = await Promise.all(Array.from({ length: 20 }, async () => (await again()).id))
   expect(new Set(ids).size).toBe(1)

@@ -147,7 +147,7 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
       return { policies: '', agents: '', keys: '', signing_keys: '' }
     }
     const replicas = {
-      reviewPlaces: {
+      reviewSlots: {
         take: async () => [],
         release: async () => {},
         clear: async () => {},

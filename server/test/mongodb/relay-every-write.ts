@@ -162,10 +162,10 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   await store.replicas.sayKeysAreKnown([KEY.kid])
   await store.replicas.sayKeySetIsRead()
   await store.replicas.revision()
-  const place = { owner: 'key 1', id: idOf('dec', 1), limit: 1, at: instant(0), expires_at: instant(DAY) }
-  expect(await store.replicas.reviewPlaces.take([place])).toEqual([true])
-  await store.replicas.reviewPlaces.release([place])
-  await store.replicas.reviewPlaces.forgetOver(instant(2 * DAY))
+  const slot = { owner: 'key 1', id: idOf('dec', 1), limit: 1, at: instant(0), expires_at: instant(DAY) }
+  expect(await store.replicas.reviewSlots.take([slot])).toEqual([true])
+  await store.replicas.reviewSlots.release([slot])
+  await store.replicas.reviewSlots.forgetOver(instant(2 * DAY))
   await store.secret('cursors')
   await store.ping()
   await store.saveKeyUses(new Map([[idOf('key', 1), instant(0)]]))

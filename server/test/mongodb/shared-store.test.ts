@@ -58,7 +58,7 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'tells that a signing key is known',
   },
   {
-    what: 'counts the places of reviews first and takes one later',
+    what: 'counts the taken review slots first and takes one later',
     broken: ({ replicas }) => {
       let count = 0
       const take = async (wanted: readonly unknown[]) => {
@@ -67,25 +67,25 @@ const SABOTAGES: readonly Sabotage[] = [
         count += isFree.filter(Boolean).length
         return isFree
       }
-      return { replicas: replicas && altered(replicas, { reviewPlaces: altered(replicas.reviewPlaces, { take }) }) }
+      return { replicas: replicas && altered(replicas, { reviewSlots: altered(replicas.reviewSlots, { take }) }) }
     },
-    caughtBy: 'has so many places of an owner',
+    caughtBy: 'has so many review slots of an owner',
   },
   {
-    what: 'frees the places of all reviews that it looks at',
+    what: 'frees the slots of all reviews that it looks at',
     broken: ({ replicas }) => ({
       replicas:
         replicas &&
         altered(replicas, {
-          reviewPlaces: altered(replicas.reviewPlaces, {
+          reviewSlots: altered(replicas.reviewSlots, {
             clear: async (owner) => {
               const ids = [1, 2, 3, 4, 5].map((number) => ({ owner, id: `dec_${String(number).padStart(26, '0')}` }))
-              await replicas.reviewPlaces.release(ids)
+              await replicas.reviewSlots.release(ids)
             },
           }),
         }),
     }),
-    caughtBy: 'finds out which places are taken',
+    caughtBy: 'finds out which review slots are taken',
   },
   {
     what: 'looks for room first and reserves later',

@@ -30,7 +30,7 @@ import type {
   PolicyRevision,
   ReplicaDocument,
   RetiredKey,
-  ReviewPlacesDocument,
+  ReviewSlotsDocument,
   SchemaDocument,
   Sighting,
   SigningKeyDocument,
@@ -85,7 +85,7 @@ export class Database {
   readonly touches: Collection<{ _id: string; count: number }>
   readonly leases: Collection<LeaseDocument>
   readonly replicas: Collection<ReplicaDocument>
-  readonly reviewPlaces: Collection<ReviewPlacesDocument>
+  readonly reviewSlots: Collection<ReviewSlotsDocument>
   readonly signingKeys: Collection<SigningKeyDocument>
   readonly signals: Collection<{ _id: string; count: number }>
   /** Reads of lists go through it. */
@@ -117,7 +117,7 @@ export class Database {
     this.touches = db.collection('touches')
     this.leases = db.collection('leases')
     this.replicas = db.collection('replicas')
-    this.reviewPlaces = db.collection('review_places')
+    this.reviewSlots = db.collection('review_places')
     this.signingKeys = db.collection('signing_keys')
     this.signals = db.collection('signals')
   }

@@ -1,6 +1,6 @@
 /** What a store that several processes share promises beyond that, on two openings of the same data. */
 import type { StoredKey } from '@countersign/store-port/documents'
-import type { Replicas, ReviewPlaces, Revision, SharedSigningKey, WantedPlace } from '@countersign/store-port/replicas'
+import type { Replicas, ReviewSlots, Revision, SharedSigningKey, WantedSlot } from '@countersign/store-port/replicas'
 import type { Store } from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -50,11 +50,11 @@ function replicasOf(store: Store): Replicas {
   return store.replicas as Replicas
 }
 
-function placesOf(store: Store | undefined): ReviewPlaces {
-  return replicasOf(store as Store).reviewPlaces
+function slotsOf(store: Store | undefined): ReviewSlots {
+  return replicasOf(store as Store).reviewSlots
 }
 
-function placeOf(number: number, owner: string, over: Partial<WantedPlace> = {}): WantedPlace {
+function slotOf(number: number, owner: string, over: Partial<WantedSlot> = {}): WantedSlot {
   return { owner, id: idOf('dec', number), limit: 5, at: instant(0), expires_at: instant(1000), ...over }
 }
 
@@ -208,62 +208,62 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
       }),
   },
   {
-    title: 'has so many places of an owner for reviews, whichever process takes them',
+    title: 'has so many review slots of an owner, whichever process takes them',
     async run({ stores }) {
       const [first, second] = stores
       for (let round = 1; round <= ROUNDS; round += 1) {
-        const wanted = [...Array(16).keys()].map((i) => placeOf(100 * round + i, `agent ${round}`))
+        const wanted = [...Array(16).keys()].map((i) => slotOf(100 * round + i, `agent ${round}`))
         // Some together, some each by itself.
         const groups = [wanted.slice(0, 6), wanted.slice(6, 12), ...wanted.slice(12).map((one) => [one])]
-        const taken = await Promise.all(groups.map((group, i) => placesOf(stores[i % 2]).take(group)))
+        const taken = await Promise.all(groups.map((group, i) => slotsOf(stores[i % 2]).take(group)))
         const those = wanted.filter((_, i) => taken.flat()[i])
         expect(those).toHaveLength(5)
-        expect(await placesOf(second).take(those)).toEqual(those.map(() => true))
-        const [gone] = those as [WantedPlace]
-        await placesOf(first).release([gone, gone, placeOf(1, 'agent of none')])
-        const more = [50, 51].map((number) => placeOf(100 * round + number, `agent ${round}`))
-        expect(await placesOf(second).take(more)).toEqual([true, false])
+        expect(await slotsOf(second).take(those)).toEqual(those.map(() => true))
+        const [gone] = those as [WantedSlot]
+        await slotsOf(first).release([gone, gone, slotOf(1, 'agent of none')])
+        const more = [50, 51].map((number) => slotOf(100 * round + number, `agent ${round}`))
+        expect(await slotsOf(second).take(more)).toEqual([true, false])
       }
     },
   },
   {
-    title: 'has each owner its own number of places, in one question too, and can have none',
+    title: 'has each owner its own number of review slots, also in one call, and may have none',
     async run({ stores: [first, second] }) {
       const wanted = [0, 1, 2, 3].flatMap((limit) =>
-        [1, 2, 3].map((number) => placeOf(number, `key ${limit}`, { limit })),
+        [1, 2, 3].map((number) => slotOf(number, `key ${limit}`, { limit })),
       )
       const isTaken = [false, false, false, true, false, false, true, true, false, true, true, true]
-      expect(await placesOf(first).take(wanted)).toEqual(isTaken)
-      expect(await placesOf(second).take(wanted)).toEqual(isTaken)
+      expect(await slotsOf(first).take(wanted)).toEqual(isTaken)
+      expect(await slotsOf(second).take(wanted)).toEqual(isTaken)
     },
   },
   {
-    title: 'finds out which places are taken by reviews that wait no longer',
+    title: 'finds out which review slots are taken by reviews that wait no longer',
     async run({ stores: [first, second] }) {
       const [waits, declined, over] = [reviewOf(1), reviewOf(2), reviewOf(3)]
       const pen = await LogPen.of(first)
       await pen.commit(createOf(waits), createOf(declined), createOf(over))
       await pen.commit(updateOf(declined, { status: 'declined' }))
-      const onItsWay = placeOf(4, 'key 1', { at: instant(299) })
-      const lost = placeOf(5, 'key 1')
-      const ended = placeOf(3, 'key 1', { expires_at: instant(300) })
-      const all = [placeOf(1, 'key 1'), placeOf(2, 'key 1'), ended, onItsWay, lost]
-      expect(await placesOf(first).take(all)).toEqual(all.map(() => true))
-      const others = [10, 11, 12, 13].map((number) => placeOf(number, 'key 1', { at: instant(300) }))
-      expect(await placesOf(second).take(others)).toEqual([false, false, false, false])
-      await placesOf(second).clear('key 1', instant(300))
+      const onItsWay = slotOf(4, 'key 1', { at: instant(299) })
+      const lost = slotOf(5, 'key 1')
+      const ended = slotOf(3, 'key 1', { expires_at: instant(300) })
+      const all = [slotOf(1, 'key 1'), slotOf(2, 'key 1'), ended, onItsWay, lost]
+      expect(await slotsOf(first).take(all)).toEqual(all.map(() => true))
+      const others = [10, 11, 12, 13].map((number) => slotOf(number, 'key 1', { at: instant(300) }))
+      expect(await slotsOf(second).take(others)).toEqual([false, false, false, false])
+      await slotsOf(second).clear('key 1', instant(300))
       // Of the one that was declined, of the one whose time is over, and of the one that was never recorded.
-      expect(await placesOf(second).take(others)).toEqual([true, true, true, false])
+      expect(await slotsOf(second).take(others)).toEqual([true, true, true, false])
     },
   },
   {
     title: 'forgets who has no review any more, and nobody else',
     async run({ stores: [first, second] }) {
-      const placesAt = (at: number) => [1, 2].map((number) => placeOf(at, `key ${number}`, { limit: 1 }))
-      const [one, other] = placesAt(1) as [WantedPlace, WantedPlace]
-      await placesOf(first).take([one, { ...other, expires_at: instant(1000.001) }])
-      await placesOf(second).forgetOver(instant(1000))
-      expect(await placesOf(first).take(placesAt(2))).toEqual([true, false])
+      const slotsAt = (at: number) => [1, 2].map((number) => slotOf(at, `key ${number}`, { limit: 1 }))
+      const [one, other] = slotsAt(1) as [WantedSlot, WantedSlot]
+      await slotsOf(first).take([one, { ...other, expires_at: instant(1000.001) }])
+      await slotsOf(second).forgetOver(instant(1000))
+      expect(await slotsOf(first).take(slotsAt(2))).toEqual([true, false])
     },
   },
   {

@@ -72,7 +72,7 @@ async function race(
   return { reviews, denied }
 }
 
-it('three servers race for the last places of an agent and of a key', async () => {
+it('three servers race for the last review slots of an agent and of a key', async () => {
   const servers = await startServers()
   const [first, second] = servers as readonly [ShippedServer, ShippedServer]
   for (let round = 0; round < stress.replica_rounds; round++) {

@@ -1,0 +1,109 @@
+/**
+ * Which reviews of an agent or an API key wait. Each owner has one document, so that its limit is a condition of one
+ * update. A review that waits takes 100 bytes.
+ */
+import type { ReviewSlot, ReviewSlots, WantedSlot } from '@countersign/store-port/replicas'
+import { type Database, duplicatesOf } from '../connection/database.js'
+import { type ReviewSlotsDocument, reviewSlotField } from '../stored.js'
+
+/** Longer than a record may be on its way, whatever becomes of its process: see LEAVES_WITHIN_MS in write-decisions.ts. */
+const ON_ITS_WAY_MS = 120_000
+
+const WAITS = 'awaiting_review'
+
+export class MongoReviewSlots implements ReviewSlots {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async take(wanted: readonly WantedSlot[]): Promise<readonly boolean[]> {
+    const answers = wanted.map(({ limit }): boolean | null => (limit > 0 ? null : false))
+    const open = () => [...wanted.entries()].filter(([i]) => answers[i] === null)
+    for (let left = open(); left.length > 0; left = open()) {
+      const untaken = await this.#takeThose(left.map(([, slot]) => slot))
+      const found = await this.#read(left.filter((_, j) => untaken.has(j)).map(([, slot]) => slot))
+      for (const [j, [i, { owner, id, limit }]] of left.entries()) {
+        const present = found.get(owner)
+        // The same call may have taken it: its answer was lost.
+        if (!untaken.has(j) || present?.places[id] !== undefined) answers[i] = true
+        // Otherwise another process made the document at the same moment, or slots were released since: try again.
+        else if (present !== undefined && present.count >= limit) answers[i] = false
+      }
+    }
+    return answers as readonly boolean[]
+  }
+
+  /** Answers the slots that were not taken: their document exists, and the filter does not match it. */
+  #takeThose(wanted: readonly WantedSlot[]): Promise<ReadonlySet<number>> {
+    const updates = wanted.map(({ owner, id, limit, at, expires_at }) => {
+      const slot = { until_ms: Date.parse(expires_at), taken_ms: Date.parse(at) }
+      return {
+        updateOne: {
+          filter: { _id: { $eq: owner }, count: { $lt: limit }, [reviewSlotField(id)]: { $exists: false } },
+          update: { $set: { [reviewSlotField(id)]: slot }, $inc: { count: 1 }, $max: { until_ms: slot.until_ms } },
+          upsert: true,
+        },
+      }
+    })
+    return this.#database.call(async () => {
+      try {
+        await this.#database.reviewSlots.bulkWrite(updates, { ordered: false })
+        return new Set<number>()
+      } catch (error) {
+        return duplicatesOf(error)
+      }
+    })
+  }
+
+  async #read(slots: readonly ReviewSlot[]): Promise<ReadonlyMap<string, ReviewSlotsDocument>> {
+    if (slots.length === 0) return new Map()
+    const projection = Object.fromEntries(slots.map(({ id }) => [reviewSlotField(id), 1]))
+    const found = await this.#database.call(() =>
+      this.#database.reviewSlots
+        .find({ _id: { $in: slots.map(({ owner }) => owner) } })
+        .project<ReviewSlotsDocument>({ count: 1, ...projection })
+        .toArray(),
+    )
+    return new Map(found.map((one) => [one._id, one]))
+  }
+
+  async release(slots: readonly ReviewSlot[]): Promise<void> {
+    if (slots.length === 0) return
+    const updates = slots.map(({ owner, id }) => ({
+      updateOne: {
+        filter: { _id: { $eq: owner }, [reviewSlotField(id)]: { $exists: true } },
+        update: { $unset: { [reviewSlotField(id)]: true as const }, $inc: { count: -1 } },
+      },
+    }))
+    await this.#database.call(() => this.#database.reviewSlots.bulkWrite(updates, { ordered: false }))
+  }
+
+  async clear(owner: string, now: string): Promise<void> {
+    const { reviewSlots, decisions } = this.#database
+    const found = await this.#database.call(() => reviewSlots.findOne({ _id: { $eq: owner } }))
+    if (found === null) return
+    const nowMs = Date.parse(now)
+    const ids = Object.keys(found.places)
+    // Read after the slots: a decision that is missing now was missing when its slot was read.
+    const recorded = await this.#database.call(() =>
+      decisions
+        .find({ _id: { $in: ids } })
+        .project<{ _id: string; status: string }>({ status: 1 })
+        .toArray(),
+    )
+    const statuses = new Map(recorded.map(({ _id, status }) => [_id, status]))
+    const isOver = (id: string): boolean => {
+      const { until_ms, taken_ms } = found.places[id] as { until_ms: number; taken_ms: number }
+      const status = statuses.get(id)
+      return until_ms <= nowMs || (status === undefined ? taken_ms <= nowMs - ON_ITS_WAY_MS : status !== WAITS)
+    }
+    await this.release(ids.filter(isOver).map((id) => ({ owner, id })))
+  }
+
+  async forgetOver(now: string): Promise<void> {
+    const { reviewSlots } = this.#database
+    await this.#database.call(() => reviewSlots.deleteMany({ until_ms: { $lte: Date.parse(now) } }))
+  }
+}
