@@ -54,8 +54,8 @@ import { SharedOpenReviews } from './state/shared-open-reviews.js'
 import { SharedSigningKeys } from './state/shared-signing-keys.js'
 import { Turns } from './state/turns.js'
 import { confirmClock } from './use-cases/clock/confirm.js'
+import { clockJumpReporter } from './use-cases/clock/report-jump.js'
 import { startClock } from './use-cases/clock/start.js'
-import { jumpTeller } from './use-cases/clock/tell-jump.js'
 import { isAwaitingReview } from './use-cases/decisions/awaiting.js'
 import { removeOldDecisions } from './use-cases/decisions/retention.js'
 import { expireOverdue } from './use-cases/decisions/transitions/expire.js'
@@ -190,7 +190,7 @@ async function composeOn(
   const metrics = prometheusMetrics()
   const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
   metrics.watchWaitingRecords(() => writer.waitingRecords)
-  const tellJump = jumpTeller(clock, log)
+  const reportClockJump = clockJumpReporter(clock, log)
   const keyring = await openKeyring({ dataDir: config.dataDir, clock })
   const lost = await findLostEntry({ memory: keyring, store, log }, parts.acceptsLoss === true)
   const sharedKeys = store.replicas && new SharedSigningKeys(keyring, store.replicas, clock)
@@ -319,7 +319,7 @@ async function composeOn(
   keyring.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
   const stops = [
     () => keyring.close(),
-    every(CLOCK_EVERY_MS, async () => tellJump(), failed('the clock could not be told')),
+    every(CLOCK_EVERY_MS, async () => reportClockJump(), failed('the clock could not be checked')),
     watchSpool({
       dataDir: config.dataDir,
       execute: async (command) => ('clock' in command ? confirmClock(clock) : createKeyByCommand(deps, command)),

@@ -176,7 +176,7 @@ async function expectSample(store: Store): Promise<void> {
     SUSPENDED,
     REGISTERED,
   ])
-  expect((await store.findAgent(DENIED.agent_id))?.sightings.last_seen).toBe(DENIED.evaluated_at)
+  expect((await store.findAgent(DENIED.agent_id))?.lastSeen.last_seen).toBe(DENIED.evaluated_at)
   expect(await store.loadKeys()).toStrictEqual([KEY])
   expect(await store.loadKeyUses()).toEqual(KEY_USES)
   expect(await store.findIdempotency(IDEMPOTENCY, instant(20))).toStrictEqual(IDEMPOTENCY)

@@ -20,7 +20,7 @@ import {
 import { listAccounts, readAccounts } from './budgets/accounts.js'
 import { MongoLedger } from './budgets/ledger.js'
 import { Settlements } from './budgets/settlements.js'
-import { findAgent, findAgentMetadata, listAgents, loadAgents, Sightings } from './collections/agents.js'
+import { findAgent, findAgentMetadata, LastSeenWriter, listAgents, loadAgents } from './collections/agents.js'
 import { hasEntry, listAuditEntries } from './collections/audit.js'
 import {
   findDecision,
@@ -72,7 +72,7 @@ export class MongoStore implements Store {
     this.#nowMs = nowMs
     this.#onError = onError
     const settlements = new Settlements(database, nowMs)
-    this.#followers = { settlements, sightings: new Sightings(database) }
+    this.#followers = { settlements, lastSeen: new LastSeenWriter(database) }
     this.ledger = new MongoLedger(database, settlements, nowMs)
     this.#log = new Log(database, this.#followers, nowMs)
     this.replicas = new MongoReplicas(database, this.#process, nowMs)

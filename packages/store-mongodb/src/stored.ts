@@ -114,7 +114,7 @@ export interface AgentHome extends Home {
   readonly document: string | null
 }
 
-export interface Sighting {
+export interface StoredLastSeen {
   _id: string
   readonly first_seen: string
   readonly last_seen: string

@@ -129,8 +129,8 @@ export interface StoredAgent {
   readonly known_at: string
 }
 
-/** When an agent asked first and last; written with each decision. */
-export interface AgentSightings {
+/** When an agent asked first and last. Written with each decision. */
+export interface LastSeen {
   readonly first_seen: string | null
   readonly last_seen: string | null
 }

@@ -13,9 +13,9 @@
  */
 import type { AccountKey, AuditEntry, BudgetPeriod, DecisionStatus, Effect } from '@countersign/contract'
 import type {
-  AgentSightings,
   HeldRequest,
   IdempotencyRecord,
+  LastSeen,
   Posting,
   StoredAccount,
   StoredAgent,
@@ -168,9 +168,9 @@ export interface DecisionWithRequest {
   readonly request: HeldRequest
 }
 
-export interface AgentWithSightings {
+export interface AgentWithLastSeen {
   readonly agent: StoredAgent
-  readonly sightings: AgentSightings
+  readonly lastSeen: LastSeen
 }
 
 /** Accounts that match all that is given. */
@@ -277,9 +277,9 @@ export interface Store {
   /** Agents that are registered or suspended. */
   loadAgents(): Promise<readonly StoredAgent[]>
   /** Any agent that the store knows of, also one that was deleted before it ever asked: its `last_revision` lives on. */
-  findAgent(id: string): Promise<AgentWithSightings | null>
+  findAgent(id: string): Promise<AgentWithLastSeen | null>
   /** Agents registered, suspended or seen; `agents` as in DecisionFilter. */
-  listAgents(agents: readonly string[] | null, page: PageRequest): Promise<Page<AgentWithSightings>>
+  listAgents(agents: readonly string[] | null, page: PageRequest): Promise<Page<AgentWithLastSeen>>
   /** The metadata that a registration had at a revision. */
   findAgentMetadata(id: string, revision: number): Promise<StoredAgent['registration']>
 

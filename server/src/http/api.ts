@@ -14,7 +14,7 @@ import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
-import type { Freshness, Knowledge } from '../state/freshness.js'
+import type { Freshness, Snapshot } from '../state/freshness.js'
 import type { Keys } from '../state/keys.js'
 import { authenticate, keyTextOf } from './authenticate.js'
 import { type BodySource, readBody } from './body.js'
@@ -57,8 +57,8 @@ export interface ApiDeps {
 interface Seen {
   readonly requestId: string
   keyId: string | undefined
-  /** What the answer rests on of what this process knew; null for nothing. */
-  known: Knowledge | null
+  /** The state in memory that the answer was made from; null when it used none. */
+  snapshot: Snapshot | null
 }
 
 export class Api {
@@ -93,7 +93,7 @@ export class Api {
         begin()
         if (waitMs > 0) await route.patience?.wait(call, waitMs)
         const present = identifyAnew()
-        if (route.isChange === true) seen.known = null
+        if (route.isChange === true) seen.snapshot = null
         return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
       }
       const reply = route.isLong ? this.handleLong(route, caller.key.id, identifyAnew) : this.inTime(carryOut, waitMs)
@@ -121,10 +121,14 @@ export class Api {
   }
 
   private async guarded(headers: IncomingHttpHeaders, run: (seen: Seen) => Promise<Reply>): Promise<Reply> {
-    const seen: Seen = { requestId: requestIdOf(headers['x-request-id'], this.deps.ids), keyId: undefined, known: null }
+    const seen: Seen = {
+      requestId: requestIdOf(headers['x-request-id'], this.deps.ids),
+      keyId: undefined,
+      snapshot: null,
+    }
     const problem = (error: unknown): Reply => problemReply(error, seen.requestId, this.deps.log)
     const made = await run(seen).catch(problem)
-    const isTrue = seen.known === null || made.status >= 500 || this.deps.freshness.holds(seen.known)
+    const isTrue = seen.snapshot === null || made.status >= 500 || this.deps.freshness.isCurrent(seen.snapshot)
     const reply = isTrue ? made : problem(new DomainError('replica_stale'))
     return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
   }
@@ -176,14 +180,14 @@ export class Api {
   /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */
   private identify(headers: IncomingHttpHeaders, seen: Seen): Caller {
     const text = keyTextOf(headers)
-    const known = this.deps.freshness.use()
-    seen.known = known
+    const snapshot = this.deps.freshness.snapshot()
+    seen.snapshot = snapshot
     const key = authenticate(this.deps, text)
     seen.keyId = key.id
     const recorded = () => {
-      seen.known = null
+      seen.snapshot = null
     }
-    return { key, holds: () => this.deps.freshness.holds(known), recorded }
+    return { key, holds: () => this.deps.freshness.isCurrent(snapshot), recorded }
   }
 
   /** @throws DomainError rate_limited, insufficient_scope */

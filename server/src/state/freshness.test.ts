@@ -18,7 +18,7 @@ const stale = expect.objectContaining({ code: 'replica_stale' })
 describe('memory', () => {
   test('is not fresh before it was confirmed', () => {
     expect(freshness.isFresh).toBe(false)
-    expect(() => freshness.use()).toThrow(stale)
+    expect(() => freshness.snapshot()).toThrow(stale)
   })
 
   test('is fresh for 2 s from the moment before the look, however long that took', () => {
@@ -26,22 +26,22 @@ describe('memory', () => {
     pass(1500)
     freshness.confirm(before)
     pass(500)
-    expect(freshness.use().confirmed).toEqual(before)
+    expect(freshness.snapshot().confirmed).toEqual(before)
     pass(1)
-    expect(() => freshness.use()).toThrow(stale)
+    expect(() => freshness.snapshot()).toThrow(stale)
     expect(freshness.isFresh).toBe(false)
   })
 
   test('is old when the machine slept, though the monotonic clock stood still', () => {
     freshness.confirm(moment())
     pass(10, 2100)
-    expect(() => freshness.use()).toThrow(stale)
+    expect(() => freshness.snapshot()).toThrow(stale)
   })
 
   test('is old when the other clock was set back meanwhile', () => {
     freshness.confirm(moment())
     pass(2100, -60_000)
-    expect(() => freshness.use()).toThrow(stale)
+    expect(() => freshness.snapshot()).toThrow(stale)
   })
 
   test('is not older for a look that ends after a later one', () => {
@@ -57,23 +57,23 @@ describe('memory', () => {
 describe('an answer that was long in the making', () => {
   test('is true while others changed nothing and memory is fresh', () => {
     freshness.confirm(moment())
-    const used = freshness.use()
+    const snapshot = freshness.snapshot()
     pass(5000)
-    expect(freshness.holds(used)).toBe(false)
+    expect(freshness.isCurrent(snapshot)).toBe(false)
     freshness.confirm(moment())
-    expect(freshness.holds(used)).toBe(true)
+    expect(freshness.isCurrent(snapshot)).toBe(true)
   })
 
   test('is true for 2 s after the look that it rests on when others have changed something since', () => {
     freshness.confirm(moment())
     pass(500)
-    const used = freshness.use()
+    const snapshot = freshness.snapshot()
     freshness.changed()
     freshness.confirm(moment())
     pass(1500)
-    expect(freshness.holds(used)).toBe(true)
+    expect(freshness.isCurrent(snapshot)).toBe(true)
     pass(1)
-    expect(freshness.holds(used)).toBe(false)
-    expect(freshness.holds(freshness.use())).toBe(true)
+    expect(freshness.isCurrent(snapshot)).toBe(false)
+    expect(freshness.isCurrent(freshness.snapshot())).toBe(true)
   })
 })

@@ -1,47 +1,47 @@
 import { type Moment, msBetween, thisMoment } from '@countersign/concurrency'
 import { DomainError } from '../domain-error.js'
 
-/** What this process knew of the policies, agents and keys when a request came. */
-export interface Knowledge {
+/** Which policies, agents and keys this process held in memory when a request came. */
+export interface Snapshot {
   readonly confirmed: Moment
-  /** How often others had changed them by then. */
+  /** How often other processes had changed them before. */
   readonly changes: number
 }
 
-/** Whether this process may answer by the policies, agents and keys that it keeps in memory. */
+/** Whether this process may answer from the policies, agents and keys in its memory. */
 export interface Freshness {
   readonly isFresh: boolean
   /**
-   * Asked at the moment of use: a process that was frozen knows nothing of it.
+   * Call it when memory is used, not before: a process cannot know that it was frozen meanwhile.
    *
    * @throws DomainError replica_stale
    */
-  use(): Knowledge
-  /** Asked before an answer leaves: what it rests on may have become old while it was made. */
-  holds(used: Knowledge): boolean
+  snapshot(): Snapshot
+  /** Call it before an answer leaves: its snapshot may have become too old. */
+  isCurrent(snapshot: Snapshot): boolean
 }
 
-const EVERYTHING: Knowledge = { confirmed: { monotonicMs: 0, wallMs: 0 }, changes: 0 }
+const UNCHANGED: Snapshot = { confirmed: { monotonicMs: 0, wallMs: 0 }, changes: 0 }
 
-/** Of a process that alone changes its store. */
-export const alwaysFresh: Freshness = { isFresh: true, use: () => EVERYTHING, holds: () => true }
+/** For a process that alone changes its store. */
+export const alwaysFresh: Freshness = { isFresh: true, snapshot: () => UNCHANGED, isCurrent: () => true }
 
-/** What others changed counts within this time, or nothing is answered. */
+/** A change by another process takes effect here within this time, or this process answers nothing. */
 const MAX_AGE_MS = 2000
 
-/** Of a process that shares its store: fresh for a while after each look that found memory to be what the store holds. */
+/** For a process that shares its store: fresh for a while after each poll that found memory up to date. */
 export class ConfirmedFreshness implements Freshness {
   private confirmed: Moment | null = null
   private changes = 0
 
   constructor(private readonly now: () => Moment = thisMoment) {}
 
-  /** Memory is what the store held at some moment after this one. */
+  /** Memory holds what the store held at some time after `at`. */
   confirm(at: Moment): void {
     if (this.confirmed === null || at.monotonicMs > this.confirmed.monotonicMs) this.confirmed = at
   }
 
-  /** Memory is no longer what it was: said once it is not. */
+  /** Call it after memory changed. */
   changed(): void {
     this.changes += 1
   }
@@ -50,14 +50,14 @@ export class ConfirmedFreshness implements Freshness {
     return this.confirmed !== null && this.isYoung(this.confirmed)
   }
 
-  use(): Knowledge {
+  snapshot(): Snapshot {
     if (this.confirmed === null || !this.isYoung(this.confirmed)) throw new DomainError('replica_stale')
     return { confirmed: this.confirmed, changes: this.changes }
   }
 
-  /** An answer may take long to make: as long as nothing has changed, what was confirmed since counts for it, too. */
-  holds(used: Knowledge): boolean {
-    return used.changes === this.changes ? this.isFresh : this.isYoung(used.confirmed)
+  /** While nothing changes, each later confirmation holds for earlier snapshots too: an answer may take long. */
+  isCurrent(snapshot: Snapshot): boolean {
+    return snapshot.changes === this.changes ? this.isFresh : this.isYoung(snapshot.confirmed)
   }
 
   private isYoung(at: Moment): boolean {

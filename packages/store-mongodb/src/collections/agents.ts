@@ -1,9 +1,9 @@
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAgent } from '@countersign/store-port/documents'
-import type { AgentWithSightings, Page, PageRequest } from '@countersign/store-port/store'
+import type { AgentWithLastSeen, Page, PageRequest } from '@countersign/store-port/store'
 import { allDone } from '../connection/all-done.js'
 import type { Database } from '../connection/database.js'
-import type { AgentHome, Sighting } from '../stored.js'
+import type { AgentHome, StoredLastSeen } from '../stored.js'
 import { pageOf } from './pages.js'
 
 /** An agent that the store knows of and nobody has written. */
@@ -27,17 +27,17 @@ export async function loadAgents(database: Database): Promise<readonly StoredAge
   return homes.map(agentOf)
 }
 
-export async function findAgent(database: Database, id: string): Promise<AgentWithSightings | null> {
+export async function findAgent(database: Database, id: string): Promise<AgentWithLastSeen | null> {
   const home = await database.call(() => database.agents.findOne({ _id: { $eq: id } }))
   if (home === null || (home.document === null && !home.is_listed)) return null
-  return (await withSightings(database, [agentOf(home)]))[0] as AgentWithSightings
+  return (await withLastSeen(database, [agentOf(home)]))[0] as AgentWithLastSeen
 }
 
 export async function listAgents(
   database: Database,
   patterns: readonly string[] | null,
   page: PageRequest,
-): Promise<Page<AgentWithSightings>> {
+): Promise<Page<AgentWithLastSeen>> {
   const test = patterns === null ? null : patternTest(patterns)
   const { items, next } = await pageOf(
     database,
@@ -51,7 +51,7 @@ export async function listAgents(
     agentOf,
     page,
   )
-  return { items: await withSightings(database, items), next }
+  return { items: await withLastSeen(database, items), next }
 }
 
 export async function findAgentMetadata(
@@ -81,7 +81,7 @@ function revisionId(id: string, revision: number): string {
 /** Agents that this process has marked as seen need no second mark. */
 const MAX_KNOWN = 10_000
 
-export class Sightings {
+export class LastSeenWriter {
   readonly #database: Database
   readonly #known = new Set<string>()
 
@@ -101,11 +101,11 @@ export class Sightings {
       }
     }
     if (times.size === 0) return
-    const { sightings } = this.#database
+    const { lastSeen } = this.#database
     const fresh = [...times].filter(([id]) => !this.#known.has(id))
     await allDone([
       this.#database.call(() =>
-        sightings.bulkWrite(
+        lastSeen.bulkWrite(
           [...times].map(([id, { first, last }]) => ({
             updateOne: {
               filter: { _id: id },
@@ -140,19 +140,16 @@ export class Sightings {
   }
 }
 
-async function withSightings(
-  database: Database,
-  agents: readonly StoredAgent[],
-): Promise<readonly AgentWithSightings[]> {
+async function withLastSeen(database: Database, agents: readonly StoredAgent[]): Promise<readonly AgentWithLastSeen[]> {
   const found = await database.call(() =>
-    database.sightings.find({ _id: { $in: agents.map(({ id }) => id) } }).toArray(),
+    database.lastSeen.find({ _id: { $in: agents.map(({ id }) => id) } }).toArray(),
   )
-  const byId = new Map(found.map((sighting: Sighting) => [sighting._id, sighting]))
+  const byId = new Map(found.map((lastSeen: StoredLastSeen) => [lastSeen._id, lastSeen]))
   return agents.map((agent) => {
-    const sighting = byId.get(agent.id)
+    const lastSeen = byId.get(agent.id)
     return {
       agent,
-      sightings: { first_seen: sighting?.first_seen ?? null, last_seen: sighting?.last_seen ?? null },
+      lastSeen: { first_seen: lastSeen?.first_seen ?? null, last_seen: lastSeen?.last_seen ?? null },
     }
   })
 }

@@ -32,8 +32,8 @@ import type {
   RetiredKey,
   ReviewSlotsDocument,
   SchemaDocument,
-  Sighting,
   SigningKeyDocument,
+  StoredLastSeen,
 } from '../stored.js'
 import { Turnstile } from './turnstile.js'
 import { readMongoUrl } from './url.js'
@@ -72,7 +72,7 @@ export class Database {
   readonly accounts: Collection<AccountDocument>
   readonly agents: Collection<AgentHome>
   readonly agentRevisions: Collection<AgentRevision>
-  readonly sightings: Collection<Sighting>
+  readonly lastSeen: Collection<StoredLastSeen>
   readonly policyDirectory: Collection<PolicyDirectory>
   readonly policies: Collection<PolicyRevision>
   readonly keyDirectory: Collection<KeyDirectory>
@@ -104,7 +104,7 @@ export class Database {
     this.accounts = db.collection('accounts')
     this.agents = db.collection('agents')
     this.agentRevisions = db.collection('agent_revisions')
-    this.sightings = db.collection('sightings')
+    this.lastSeen = db.collection('sightings')
     this.policyDirectory = db.collection('policy_directory')
     this.policies = db.collection('policies')
     this.keyDirectory = db.collection('key_directory')

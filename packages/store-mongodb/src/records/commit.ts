@@ -230,7 +230,7 @@ class Segment {
 
   /** What follows from the records that stand, and fills the places of the others. */
   async #follow(): Promise<void> {
-    const { database, sightings } = this.#deps
+    const { database, lastSeen } = this.#deps
     const standing = [...this.#standing.keys()]
     const entries = this.#steps.flatMap((step) => {
       const { record, place } = step
@@ -240,7 +240,7 @@ class Segment {
     await allDone([
       writeEntries(database, entries),
       releaseNames(database, claimsOf([...this.#refused.keys()])),
-      sightings.mark(
+      lastSeen.mark(
         standing.flatMap(({ record: { change } }) =>
           change.kind === 'decision.create'
             ? [{ agent_id: change.decision.agent_id, at: change.decision.evaluated_at }]

@@ -1,6 +1,6 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Settlements } from '../budgets/settlements.js'
-import { keepRevisions, type Sightings, unwrittenAgent } from '../collections/agents.js'
+import { keepRevisions, type LastSeenWriter, unwrittenAgent } from '../collections/agents.js'
 import { auditDocumentOf, auditId, copyToLog, isPlace, voidEntry } from '../collections/audit.js'
 import { fence, fenceDecision, insertVoid } from '../collections/fences.js'
 import { keepPolicyRevision } from '../collections/policies.js'
@@ -10,9 +10,9 @@ import type { Home, Intent, LogDocument } from '../stored.js'
 import { releaseName } from './claims.js'
 import { readHome } from './home.js'
 
-/** What follows from records: sightings of agents, and the accounts. */
+/** What follows from records: when agents were last seen, and the accounts. */
 export interface Followers {
-  readonly sightings: Sightings
+  readonly lastSeen: LastSeenWriter
   readonly settlements: Settlements
 }
 
@@ -52,7 +52,7 @@ async function finish(database: Database, followers: Followers, intent: Intent):
 /** What follows from a record that stands, besides its entry. */
 async function afterwards(
   database: Database,
-  { sightings, settlements }: Followers,
+  { lastSeen, settlements }: Followers,
   { home: { kind, id } }: Intent,
   home: Home,
 ): Promise<void> {
@@ -60,7 +60,7 @@ async function afterwards(
     const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }))
     if (found === null || found.is_void) return
     const { agent_id, evaluated_at } = JSON.parse(found.document) as StoredDecision
-    await sightings.mark([{ agent_id, at: evaluated_at }])
+    await lastSeen.mark([{ agent_id, at: evaluated_at }])
     await settlements.settle([found])
   }
   if (kind === 'agent' && 'document' in home && typeof home.document === 'string')

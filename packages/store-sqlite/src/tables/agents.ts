@@ -1,6 +1,6 @@
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAgent, StoredDecision } from '@countersign/store-port/documents'
-import type { AgentWithSightings, Page, PageRequest } from '@countersign/store-port/store'
+import type { AgentWithLastSeen, Page, PageRequest } from '@countersign/store-port/store'
 import type { Connection, Row } from '../driver.js'
 import { pageOf, type Scan } from '../scan-newest-first.js'
 
@@ -44,7 +44,7 @@ export function loadAgents(db: Connection): readonly StoredAgent[] {
   return db.all(`${READ} WHERE is_held = 1`).map((row) => agentOf(row).agent)
 }
 
-export function findAgent(db: Connection, id: string): AgentWithSightings | null {
+export function findAgent(db: Connection, id: string): AgentWithLastSeen | null {
   const row = db.get(`${READ} WHERE agents.id = ?`, id)
   return row === undefined ? null : agentOf(row)
 }
@@ -53,7 +53,7 @@ export function listAgents(
   db: Connection,
   patterns: readonly string[] | null,
   page: PageRequest,
-): Promise<Page<AgentWithSightings>> {
+): Promise<Page<AgentWithLastSeen>> {
   return pageOf(db, agentScan(patterns), page, {
     read: (seq) => db.get(`${READ} WHERE agents.seq = ?`, seq),
     make: agentOf,
@@ -95,11 +95,11 @@ function insertUnwritten(db: Connection, id: string, knownAt: string): void {
 }
 
 /** What the store knew first of an agent stays, whatever is written later. */
-function agentOf(row: Row): AgentWithSightings {
+function agentOf(row: Row): AgentWithLastSeen {
   const unwritten = { id: row.id as string, version: 0, registration: null, last_revision: 0, suspended: null }
   const written = row.document === null ? unwritten : (JSON.parse(row.document as string) as StoredAgent)
   return {
     agent: { ...written, known_at: row.known_at as string },
-    sightings: { first_seen: row.first_seen as string | null, last_seen: row.last_seen as string | null },
+    lastSeen: { first_seen: row.first_seen as string | null, last_seen: row.last_seen as string | null },
   }
 }

@@ -48,11 +48,11 @@ export const AGENT_CASES: readonly StoreCase[] = [
     title: 'marks the first and the last time that an agent asked, whatever the order of writing',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)
-      const sightings = async (from: Store) => (await from.findAgent('agent:1'))?.sightings
+      const lastSeen = async (from: Store) => (await from.findAgent('agent:1'))?.lastSeen
       await pen.commit(writeAgentOf(agentOf('agent:1')))
-      expect(await sightings(store)).toEqual({ first_seen: null, last_seen: null })
+      expect(await lastSeen(store)).toEqual({ first_seen: null, last_seen: null })
       for (const number of [5, 9, 3, 7]) await pen.commit(createOf(decisionOf(number, { agent_id: 'agent:1' })))
-      expect(await sightings(await reopen())).toEqual({ first_seen: instant(3), last_seen: instant(9) })
+      expect(await lastSeen(await reopen())).toEqual({ first_seen: instant(3), last_seen: instant(9) })
     },
   },
   {

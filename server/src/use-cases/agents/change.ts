@@ -20,12 +20,12 @@ export interface ChangeAgentDeps {
 
 interface Change {
   readonly type: 'agent.created' | 'agent.updated' | 'agent.deleted' | 'agent.suspended' | 'agent.resumed'
-  /** The agent as it should be from now on; null when it is so already: then the operator's act alone is recorded. */
+  /** The changed agent; null when nothing changes: then only the audit entry is written. */
   readonly next: Omit<StoredAgent, 'version'> | null
   readonly data: JsonObject
 }
 
-/** Writes one change of an agent, seen or not, and makes it count for the next request. */
+/** Writes one change of an agent, seen or not. The next request sees it. */
 export function changeAgent(
   deps: ChangeAgentDeps,
   caller: Caller,
@@ -35,9 +35,7 @@ export function changeAgent(
 ): Promise<Agent> {
   return deps.changes.run(caller.key.id, async () => {
     const now = deps.clock.now().toISOString()
-    const found = await deps.store.findAgent(id)
-    const present = found?.agent ?? unknownAgent(id, now)
-    const sightings = found?.sightings ?? { first_seen: null, last_seen: null }
+    const { agent: present, lastSeen } = (await deps.store.findAgent(id)) ?? unknownAgent(id, now)
     const { type, next, data } = changeOf(present, now)
     const agent = next === null ? present : { ...next, version: present.version + 1 }
     await deps.writer.write({
@@ -47,11 +45,11 @@ export function changeAgent(
       idempotency: idempotency?.draft(id, idempotency.status, now) ?? null,
     })
     if (next !== null) deps.agents.apply(agent)
-    return viewAgent({ agent, sightings })
+    return viewAgent({ agent, lastSeen })
   })
 }
 
-/** The agent with its next registration: what is not given is empty. */
+/** The agent with its next registration. Absent members become empty. */
 export function withRegistration(
   present: StoredAgent,
   { name, description, metadata }: AgentUpdate,

@@ -1,11 +1,11 @@
 import type { Agent } from '@countersign/contract'
-import type { AgentWithSightings, Store } from '@countersign/store-port/store'
+import type { AgentWithLastSeen, Store } from '@countersign/store-port/store'
 import { type Caller, maySpeakFor } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import { viewAgent } from './view.js'
 
 /**
- * An agent that was registered, suspended or seen asking.
+ * An agent that is registered or suspended, or that asked for a decision.
  *
  * @throws DomainError not_found
  */
@@ -19,7 +19,7 @@ export async function getAgent(
   return viewAgent(found)
 }
 
-/** The store may still know an agent that was deleted, or resumed, before it ever asked. */
-function isShown({ agent, sightings }: AgentWithSightings): boolean {
-  return agent.registration !== null || agent.suspended !== null || sightings.first_seen !== null
+/** The store may still know an agent that was deleted or resumed and never asked. */
+function isShown({ agent, lastSeen }: AgentWithLastSeen): boolean {
+  return agent.registration !== null || agent.suspended !== null || lastSeen.first_seen !== null
 }

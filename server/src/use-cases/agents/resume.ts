@@ -3,7 +3,7 @@ import type { Caller } from '../../caller.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type ChangeAgentDeps, changeAgent } from './change.js'
 
-/** Lifts a suspension. An agent that is not suspended stays as it is. */
+/** Lifts a suspension. Does nothing to an agent that is not suspended. */
 export function resumeAgent(
   deps: ChangeAgentDeps,
   caller: Caller,

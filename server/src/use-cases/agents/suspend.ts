@@ -3,7 +3,7 @@ import type { Caller } from '../../caller.js'
 import type { IdempotencyDraft } from '../idempotency.js'
 import { type ChangeAgentDeps, changeAgent } from './change.js'
 
-/** The kill switch: from the answer on, every request of the agent is denied. A suspended agent stays as it was suspended. */
+/** The kill switch: once this resolves, every request of the agent is denied. An existing suspension stays unchanged. */
 export function suspendAgent(
   deps: ChangeAgentDeps,
   caller: Caller,

@@ -4,7 +4,7 @@ import { DomainError } from '../../domain-error.js'
 import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js'
 
 /**
- * Replaces the registration of an agent: what is not given is empty from then on.
+ * Replaces the registration of an agent. Absent members become empty.
  *
  * @throws DomainError not_found when the agent is not registered
  */
@@ -22,5 +22,5 @@ export function updateAgent(deps: ChangeAgentDeps, caller: Caller, id: string, g
 }
 
 export function notRegistered(): DomainError {
-  return new DomainError('not_found', { detail: 'The agent is not registered; POST /v1/agents registers it.' })
+  return new DomainError('not_found', { detail: 'The agent is not registered. Register it with POST /v1/agents.' })
 }
