@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { ALSO_ON_MONGODB, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
 
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
@@ -21,24 +22,6 @@ const project = (name: string, include: string[], timeout = 20_000, exclude: str
 const lostAnswers = project('lost-answers', ['packages/lost-answers/test/**/*.test.ts'], 60_000)
 Object.assign(lostAnswers.test, { maxConcurrency: 60 })
 
-/** On MongoDB, for `npm run test:mongodb`: the store's own suites, those of the API, and enforcement. */
-const onMongodb = [
-  project(
-    'mongodb',
-    [
-      'server/test/mongodb/**/*.test.ts',
-      'server/test/api/**/*.test.ts',
-      'server/test/specification.test.ts',
-      '{packages/*,integrations/*,server}/test/**/enforcement-suite.test.ts',
-      'server/test/enforcement/{pausing,repeated-reviews}.test.ts',
-      'integrations/langchain/test/agents.test.ts',
-      'integrations/mcp/test/{call-keys,elicitation,gate,required-input,tasks}.test.ts',
-      'packages/lost-answers/test/five-refunds.test.ts',
-    ],
-    180_000,
-  ),
-]
-
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -56,7 +39,7 @@ export default defineConfig({
       project('concurrency', ['packages/concurrency/{src,test}/**/*.test.ts']),
       project('durable-files', ['packages/durable-files/{src,test}/**/*.test.ts']),
       project('store-sqlite', ['packages/store-sqlite/{src,test}/**/*.test.ts'], 60_000),
-      project('store-mongodb', ['packages/store-mongodb/src/**/*.test.ts'], 60_000),
+      project('store-mongodb', ['packages/store-mongodb/{src,test}/**/*.test.ts'], 60_000, ONLY_ON_MONGODB),
       project('client', ['packages/client/{src,test}/**/*.test.ts']),
       project('express', ['integrations/express/{src,test}/**/*.test.ts']),
       project('langchain', ['integrations/langchain/{src,test}/**/*.test.ts'], 60_000),
@@ -64,8 +47,10 @@ export default defineConfig({
       lostAnswers,
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
-      project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ['server/test/mongodb/**']),
-      ...(process.env.STORE === 'mongodb' ? onMongodb : []),
+      project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ONLY_ON_MONGODB),
+      ...(process.env.STORE === 'mongodb'
+        ? [project('mongodb', [...ONLY_ON_MONGODB, ...ALSO_ON_MONGODB], 180_000)]
+        : []),
     ],
   },
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runStep } from './step.mjs'
 import { plannedSteps } from './steps.mjs'
-import { closingLine, summarize } from './summary.mjs'
+import { closingLine, summarize, tierLine } from './summary.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const REPORTS = join(ROOT, 'reports')
@@ -40,6 +40,7 @@ const summary = summarize(
 console.log(`\n=== Summary after ${Math.round(process.uptime())} s`)
 for (const skip of summary.skips) console.log(`skipped  ${skip}`)
 for (const fault of summary.faults) console.log(`failed   ${fault}`)
+console.log(tierLine(summary))
 console.log(closingLine(summary))
 process.exitCode = summary.faults.length === 0 ? 0 : 1
 

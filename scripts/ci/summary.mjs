@@ -1,5 +1,6 @@
 /** Adds up the report files of the runners: what passed, what failed, and what is missing from them. */
 import { relative } from 'node:path'
+import { tiersOf } from '../test-tiers.mjs'
 
 /**
  * @typedef {{ name: string, status: 'passed' | 'failed' | 'not run', seconds?: number, detail?: string }} StepResult
@@ -7,27 +8,13 @@ import { relative } from 'node:path'
  * @typedef {{ ancestorTitles: string[], title: string, status: string }} TestResult
  * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
  * @typedef {{ testResults: FileResult[] }} VitestReport
- * @typedef {{ [Name in 'quick' | 'slow' | 'mongodb']: VitestReport | undefined }} TestReports
+ * @typedef {'quick' | 'slow' | 'mongodb'} Tier
+ * @typedef {{ [Name in Tier]: VitestReport | undefined }} TestReports
  * @typedef {TestReports & { steps: StepsReport | undefined }} Reports
  * @typedef {{ test: string, reason: string }} AllowedSkip `test` is `<file> > <describe> > … > <name>`
- * @typedef {{ passed: number, faults: string[], skips: string[] }} Summary
+ * @typedef {{ passed: number, faults: string[], skips: string[] }} Part
+ * @typedef {Part & { tests: { [Name in Tier]: number } }} Summary `tests`: how many ran and passed
  */
-
-/** What `npm run test:mongodb` has to run (the files that `onMongodb` of vitest.config.ts names), and what it alone runs. */
-const ON_MONGODB = new RegExp(
-  [
-    '^server/test/(mongodb|api)/',
-    '^server/test/specification\\.test\\.ts$',
-    '/enforcement-suite\\.test\\.ts$',
-    '^server/test/enforcement/(pausing|repeated-reviews)\\.test\\.ts$',
-    '^integrations/langchain/test/agents\\.test\\.ts$',
-    '^integrations/mcp/test/(call-keys|elicitation|gate|required-input|tasks)\\.test\\.ts$',
-    '^packages/lost-answers/test/five-refunds\\.test\\.ts$',
-  ].join('|'),
-)
-const ON_MONGODB_ALONE = /^server\/test\/mongodb\//
-/** What `npm run test:slow` has to run, and `npm test` must not. */
-const SLOW = /\.slow\.test\.ts$/
 
 /**
  * A report that is missing (undefined) or without any test is a fault, as is each test that did not run and is not
@@ -38,18 +25,26 @@ const SLOW = /\.slow\.test\.ts$/
  * @returns {Summary}
  */
 export function summarize({ steps, quick, slow, mongodb }, checkout) {
-  const isEmbedded = (/** @type {string} */ file) => !ON_MONGODB_ALONE.test(file)
-  const parts = [
-    steps ? ofSteps(steps) : missing('reports/steps.json'),
-    ofTests('reports/vitest.json', quick, checkout, (file) => isEmbedded(file) && !SLOW.test(file)),
-    ofTests('reports/vitest-slow.json', slow, checkout, (file) => isEmbedded(file) && SLOW.test(file)),
-    ofTests('reports/vitest-mongodb.json', mongodb, checkout, (file) => ON_MONGODB.test(file)),
-  ]
+  const tests = {
+    quick: ofTests('reports/vitest.json', quick, checkout, 'quick'),
+    slow: ofTests('reports/vitest-slow.json', slow, checkout, 'slow'),
+    mongodb: ofTests('reports/vitest-mongodb.json', mongodb, checkout, 'mongodb'),
+  }
+  const parts = [steps ? ofSteps(steps) : missing('reports/steps.json'), ...Object.values(tests)]
   return {
     passed: parts.reduce((sum, part) => sum + part.passed, 0),
+    tests: { quick: tests.quick.passed, slow: tests.slow.passed, mongodb: tests.mongodb.passed },
     faults: parts.flatMap((part) => part.faults),
     skips: parts.flatMap((part) => part.skips),
   }
+}
+
+/**
+ * The line above the closing one.
+ * @param {Summary} summary
+ */
+export function tierLine({ tests: { quick, slow, mongodb } }) {
+  return `tests passed by tier: ${quick} quick, ${slow} slow, ${mongodb} on MongoDB`
 }
 
 /**
@@ -62,7 +57,7 @@ export function closingLine({ passed, faults }) {
 
 /**
  * @param {string} file
- * @returns {Summary}
+ * @returns {Part}
  */
 function missing(file) {
   return { passed: 0, faults: [`${file} is missing or no JSON`], skips: [] }
@@ -70,7 +65,7 @@ function missing(file) {
 
 /**
  * @param {StepsReport} report
- * @returns {Summary}
+ * @returns {Part}
  */
 function ofSteps({ steps }) {
   const faults = steps
@@ -84,13 +79,14 @@ function ofSteps({ steps }) {
  * @param {string} path of the report
  * @param {VitestReport | undefined} report
  * @param {{ root: string, testFiles: string[], allowedSkips: AllowedSkip[] }} checkout
- * @param {(file: string) => boolean} isOfTier
- * @returns {Summary}
+ * @param {Tier} tier
+ * @returns {Part}
  */
-function ofTests(path, report, { root, testFiles, allowedSkips }, isOfTier) {
+function ofTests(path, report, { root, testFiles, allowedSkips }, tier) {
   if (report === undefined) return missing(path)
+  const isOfTier = (/** @type {string} */ file) => tiersOf(file).includes(tier)
   const { testResults } = report
-  /** @type {Summary} */
+  /** @type {Part} */
   const summary = { passed: 0, faults: [], skips: [] }
   const forgotten = new Set(testFiles.filter(isOfTier))
   for (const { name, status, message, assertionResults } of testResults) {
@@ -113,7 +109,7 @@ function ofTests(path, report, { root, testFiles, allowedSkips }, isOfTier) {
  * @param {string} test
  * @param {string} status
  * @param {AllowedSkip[]} allowedSkips
- * @param {Summary} summary
+ * @param {Part} summary
  */
 function count(test, status, allowedSkips, summary) {
   const allowed = allowedSkips.find((skip) => skip.test === test)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { closingLine, type Reports, summarize } from './summary.mjs'
+import { closingLine, type Reports, summarize, tierLine } from './summary.mjs'
 
 const CHECKOUT = {
   root: '/checkout/',
@@ -47,6 +47,13 @@ describe('the closing line', () => {
   it('adds up tests and steps', () => {
     expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'passed', 'passed') }, CHECKOUT)).toBe(
       '7 passed, 0 failed',
+    )
+  })
+
+  it('has the tests of each tier above it', () => {
+    const quick = vitestReport('passed', 'failed', 'passed')
+    expect(tierLine(summaryOf({ steps: STEPS, quick }, CHECKOUT))).toBe(
+      'tests passed by tier: 2 quick, 1 slow, 1 on MongoDB',
     )
   })
 
@@ -126,15 +133,8 @@ describe('the report on MongoDB', () => {
   })
 
   it.each([
-    'server/test/specification.test.ts',
-    'server/test/enforcement/enforcement-suite.test.ts',
-    'server/test/enforcement/pausing.test.ts',
-    'server/test/enforcement/repeated-reviews.test.ts',
+    'server/test/api/keys.test.ts',
     'integrations/express/test/enforcement-suite.test.ts',
-    'integrations/langchain/test/agents.test.ts',
-    'integrations/mcp/test/gate.test.ts',
-    'integrations/mcp/test/required-input.test.ts',
-    'integrations/mcp/test/tasks.test.ts',
     'packages/lost-answers/test/five-refunds.test.ts',
   ])('holds what concerns money on both stores: %s', (file) => {
     const mongodb = { testResults: [...MONGODB.testResults, ...reportOf(file).testResults] }

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { repositoryFiles } from './repository-files.js'
+import { ALSO_ON_MONGODB, tiersOf } from './test-tiers.mjs'
+
+describe('the tiers of a test file', () => {
+  it.each([
+    ['packages/engine/test/agreement.test.ts', ['quick']],
+    ['packages/store-sqlite/src/rows.test.ts', ['quick']],
+    ['packages/engine/test/mutants.slow.test.ts', ['slow']],
+    ['server/test/mongodb/start.test.ts', ['mongodb']],
+    ['server/test/mongodb/replicas/kill.test.ts', ['mongodb']],
+    ['packages/store-mongodb/test/relay.test.ts', ['mongodb']],
+    ['packages/store-mongodb/src/retry.test.ts', ['quick']],
+    ['server/test/api/keys.test.ts', ['quick', 'mongodb']],
+    ['server/test/api/ledger-model.slow.test.ts', ['slow', 'mongodb']],
+    ['server/test/enforcement/enforcement-suite.test.ts', ['quick', 'mongodb']],
+    ['integrations/mcp/test/enforcement-suite.test.ts', ['quick', 'mongodb']],
+    ['integrations/mcp/test/enforcement-suite.slow.test.ts', ['slow']],
+  ])('%s: %j', (file, tiers) => {
+    expect(tiersOf(file)).toEqual(tiers)
+  })
+
+  it('name no file that is gone', () => {
+    const named = ALSO_ON_MONGODB.filter((glob) => !glob.includes('*'))
+    expect(repositoryFiles).toEqual(expect.arrayContaining(named))
+  })
+})
