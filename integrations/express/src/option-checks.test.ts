@@ -7,7 +7,7 @@ describe('an option in the wrong place', () => {
   const client = new Countersign({ apiKey: 'key-of-a-test' })
   const guarded = (more: object) => () => guard({ client, action: 'a.b', ...more })
   const required = (more: object) => () =>
-    requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, ...more })
+    requirePermit({ issuer: 'i', audience: 'a', jwks: { keys: [] }, action: 'a.b', resource: null, ...more })
 
   it.each<[string, () => unknown, string]>([
     [

@@ -19,8 +19,6 @@ import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './si
 
 export type PermitEffect = 'allow' | 'review' | 'log'
 
-type KeySet = Exclude<KeySetInput, string | URL | (() => unknown)>
-
 /** What a service takes for a permit, and what the permit has to be for. */
 export interface RequirePermitOptions<Req = Request> {
   /** The decision point's `ISSUER`, exactly. */
@@ -28,9 +26,7 @@ export interface RequirePermitOptions<Req = Request> {
   /** The decision point's `PERMIT_AUDIENCE`, exactly. */
   readonly audience: string
   /** The public keys: the URL of the key set, which is read when needed and cached, a function that reads it, or the set. */
-  readonly jwks?: KeySetInput | undefined
-  /** The keys themselves, in the place of `jwks`. */
-  readonly keys?: KeySet['keys'] | undefined
+  readonly jwks: KeySetInput
   /** What the route does; the constant `any` of `@countersign/permit` takes what the permit says. */
   readonly action: FromRequest<string, Req> | typeof any
   /** What it does it to; null wants a permit that names nothing. */
@@ -82,7 +78,6 @@ const KNOWN_OPTIONS = [
   'issuer',
   'audience',
   'jwks',
-  'keys',
   'action',
   'resource',
   'agent_id',
@@ -117,7 +112,6 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     issuer,
     audience,
     jwks,
-    keys,
     action,
     resource,
     agent_id,
@@ -141,7 +135,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
   checkFromRequest('context', context, ['object', 'undefined'])
   checkFromRequest('requestHash', requestHash, ['undefined'])
   checkOne('context', context === undefined || requestHash === undefined, 'given, or requestHash in its place')
-  checkOne('keys', (jwks === undefined) !== (keys === undefined), 'given, or jwks in its place')
+  checkOne('jwks', jwks !== undefined, 'the URL of the key set, a function or the key set')
   checkOne(
     'effects',
     Array.isArray(effects) && effects.every((one) => EFFECTS.includes(one)),
@@ -151,9 +145,8 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
   checkOne('freeze', typeof freeze === 'boolean', 'true or false')
   checkOne('onEvent', isFunctionOrNone(onEvent), 'a function')
   const name = header.toLowerCase()
-  const keySet = keys === undefined ? (jwks as KeySetInput) : { keys }
   // Used up only after everything else was compared.
-  const verifier = createPermitVerifier({ issuer, audience, jwks: keySet, seen: false, ...(now && { now }) })
+  const verifier = createPermitVerifier({ issuer, audience, jwks, seen: false, ...(now && { now }) })
   return {
     action: fromTemplate('action', action),
     resource: fromTemplate('resource', resource),

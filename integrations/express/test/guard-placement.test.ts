@@ -157,7 +157,7 @@ describe('a guard', () => {
   })
 
   it('can be given the options that all integrations share', async () => {
-    const shared = { mode: 'enforce', onUnavailable: 'deny', review: 'throw', unmapped: 'deny' } as const
+    const shared = { mode: 'enforce', review: 'throw', unmapped: 'deny' } as const
     await request(newApp().post('/', rig().guard(shared), end))
       .post('/')
       .expect(200)

@@ -40,7 +40,7 @@ describe('a function that maps the request', () => {
   })
 
   it('of requirePermit fails by one, too, whatever the permit is for', async () => {
-    const needs = { issuer: ISSUER, audience: AUDIENCE, keys: [key.publicJwk], action: asked.action }
+    const needs = { issuer: ISSUER, audience: AUDIENCE, jwks: { keys: [key.publicJwk] }, action: asked.action }
     const app = newApp()
       .post('/orders/:id', requirePermit({ ...needs, resource: typo }, done))
       .post('/hashes/:id', requirePermit({ ...needs, resource: asked.resource, requestHash: typo }, done))
@@ -180,7 +180,7 @@ describe('a template', () => {
       {
         issuer: ISSUER,
         audience: AUDIENCE,
-        keys: [key.publicJwk],
+        jwks: { keys: [key.publicJwk] },
         action: asked.action,
         resource: 'order:{params.id}',
       },

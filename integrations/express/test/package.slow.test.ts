@@ -109,19 +109,19 @@ guard({ client })
 // @ts-expect-error a client or a point
 guard({ client, point: client.enforcement(), action: 'a.b' })
 // @ts-expect-error an effect that does not exist
-requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, effects: ['deny'] })
+requirePermit({ issuer: 'i', audience: 'a', jwks: { keys: [] }, action: 'a.b', resource: null, effects: ['deny'] })
 // @ts-expect-error what it is for has to be said
-requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b' })
+requirePermit({ issuer: 'i', audience: 'a', jwks: { keys: [] }, action: 'a.b' })
 `
 
 /** Where what may be left out may not be undefined. */
 const EXACT = `
 // @ts-expect-error any agent is taken by leaving it out
-requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, agent_id: process.env.AGENT })
+requirePermit({ issuer: 'i', audience: 'a', jwks: { keys: [] }, action: 'a.b', resource: null, agent_id: process.env.AGENT })
 // @ts-expect-error any facts are
-requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, context: undefined })
+requirePermit({ issuer: 'i', audience: 'a', jwks: { keys: [] }, action: 'a.b', resource: null, context: undefined })
 // @ts-expect-error any hash is
-requirePermit({ issuer: 'i', audience: 'a', keys: [], action: 'a.b', resource: null, requestHash: undefined })
+requirePermit({ issuer: 'i', audience: 'a', jwks: { keys: [] }, action: 'a.b', resource: null, requestHash: undefined })
 `
 
 describe('the package', () => {

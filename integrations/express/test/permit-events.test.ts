@@ -105,7 +105,7 @@ describe('a JSON body that nobody has parsed', () => {
       requirePermit({
         issuer: ISSUER,
         audience: AUDIENCE,
-        keys: [key.publicJwk],
+        jwks: { keys: [key.publicJwk] },
         action: asked.action,
         resource: asked.resource,
         context: (req) => ({ amount: read(req) as number }),

@@ -50,8 +50,6 @@ export function permit(changes: Partial<PermitClaims> = {}, signer: SigningKey =
 /** A service that refunds for who shows a permit, and how often it did. */
 export function service(options: Partial<RequirePermitOptions> = {}) {
   let runs = 0
-  const { keys: others, jwks, ...more } = options
-  const from = jwks === undefined ? { keys: others ?? keys } : { jwks }
   const app = newApp()
     .all(
       '/refunds/:id',
@@ -60,8 +58,8 @@ export function service(options: Partial<RequirePermitOptions> = {}) {
         audience: AUDIENCE,
         action: 'payment.refund',
         resource: (req) => `order:${req.params.id}`,
-        ...from,
-        ...more,
+        jwks: { keys },
+        ...options,
       }),
       (req, res) => {
         runs += 1

@@ -225,7 +225,13 @@ describe('the permit of a request', () => {
     const app = newApp()
       .post(
         '/',
-        requirePermit({ issuer: ISSUER, audience: AUDIENCE, keys: [key.publicJwk], action: 'a.b', resource: any }),
+        requirePermit({
+          issuer: ISSUER,
+          audience: AUDIENCE,
+          jwks: { keys: [key.publicJwk] },
+          action: 'a.b',
+          resource: any,
+        }),
         (_req, res) => void res.end(),
       )
       .use(((error, _req, res, _next) => {
@@ -250,7 +256,7 @@ describe('a route that requires a permit', () => {
       requirePermit({
         issuer: ISSUER,
         audience: AUDIENCE,
-        keys: [key.publicJwk],
+        jwks: { keys: [key.publicJwk] },
         action: 'payment.refund',
         resource: any,
       }),
@@ -269,7 +275,7 @@ describe('a route that requires a permit', () => {
     const showsPermit = requirePermit({
       issuer: ISSUER,
       audience: AUDIENCE,
-      keys: [key.publicJwk],
+      jwks: { keys: [key.publicJwk] },
       action: any,
       resource: any,
     })
@@ -316,13 +322,19 @@ describe('a route that requires a permit', () => {
   })
 
   it('is made with faulty options by nobody', () => {
-    const right = { issuer: ISSUER, audience: AUDIENCE, keys: [key.publicJwk], action: 'a.b', resource: null } as const
+    const right = {
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      jwks: { keys: [key.publicJwk] },
+      action: 'a.b',
+      resource: null,
+    } as const
     const faulty: [object, RegExp][] = [
       [{ ...right, issuer: '' }, /issuer/],
       [{ ...right, audience: undefined }, /audience/],
-      [{ ...right, keys: undefined }, /^keys /],
-      [{ ...right, jwks: 'https://decide.example/jwks' }, /^keys /],
-      [{ ...right, keys: undefined, jwks: 'file:///keys' }, /http/],
+      [{ ...right, jwks: undefined }, /^jwks /],
+      [{ ...right, keys: [key.publicJwk] }, /^keys /],
+      [{ ...right, jwks: 'file:///keys' }, /http/],
       [{ ...right, action: undefined }, /^action /],
       [{ ...right, resource: undefined }, /^resource /],
       [{ ...right, resource: 7 }, /^resource /],
@@ -347,7 +359,7 @@ describe('a route that requires a permit', () => {
       const right = {
         issuer: ISSUER,
         audience: AUDIENCE,
-        keys: [key.publicJwk],
+        jwks: { keys: [key.publicJwk] },
         action: 'a.b',
         resource: null,
       } as const

@@ -181,7 +181,7 @@ describe('redeemed at the decision point', () => {
       requirePermit({
         issuer: ISSUER,
         audience: AUDIENCE,
-        keys: [key.publicJwk],
+        jwks: { keys: [key.publicJwk] },
         action: asked.action,
         resource: asked.resource,
         singleUse: { redeem: rig().client },

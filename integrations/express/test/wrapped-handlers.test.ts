@@ -28,7 +28,7 @@ const GUARDS = [
         {
           issuer: ISSUER,
           audience: AUDIENCE,
-          keys: [key.publicJwk],
+          jwks: { keys: [key.publicJwk] },
           action: asked.action,
           resource,
           // As slow as a memory elsewhere.

@@ -10,7 +10,7 @@ const HOMES: Readonly<Record<string, string>> = {
   ...homes(TO_CLIENT, 'baseUrl', 'apiKey', 'agentId', 'connectTimeoutMs', 'maxRetries', 'headers'),
   ...homes(TO_QUESTION, 'agent_id', 'action', 'resource', 'context'),
   ...homes(TO_CALL, 'idempotencyKey', 'holder', 'claimHolder', 'variant', 'signal', 'nested'),
-  ...homes(TO_ENFORCEMENT, 'mode', 'onUnavailable', 'review', 'unmapped', 'runs', 'settleOn', 'onError'),
+  ...homes(TO_ENFORCEMENT, 'mode', 'review', 'unmapped', 'runs', 'settleOn', 'onError'),
   ...homes(TO_ENFORCEMENT, 'timeoutMs', 'reviewTimeoutMs', 'settleTimeoutMs', 'onEvent', 'now'),
   amount: 'what an action really cost is said by run.setAmount(amount), or by confirm({ amount })',
   bind: 'give it with the mapping of protect',

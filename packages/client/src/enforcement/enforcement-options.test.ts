@@ -17,8 +17,6 @@ describe('the options of enforcement', () => {
     ['mode', 'shadow'],
     ['mode', null],
     ['onUnavailable', 'allow'],
-    ['onUnavailable', 'open'],
-    ['onUnavailable', false],
     ['review', 'allow'],
     ['unmapped', 'allow'],
     ['settleOn', 'confirm'],
@@ -39,7 +37,7 @@ describe('the options of enforcement', () => {
   })
 
   it('take undefined for absent', () => {
-    const names = ['mode', 'onUnavailable', 'review', 'unmapped', 'settleOn', 'onError', 'timeoutMs', 'onEvent', 'now']
+    const names = ['mode', 'review', 'unmapped', 'settleOn', 'onError', 'timeoutMs', 'onEvent', 'now']
     const options = Object.fromEntries(names.map((name) => [name, undefined]))
     expect(resolveEnforcement(options).mode).toBe('enforce')
   })

@@ -13,8 +13,6 @@ export interface EnforcementOptions {
    * and also without one, and `onEvent` is told what would have been.
    */
   readonly mode?: 'enforce' | 'observe' | undefined
-  /** There is one answer to a decision point that is away: `deny`. To watch before enforcing, use the mode `observe`. */
-  readonly onUnavailable?: 'deny' | undefined
   /**
    * What awaits a review: `throw` (default) a DeniedError `review_required`, `wait` until a person has answered, or `pause`:
    * `admit` resolves with a paused admission, for who can interrupt itself and ask again. What cannot, such as `guard`, throws.
@@ -69,7 +67,6 @@ export interface EnforcementSettings {
 /** For integrations, which have options of their own beside these: the names that belong here. */
 export const ENFORCEMENT_OPTIONS = [
   'mode',
-  'onUnavailable',
   'review',
   'unmapped',
   'runs',
@@ -93,7 +90,6 @@ export function resolveEnforcement(
   assertOptions('enforcement', given, ENFORCEMENT_OPTIONS)
   const options = ownMembers(given)
   const { settleOn, onError, onEvent, now, timeoutMs, reviewTimeoutMs } = options
-  oneOf('onUnavailable', options.onUnavailable, ['deny'])
   const clock = clockOf(functionOrNone('now', now) ?? Date.now)
   return {
     mode: oneOf('mode', options.mode, ['enforce', 'observe']),
