@@ -1,7 +1,7 @@
 /** The house put together: the one place that knows adapters. Reads top to bottom in the order in which things depend. */
 import { mkdir } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
-import { every } from '@countersign/concurrency'
+import { poll } from '@countersign/concurrency'
 import { evaluate } from '@countersign/engine'
 import type { Lease } from '@countersign/store-port/lease'
 import type { Store } from '@countersign/store-port/store'
@@ -317,6 +317,8 @@ async function composeOn(
     await recordSigningKeys({ signer: keyring, store, writer })
   }
   keyring.watch(recordKeys, failed('the signing keys could not be read again, or their change could not be recorded'))
+  const every = (everyMs: number, task: () => Promise<void>, onError: (error: unknown) => void, firstMs?: number) =>
+    poll(task, { everyMs, onError, firstMs }).stop
   const stops = [
     () => keyring.close(),
     every(CLOCK_EVERY_MS, async () => reportClockJump(), failed('the clock could not be checked')),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { every } from '@countersign/concurrency'
+import { type Poll, poll } from '@countersign/concurrency'
 import type { AccountKey } from '@countersign/contract'
 import type { IdempotencyRecord, StoredDecision } from '@countersign/store-port/documents'
 import type { Lease } from '@countersign/store-port/lease'
@@ -59,7 +59,7 @@ export class MongoStore implements Store {
   readonly #log: Log
   readonly #onError: (error: unknown) => void
   readonly #closing = new AbortController()
-  readonly #stops: readonly (() => Promise<void>)[]
+  readonly #polls: readonly Poll[]
   #working: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | null = null
 
@@ -77,10 +77,10 @@ export class MongoStore implements Store {
     this.#log = new Log(database, this.#followers, nowMs)
     this.replicas = new MongoReplicas(database, this.#process, nowMs)
     this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: this.#process, forMs, nowMs: nowMs() }) }
-    this.#stops = [
+    this.#polls = [
       // By itself, so that no recovery keeps this process from saying that it lives.
-      every(RENEW_EVERY_MS, () => this.renew(), onError),
-      every(RECOVER_EVERY_MS, () => this.#recoverInTurn(), onError),
+      poll(() => this.renew(), { everyMs: RENEW_EVERY_MS, onError }),
+      poll(() => this.#recoverInTurn(), { everyMs: RECOVER_EVERY_MS, onError }),
     ]
   }
 
@@ -232,7 +232,7 @@ export class MongoStore implements Store {
 
   async #end(): Promise<void> {
     this.#closing.abort()
-    await Promise.all(this.#stops.map((stop) => stop()))
+    await Promise.all(this.#polls.map((loop) => loop.stop()))
     await this.#working
     // Whatever cannot be left in order now is put in order by the processes that go on.
     const order = [
