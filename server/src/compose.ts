@@ -28,7 +28,7 @@ import type { Route } from './http/route.js'
 import { agentRoutes } from './http/routes/agents.js'
 import { auditRoutes } from './http/routes/audit.js'
 import { budgetRoutes } from './http/routes/budgets.js'
-import { decisionMoveRoutes } from './http/routes/decision-transitions.js'
+import { decisionTransitionRoutes } from './http/routes/decision-transitions.js'
 import { decisionRoutes } from './http/routes/decisions.js'
 import { keyRoutes } from './http/routes/keys.js'
 import { permitRoutes } from './http/routes/permits.js'
@@ -280,7 +280,7 @@ async function composeOn(
 
   const routes = [
     ...decisionRoutes(deps),
-    ...decisionMoveRoutes(deps),
+    ...decisionTransitionRoutes(deps),
     ...policyRoutes(deps),
     ...budgetRoutes({ ...deps, ...overdue }),
     ...agentRoutes(deps),

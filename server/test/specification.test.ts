@@ -365,13 +365,13 @@ describe('2.4 permit token', () => {
 describe('3. decision lifecycle', () => {
   it('3 a decision has a confirm and reject lifecycle that is optional and feeds budget tracking', async () => {
     const { used, ask } = await budgeted('pay.lifecycle', { limit: 10, unit: 'calls', period: 'total', amount: 1 })
-    const moved = async (move: string) => {
+    const statusAfter = async (transition: string) => {
       const { id } = await ask(0)
-      return (await succeed(server.call('POST', `/v1/decisions/${id}/${move}`))).status
+      return (await succeed(server.call('POST', `/v1/decisions/${id}/${transition}`))).status
     }
-    expect(await moved('confirm')).toBe('confirmed')
+    expect(await statusAfter('confirm')).toBe('confirmed')
     expect(await used()).toEqual([1, 0])
-    expect(await moved('reject')).toBe('rejected')
+    expect(await statusAfter('reject')).toBe('rejected')
     expect(await used()).toEqual([1, 0])
     expect((await ask(0)).status).toBe('authorized')
     expect(await used()).toEqual([1, 1])

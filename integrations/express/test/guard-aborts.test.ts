@@ -51,13 +51,13 @@ describe('a caller who leaves while the handler works', () => {
   ])('is settled by what the handler ends with: %s', async (_how, work, told) => {
     await abandoned(work)
     expect(await rig().settled()).toEqual([told])
-    expect(rig().moves()).toHaveLength(1)
+    expect(rig().transitions()).toHaveLength(1)
   })
 
   it('is left when the handler never ends', async () => {
     await abandoned(() => undefined, { graceMs: 1 })
     expect(await rig().settled()).toEqual(['leave'])
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('is settled once when the handler ends after the time that it was given', async () => {
@@ -72,13 +72,13 @@ describe('a caller who leaves while the handler works', () => {
     expect(await rig().settled()).toEqual(['leave'])
     late.open()
     await rig().client.flush()
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('is settled by the handler’s own word', async () => {
     await abandoned(async (req) => void (await req.permit?.confirm({ amount: 5 })), { graceMs: 1 })
     expect(await rig().settled()).toEqual(['confirm'])
-    expect(rig().moves()).toEqual([['confirm', { amount: 5 }]])
+    expect(rig().transitions()).toEqual([['confirm', { amount: 5 }]])
   })
 
   it('is settled by the option outcome', async () => {
@@ -116,7 +116,7 @@ describe('a stream whose reader leaves', () => {
     socket.write(get())
     socket.once('data', () => socket.destroy())
     expect(await rig().settled()).toEqual(['leave'])
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('and that ends by itself because of that is confirmed: events for as long as somebody listens', async () => {
@@ -141,7 +141,7 @@ describe('a stream whose reader leaves', () => {
     const { url } = await rig().listen(app)
     await (await fetch(url)).text()
     expect(await rig().settled()).toEqual(['confirm'])
-    expect(rig().moves()).toEqual([['confirm', {}]])
+    expect(rig().transitions()).toEqual([['confirm', {}]])
   })
 })
 
@@ -350,8 +350,8 @@ describe('a caller who leaves before the handler runs', () => {
       await rig().client.flush()
       expect(
         rig()
-          .moves()
-          .map(([move]) => move),
+          .transitions()
+          .map(([transition]) => transition),
       ).toEqual(told)
       expect([runs, errors]).toEqual([0, []])
     },

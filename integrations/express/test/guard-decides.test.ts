@@ -27,7 +27,7 @@ describe('a guarded route', () => {
     expect([status, runs()]).toEqual([200, 1])
     expect(body).toEqual({ decision: expect.stringMatching(/^dec_/), same: true })
     expect(await rig().settled()).toEqual(['confirm'])
-    expect(rig().moves()).toEqual([['confirm', {}]])
+    expect(rig().transitions()).toEqual([['confirm', {}]])
   })
 
   it('does not run on a deny: 403, with the decision and nothing to settle', async () => {
@@ -42,7 +42,7 @@ describe('a guarded route', () => {
       code: 'denied',
       decision_id: expect.stringMatching(/^dec_/),
     })
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('does not run when no policy matches', async () => {
@@ -78,7 +78,7 @@ describe('a guarded route', () => {
     const { status, body } = await request(app).post('/refunds/8812')
     expect([status, runs()]).toEqual([403, 0])
     expect(body).toMatchObject({ code: 'review_required', decision_id: expect.stringMatching(/^dec_/) })
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('with review: wait runs once a person has approved', async () => {
@@ -95,8 +95,8 @@ describe('a guarded route', () => {
     expect(await rig().settled()).toEqual(['confirm'])
     expect(
       rig()
-        .moves()
-        .map(([move]) => move),
+        .transitions()
+        .map(([transition]) => transition),
     ).toEqual(['approve', 'claim', 'confirm'])
   })
 
@@ -325,8 +325,8 @@ describe('the mode observe', () => {
     expect(rig().events).toContainEqual(expect.objectContaining({ type: 'observed', would }))
     expect(
       rig()
-        .moves()
-        .filter(([move]) => move === 'confirm'),
+        .transitions()
+        .filter(([transition]) => transition === 'confirm'),
     ).toEqual([])
   })
 

@@ -385,7 +385,7 @@ describe('beside compression', () => {
     const { body, headers } = await send(app).expect(200)
     expect([headers['content-encoding'], body]).toEqual(['gzip', large])
     expect(await rig().settled()).toEqual(['confirm'])
-    expect(rig().moves()).toHaveLength(1)
+    expect(rig().transitions()).toHaveLength(1)
   })
 
   it.each<[string, (guarded: RequestHandler) => RequestHandler[]]>([
@@ -434,7 +434,7 @@ describe('beside a session that delays the end of the response', () => {
       .get('/')
       .then((res) => res)
     await store.saving.opened
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
     store.mayEnd.open()
     expect((await answer).headers['set-cookie']).toHaveLength(1)
     expect(await rig().settled()).toEqual([told])

@@ -34,7 +34,7 @@ describe('what a handler answers', () => {
   ])('%s', async (_what, handler, status, told) => {
     await request(appOf(handler)).post('/').redirects(0).expect(status)
     expect(await rig().settled()).toEqual([told])
-    expect(rig().moves()).toHaveLength(told === 'leave' ? 0 : 1)
+    expect(rig().transitions()).toHaveLength(told === 'leave' ? 0 : 1)
   })
 
   it.each<[string, RequestHandler]>([
@@ -110,7 +110,7 @@ describe('what a handler answers', () => {
     })
     await request(app).get('/').expect(200, 'first')
     expect(await rig().settled()).toEqual(['confirm'])
-    expect(rig().moves()).toHaveLength(1)
+    expect(rig().transitions()).toHaveLength(1)
   })
 })
 
@@ -164,7 +164,7 @@ describe('a handler that throws', () => {
     })
     await expect(request(app).get('/')).rejects.toThrow()
     expect(await rig().settled()).toEqual(['leave'])
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('in the middle of a stream, by its source, is rejected', async () => {
@@ -201,7 +201,7 @@ describe('a handler that throws', () => {
     const app = appOf((_req, res) => void res.destroy(new Error('broken')), { graceMs: 1 })
     await expect(request(app).get('/')).rejects.toThrow()
     expect(await rig().settled()).toEqual(['leave'])
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 })
 
@@ -221,7 +221,7 @@ describe('an error after which nobody knows', () => {
     const { status } = await request(app).post('/')
     expect(status).toBeGreaterThanOrEqual(500)
     expect(await rig().settled()).toEqual(['leave'])
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('of a call that was really cut off is left', async () => {
@@ -276,7 +276,7 @@ describe('an error after which nobody knows', () => {
       outcome.kind === 'unknown' ? { settle: 'confirm', amount: (outcome.error as { fee: number }).fee } : undefined
     await request(appOf(fails, { settleOn })).post('/').expect(500)
     await rig().settled(3)
-    expect(rig().moves()).toEqual([
+    expect(rig().transitions()).toEqual([
       ['reject', { reason: 'it never left' }],
       ['reject', { reason: 'the action failed' }],
       ['confirm', { amount: 0.5 }],
@@ -291,7 +291,7 @@ describe('the handler’s own word', () => {
       res.sendStatus(500)
     })
     await request(app).post('/').expect(500)
-    expect(rig().moves()).toEqual([['confirm', { amount: 40, note: 'shipping kept' }]])
+    expect(rig().transitions()).toEqual([['confirm', { amount: 40, note: 'shipping kept' }]])
   })
 
   it('rejects although the answer is 200', async () => {
@@ -300,7 +300,7 @@ describe('the handler’s own word', () => {
       res.json({ sold: false })
     })
     await request(app).post('/').expect(200)
-    expect(rig().moves()).toEqual([['reject', { reason: 'out of stock' }]])
+    expect(rig().transitions()).toEqual([['reject', { reason: 'out of stock' }]])
   })
 
   it('counts once: the first call, whose result the others get', async () => {
@@ -315,7 +315,7 @@ describe('the handler’s own word', () => {
     })
     const { body } = await request(app).post('/').expect(200)
     expect(body).toEqual(Array(3).fill({ settle: 'confirm', state: 'settled' }))
-    expect(rig().moves()).toEqual([['confirm', { amount: 1 }]])
+    expect(rig().transitions()).toEqual([['confirm', { amount: 1 }]])
   })
 
   it('works without its object', async () => {
@@ -325,7 +325,7 @@ describe('the handler’s own word', () => {
       res.end()
     })
     await request(app).post('/').expect(200)
-    expect(rig().moves()).toEqual([['confirm', { amount: 3 }]])
+    expect(rig().transitions()).toEqual([['confirm', { amount: 3 }]])
   })
 
   it('is the only one with settle: manual, also after the response', async () => {
@@ -339,9 +339,9 @@ describe('the handler’s own word', () => {
     )
     await request(app).post('/').expect(202)
     await rig().client.flush()
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
     await later?.()
-    expect(rig().moves()).toEqual([['confirm', { amount: 12 }]])
+    expect(rig().transitions()).toEqual([['confirm', { amount: 12 }]])
   })
 })
 
@@ -352,7 +352,7 @@ describe('the option outcome', () => {
     })
     await request(app).post('/').expect(502)
     await rig().settled()
-    expect(rig().moves()).toEqual([['confirm', { amount: 7 }]])
+    expect(rig().transitions()).toEqual([['confirm', { amount: 7 }]])
   })
 
   it('leaves the rest to the status', async () => {
@@ -366,7 +366,7 @@ describe('the option outcome', () => {
       .post('/')
       .expect(200)
     expect(await rig().settled()).toEqual(['leave'])
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it.each<[string, () => unknown, string]>([
@@ -398,7 +398,7 @@ describe('the option outcome', () => {
     await vi.waitFor(() => expect(rig().events.at(-1)?.type).toBe('settlement_failed'))
     const fault = { settlement: { settle: 'leave' }, willRetry: false, error: { message } }
     expect(rig().events.at(-1)).toMatchObject(fault)
-    expect(rig().moves()).toEqual([])
+    expect(rig().transitions()).toEqual([])
   })
 
   it('gives way to settleOn, which is told the outcome', async () => {
@@ -408,7 +408,7 @@ describe('the option outcome', () => {
     })
     await request(app).post('/').expect(500)
     await rig().settled()
-    expect(rig().moves()).toEqual([['confirm', { note: 'it may have cost something' }]])
+    expect(rig().transitions()).toEqual([['confirm', { note: 'it may have cost something' }]])
   })
 })
 
@@ -425,8 +425,8 @@ describe('a settlement that fails', () => {
     expect(await rig().settled()).toEqual(['confirm'])
     expect(
       rig()
-        .moves()
-        .map(([move]) => move),
+        .transitions()
+        .map(([transition]) => transition),
     ).toEqual(['confirm', 'confirm'])
   })
 

@@ -94,7 +94,7 @@ app.use(mine, permitErrors())
 app.get('/', (req, res) => {
   // @ts-expect-error a route may have no guard
   req.permit.confirm()
-  // @ts-expect-error a move that does not exist
+  // @ts-expect-error a transition that does not exist
   void req.permit?.approve()
   // @ts-expect-error an amount is a number
   void res.locals.permit?.confirm({ amount: '40' })

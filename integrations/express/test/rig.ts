@@ -1,4 +1,4 @@
-/** A stub decision point whose decisions move, a client of it, and apps that listen; all of them gone after each test. */
+/** A stub decision point whose decisions change, a client of it, and apps that listen; all of them gone after each test. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -42,8 +42,8 @@ export interface Rig {
   guard(options?: RefundOptions, handler?: GuardedHandler<Request>): RouteGuard
   /** Resolves once so many settlements have come to an end, and says what was told: `confirm`, `reject` or `leave`. */
   settled(count?: number): Promise<readonly string[]>
-  /** What was told over the wire: the move and its body. */
-  moves(): readonly (readonly [move: string, body: unknown])[]
+  /** Sent over the wire: the transition and its body. */
+  transitions(): readonly (readonly [transition: string, body: unknown])[]
   /** Bodies of the questions. */
   questions(): readonly Record<string, unknown>[]
   listen(app: Express): Promise<{ readonly server: Server; readonly url: string; connect(): Promise<Socket> }>
@@ -117,10 +117,10 @@ async function openRig(onClose: (close: () => unknown) => void): Promise<Rig> {
         waiting.add(look)
         look()
       }),
-    moves: () =>
+    transitions: () =>
       stub.requests.flatMap(({ url, body }) => {
-        const [, move] = /\/v1\/decisions\/[^/]+\/(\w+)$/.exec(url) ?? []
-        return move === undefined ? [] : [[move, JSON.parse(body)] as const]
+        const [, transition] = /\/v1\/decisions\/[^/]+\/(\w+)$/.exec(url) ?? []
+        return transition === undefined ? [] : [[transition, JSON.parse(body)] as const]
       }),
     questions: () => stub.requests.filter(({ url }) => url === '/v1/decisions').map(({ body }) => JSON.parse(body)),
     async listen(app) {

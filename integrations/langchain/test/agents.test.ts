@@ -319,7 +319,7 @@ describe('a call that a person reviews', () => {
       tool_call_id: 'call_0',
     })
     expect(runs).toEqual([])
-    await rig.operator.move(asked?.value.decision_id ?? '', 'approve')
+    await rig.operator.transition(asked?.value.decision_id ?? '', 'approve')
     const answer = await agent.invoke(new Command({ resume: true }), config)
     expect(toolMessages(answer)).toMatchObject([{ content: 'did 1', status: 'success' }])
     expect(runs).toEqual(['review 1'])
@@ -333,7 +333,7 @@ describe('a call that a person reviews', () => {
     start()
     const [agent, config] = [reviewed(), thread()]
     const [asked] = interruptsOf(await agent.invoke(go, config))
-    await rig.operator.move(asked?.value.decision_id ?? '', 'decline')
+    await rig.operator.transition(asked?.value.decision_id ?? '', 'decline')
     const answer = await agent.invoke(new Command({ resume: { approved: true } }), config)
     expect(toolMessages(answer)).toMatchObject([{ status: 'error', artifact: { denied: { reason: 'declined' } } }])
     expect(runs).toEqual([])
@@ -344,8 +344,8 @@ describe('a call that a person reviews', () => {
     const [agent, config] = [reviewed([{ name: 'review' }, { name: 'review', args: { n: 2 } }]), thread()]
     const asked = interruptsOf(await agent.invoke(go, config))
     expect(asked).toHaveLength(2)
-    await rig.operator.move(asked[0]?.value.decision_id ?? '', 'approve')
-    await rig.operator.move(asked[1]?.value.decision_id ?? '', 'decline')
+    await rig.operator.transition(asked[0]?.value.decision_id ?? '', 'approve')
+    await rig.operator.transition(asked[1]?.value.decision_id ?? '', 'decline')
     const resume = Object.fromEntries(asked.map(({ id }) => [id, 'answered']))
     const answer = await agent.invoke(new Command({ resume }), config)
     expect(
@@ -367,7 +367,7 @@ describe('a call that a person reviews', () => {
     const [denied] = toolMessages(await agent.invoke(go))
     expect(denied).toMatchObject({ status: 'error', artifact: { denied: { reason: 'review_required' } } })
     expect(runs).toEqual([])
-    await rig.operator.move(denied?.artifact.denied.decision_id, 'approve')
+    await rig.operator.transition(denied?.artifact.denied.decision_id, 'approve')
     expect(toolMessages(await agent.invoke(go))).toMatchObject([{ status: 'success' }])
     expect(runs).toEqual(['review 1'])
   })
@@ -397,7 +397,7 @@ describe('a call that a person reviews', () => {
       const [agent, config] = [reviewed([{ name }]), thread()]
       const [asked] = interruptsOf(await agent.invoke(go, config))
       if (name === 'review') {
-        await rig.operator.move(asked?.value.decision_id ?? '', 'approve')
+        await rig.operator.transition(asked?.value.decision_id ?? '', 'approve')
         expect(interruptsOf(await agent.invoke(new Command({ resume: 'reviewed' }), config))).toMatchObject([
           { value: 'first?' },
         ])
@@ -435,7 +435,7 @@ describe('a call that a person reviews', () => {
     const [one] = interruptsOf(await agent.invoke(go, first))
     const [two] = interruptsOf(await agent.invoke(go, second))
     expect(one?.value.decision_id).not.toBe(two?.value.decision_id)
-    await rig.operator.move(one?.value.decision_id ?? '', 'approve')
+    await rig.operator.transition(one?.value.decision_id ?? '', 'approve')
     const denied = await agent.invoke(new Command({ resume: true }), second)
     expect(toolMessages(denied)).toMatchObject([{ status: 'error' }])
     expect(runs).toEqual([])

@@ -37,7 +37,7 @@ describe('a caller that leaves', () => {
     leaving.abort()
     answer.release()
     expect(await running).toBeInstanceOf(Error)
-    await vi.waitFor(() => expect(relay.moves).toContain('reject'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(relay.calls).toContain('reject'), { timeout: 20_000 })
     expect(runs).toEqual([])
     await relay.close()
   })
@@ -91,7 +91,7 @@ describe('a decision point that is at fault', () => {
     const middleware = [rig.guard({ client: rig.newClient({ baseUrl: relay.url }), review: 'interrupt' })]
     const [agent, config] = [agentOf({ calls: [{ name: 'review' }], tools, middleware }), thread()]
     await agent.invoke(go, config)
-    await rig.operator.move(relay.decisions[0]?.id ?? '', 'approve')
+    await rig.operator.transition(relay.decisions[0]?.id ?? '', 'approve')
     relay.change('ask', { status: 'expired' })
     const answer = await agent.invoke(new Command({ resume: true }), config)
     expect(toolMessages(answer)).toMatchObject([{ status: 'error', artifact: { denied: { reason: 'expired' } } }])
@@ -138,7 +138,7 @@ it('37: a reviewed tool that is guarded itself, in a guarded agent, interrupts o
   const config = thread()
   await agent.invoke(go, config)
   const [id = ''] = rig.decisionIds()
-  await rig.operator.move(id, 'approve')
+  await rig.operator.transition(id, 'approve')
   const answer = await agent.invoke(new Command({ resume: true }), config)
   expect(answer).not.toHaveProperty('__interrupt__')
   expect(toolMessages(answer)).toMatchObject([{ content: 'did 1', status: 'success' }])

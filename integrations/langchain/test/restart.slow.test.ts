@@ -60,7 +60,7 @@ it('23: a tool that interrupts itself', async () => {
 it('23: a tool that a person reviews, whose graph several processes resume at once', async () => {
   const { operator, begin, runs, statuses } = await restarting('pays', 'review')
   const [asked] = (await begin('pays').end()).asked
-  await operator.move(asked.decision_id, 'approve')
+  await operator.transition(asked.decision_id, 'approve')
   for (const copy of ['second', 'third']) cpSync(join(folder, 'pays'), join(folder, copy), { recursive: true })
   const first = begin('pays', 'yes')
   expect(await first.begun).toBe('begun\n')

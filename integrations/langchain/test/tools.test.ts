@@ -240,7 +240,7 @@ describe('a guarded node', () => {
     for (let round = 0; round < 2; round += 1) {
       const { tasks } = await graph.getState(config)
       const asked = tasks.flatMap(({ interrupts }) => interrupts)
-      for (const { value } of asked) await rig.operator.move(value.decision_id, 'approve')
+      for (const { value } of asked) await rig.operator.transition(value.decision_id, 'approve')
       await graph.invoke(new Command({ resume: Object.fromEntries(asked.map(({ id }) => [id, true])) }), config)
       if (runs.length === 5) break
     }
@@ -281,7 +281,7 @@ describe('a guarded node', () => {
     rig.decisionIds()
     await graph.invoke(go, config)
     const [review] = await shown()
-    await rig.operator.move(review?.value.decision_id, 'approve')
+    await rig.operator.transition(review?.value.decision_id, 'approve')
     await answer('yes to the review')
     expect(answered()).toEqual([])
     for (const n of [1, 2]) {

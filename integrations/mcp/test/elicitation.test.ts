@@ -134,7 +134,7 @@ describe.each(WAYS)('%s: the user at the client', (way, start) => {
     expect(textOf(pending)).toContain('A person has to approve')
     const again = await client.call('review', { n: 1 })
     expect([idOf(again), asked.length, runs]).toEqual([idOf(pending), 2, []])
-    await rig.operator.move(idOf(pending), 'approve')
+    await rig.operator.transition(idOf(pending), 'approve')
     expect(await client.call('review', { n: 1 })).toMatchObject(say('did 1'))
     expect([asked.length, runs]).toEqual([2, ['review 1']])
     expect(await rig.statuses()).toEqual(['confirmed'])
@@ -178,7 +178,7 @@ describe.each(WAYS)('%s: the user at the client', (way, start) => {
   it('declines what a reviewer has approved meanwhile, and it does not run', async () => {
     const client = await startWith(async () => {
       const [id = ''] = rig.decisionIds()
-      await rig.operator.move(id, 'approve')
+      await rig.operator.transition(id, 'approve')
       return declines()
     })
     expect(decisionOf(await client.call('review', { n: 1 }))).toMatchObject({ reason: 'declined' })
@@ -189,7 +189,7 @@ describe.each(WAYS)('%s: the user at the client', (way, start) => {
   it('accepts what a reviewer has declined meanwhile, and it does not run', async () => {
     const client = await startWith(async () => {
       const [id = ''] = rig.decisionIds()
-      await rig.operator.move(id, 'decline')
+      await rig.operator.transition(id, 'decline')
       return accepts()
     })
     expect(decisionOf(await client.call('review', { n: 1 }))).toMatchObject({ reason: 'declined' })
@@ -315,7 +315,7 @@ describe('a review that comes back with the call', () => {
       other.sdk.callTool({ name: 'review', arguments: { n: 9 }, requestState, ...answer('accept') })
     expect(decisionOf(await bringBack())).toMatchObject({ reason: 'review_required' })
     expect(runs).toEqual([])
-    await rig.operator.move((decisionOf({ content: [], _meta: _meta ?? {} }) as { id: string }).id, 'approve')
+    await rig.operator.transition((decisionOf({ content: [], _meta: _meta ?? {} }) as { id: string }).id, 'approve')
     expect(await bringBack()).toMatchObject(say('did 9'))
   })
 

@@ -167,7 +167,7 @@ describe.each(SDKS)('$name, to its end:', (sdk) => {
     leave.abort()
     await gone
     answer.release()
-    const rejected = () => relay.moves.filter((move) => move === 'reject').length
+    const rejected = () => relay.calls.filter((call) => call === 'reject').length
     await expect.poll(() => rejected() > 0 && rejected() === relay.decisions.length, { timeout: 10_000 }).toBe(true)
     expect(runs).toEqual([])
   })

@@ -62,7 +62,7 @@ describe.each(SDKS)('$name', (sdk) => {
   it('1: runs what a person approves when it is called once more, and asks anew after that', async () => {
     const client = await connect(sdk, withTools(rig.gate(sdk.mcpServer()), runs))
     const pending = await client.call('review', one)
-    await rig.operator.move(idOf(pending), 'approve')
+    await rig.operator.transition(idOf(pending), 'approve')
     expect(idOf(await client.call('review', { n: 2 }))).not.toBe(idOf(pending))
     expect(runs).toEqual([])
     const approved = await client.call('review', one)
@@ -76,7 +76,7 @@ describe.each(SDKS)('$name', (sdk) => {
     const map = { review: 't.review' }
     const client = await connect(sdk, withTools(rig.gate(sdk.mcpServer(), { map }), runs))
     const pending = await client.call('review', one)
-    await rig.operator.move(idOf(pending), 'approve')
+    await rig.operator.transition(idOf(pending), 'approve')
     expect(idOf(await client.call('review', { n: 1_000 }))).not.toBe(idOf(pending))
     expect(runs).toEqual([])
     expect(await client.call('review', one)).toMatchObject(say('did 1'))

@@ -412,7 +412,7 @@ describe('cancelling', () => {
     relay.heal()
     expect([toServer, toClient]).toEqual([[], []])
     expect(dropped).toContain('call')
-    await until(() => relay.moves.at(-1) === 'reject')
+    await until(() => relay.calls.at(-1) === 'reject')
     const { id } = relay.decisions.at(-1) ?? { id: '' }
     await expect.poll(async () => (await rig.operator.decision(id)).status).toBe('rejected')
   })

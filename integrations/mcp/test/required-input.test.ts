@@ -215,7 +215,7 @@ describe.each(WAYS)('%s: a tool that asks its client', (way, start) => {
     const call = await start()
     const pending = decisionOf(await call('review', 1)) as { id: string; effect: string }
     expect(pending).toMatchObject({ effect: 'review' })
-    await rig.operator.move(pending.id, 'approve')
+    await rig.operator.transition(pending.id, 'approve')
     const [, second] = await halfWay(call, 'review')
     const last = await call('review', 1, { requestState: second.requestState, ...accept('DE2') })
     expect([last, decisionOf(last)]).toMatchObject([say('paid 1 from DE1,DE2'), { id: pending.id }])

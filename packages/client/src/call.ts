@@ -10,7 +10,7 @@ export interface Call {
   readonly query?: Query | undefined
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** For calls that create or move something: a given key, or true for a random one. */
+  /** For calls that create or change something: a given key, or true for a random one. */
   readonly idempotencyKey?: string | true | undefined
   /** False for endpoints that ask for no API key: what is not needed is not sent. */
   readonly isAuthenticated?: boolean

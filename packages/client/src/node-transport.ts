@@ -49,7 +49,7 @@ function openAgents(maxSockets: number): { readonly http: http.Agent; readonly h
  * One request on one socket.
  *
  * `stale`: the kept connection was closed before an answer began, most likely while it was idle. Sending again is safe:
- * what creates or moves state by POST carries an idempotency key, and PUT and DELETE leave the same state when done twice.
+ * what creates or changes state by POST carries an idempotency key, and PUT and DELETE leave the same state when done twice.
  */
 function exchange(
   outgoing: ClientRequest,

@@ -26,7 +26,7 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** For calls that create or move something. */
+/** For calls that create or change something. */
 export interface IdempotentCallOptions extends CallOptions {
   /**
    * The same key with the same body gives the same object. What is not 1 to 255 visible ASCII characters is hashed before it is

@@ -146,11 +146,11 @@ describe('ReviewWait', () => {
     expect([looking.record.pauses, claiming.record.pauses]).toEqual([[], []])
   })
 
-  it('looks again when the decision moved before it was claimed', async () => {
-    const moved = problem(409, 'invalid_transition')
+  it('looks again when the decision changed before it was claimed', async () => {
+    const changed = problem(409, 'invalid_transition')
     const declined: Decision = { ...waiting, status: 'declined' }
     const { record, result } = play([{ says: { ...waiting, status: 'approved' } }, { says: declined }], {
-      claims: [moved],
+      claims: [changed],
     })
     await expect(result).rejects.toMatchObject({ name: 'NotPermittedError', reason: 'declined' })
     expect([record.waits.length, record.claims.length]).toEqual([2, 1])

@@ -84,8 +84,8 @@ export class ReviewWait {
         if (running.signal.aborted || !mayPass(error)) throw error
         this.#lastFault = error
         retryAfterSeconds = (ApiError.isInstance(error) && error.retryAfterSeconds) || 0
-        // It has moved since it was looked at.
-        if (isMoved(error)) known = undefined
+        // It has changed since it was looked at.
+        if (isChanged(error)) known = undefined
       }
       hurried = startedMs - running.remainingMs() < PATIENT_MS ? hurried + 1 : 0
       if (hurried > 0) await running.pause(retryAfterSeconds * 1000 + pauseMs(hurried, this.#random()))
@@ -142,17 +142,17 @@ function notAbout(id: string): UnavailableError {
   return new UnavailableError('bad_answer', `decision ${id}: the answer is about another agent, action or resource`)
 }
 
-/** Faults that are worth another attempt: the decision point is away or busy, or the decision moved meanwhile. */
+/** Faults that are worth another attempt: the decision point is away or busy, or the decision changed meanwhile. */
 function mayPass(error: unknown): boolean {
   if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFault(error.status ?? 0)
-  return ApiError.isInstance(error) && (isFault(error.status) || isMoved(error))
+  return ApiError.isInstance(error) && (isFault(error.status) || isChanged(error))
 }
 
 function isFault(status: number): boolean {
   return status >= 500 || isRetryableStatus(status)
 }
 
-function isMoved(error: unknown): boolean {
+function isChanged(error: unknown): boolean {
   return ApiError.isInstance(error) && error.code === 'invalid_transition'
 }
 

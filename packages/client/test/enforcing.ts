@@ -1,4 +1,4 @@
-/** For tests of enforcement: a stub whose decisions move, an action that counts its runs, and what was told. */
+/** For tests of enforcement: a stub whose decisions change, an action that counts its runs, and what was told. */
 import { type StubAnswer, type StubLifecycle, startStubLifecycle } from '@countersign/testkit'
 import type { DeniedError, Effect, EnforcementEvent } from '../src/index.js'
 import { DeniedError as Denied } from '../src/index.js'
@@ -47,7 +47,7 @@ export async function denialOf(promise: Promise<unknown>): Promise<DeniedError> 
 }
 
 /** What the decision point was told, as path and body. */
-export function told(stub: Rig['stub']): readonly (readonly [move: string, body: unknown])[] {
+export function told(stub: Rig['stub']): readonly (readonly [transition: string, body: unknown])[] {
   return stub.requests
     .filter(({ url }) => /\/(confirm|reject)$/.test(url))
     .map(({ url, body }) => [url.split('/').at(-1) ?? '', JSON.parse(body)] as const)

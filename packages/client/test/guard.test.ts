@@ -139,7 +139,7 @@ describeTransports('guard', (rig) => {
       expect(error.retryAfterSeconds).toBe(7)
     await client.flush()
     // What was permitted and cannot run any more is given back; nothing else is settled.
-    expect(told(stub).map(([move]) => move)).toEqual(
+    expect(told(stub).map(([transition]) => transition)).toEqual(
       reason === 'agent_suspended' || _what === 'a decision that is over' ? ['reject'] : [],
     )
   })
@@ -245,7 +245,7 @@ describeTransports('guard', (rig) => {
     expect(await denialOf(client.guard(asked, action, { now: () => Number.NaN }))).toMatchObject({ reason: 'expired' })
     expect(action).not.toHaveBeenCalled()
     await client.flush()
-    expect(told(stub).map(([move]) => move)).toEqual(['reject', 'reject'])
+    expect(told(stub).map(([transition]) => transition)).toEqual(['reject', 'reject'])
   })
 })
 
@@ -499,7 +499,7 @@ describeTransports('the mode observe', (rig) => {
     ['a faulty key', answerProblem(401, 'unauthorized'), 'deny', 'refused', []],
   ])(
     'runs on %s, says what would have been, and settles as far as that goes',
-    async (_what, answer, would, reason, moves) => {
+    async (_what, answer, would, reason, transitions) => {
       const { stub, open } = rig()
       stub.answer(answer, answerJson(200, decisionAbout(asked)))
       const { events, onEvent } = listener()
@@ -508,7 +508,7 @@ describeTransports('the mode observe', (rig) => {
       expect(action).toHaveBeenCalledTimes(1)
       expect(events.find(({ type }) => type === 'observed')).toMatchObject({ would, reason, asked })
       expect(events.some(({ type }) => type === 'denied')).toBe(false)
-      expect(told(stub).map(([move]) => move)).toEqual(moves)
+      expect(told(stub).map(([transition]) => transition)).toEqual(transitions)
     },
   )
 

@@ -12,29 +12,29 @@ function slowPoint() {
   const opened = new Promise<void>((resolve) => {
     open = resolve
   })
-  const moves: Sent[] = []
+  const transitions: Sent[] = []
   const client = memoryClient(async (sent) => {
     if (!sent.path.endsWith('/decisions')) {
-      moves.push(sent)
+      transitions.push(sent)
       return settled(sent)
     }
     await opened
     return permission(sent)
   })
-  return { client, open, moves }
+  return { client, open, transitions }
 }
 
 it.each([{}, { idempotencyKey: 'call-1' }, { holder: 'run-77' }])(
   'takes back what was allowed too late, with %j',
   async (named) => {
-    const { client, open, moves } = slowPoint()
+    const { client, open, transitions } = slowPoint()
     const action = vi.fn()
     expect(await denialOf(client.guard(asked, action, { ...named, timeoutMs: 50 }))).toMatchObject({
       reason: 'unavailable',
     })
     open()
     expect(await client.flush()).toBe(0)
-    expect(moves.map(({ path, body }) => [path.split('/').at(-1), body])).toEqual([
+    expect(transitions.map(({ path, body }) => [path.split('/').at(-1), body])).toEqual([
       ['reject', { reason: 'it did not begin' }],
     ])
     expect(action).not.toHaveBeenCalled()
@@ -42,12 +42,12 @@ it.each([{}, { idempotencyKey: 'call-1' }, { holder: 'run-77' }])(
 )
 
 it('leaves what may be asked for again by its key and holder', async () => {
-  const { client, open, moves } = slowPoint()
+  const { client, open, transitions } = slowPoint()
   const again = { idempotencyKey: 'job-1', holder: 'run-77' }
   await denialOf(client.guard(asked, () => 1, { ...again, timeoutMs: 50 }))
   open()
   expect(await client.guard(asked, () => 'ran', again)).toBe('ran')
-  expect(moves.map(({ path }) => path.split('/').at(-1))).toEqual(['confirm'])
+  expect(transitions.map(({ path }) => path.split('/').at(-1))).toEqual(['confirm'])
 })
 
 it('has one listener on a signal that many guards share, and none in the end', async () => {
@@ -71,7 +71,7 @@ it('lets all who share a signal go when it is aborted', async () => {
 })
 
 it('settles once, also when what says how to settle settles by itself', async () => {
-  const { client, open, moves } = slowPoint()
+  const { client, open, transitions } = slowPoint()
   open()
   let settle: Settle | undefined
   const settleOn = (_outcome: ActionOutcome): Settlement => {
@@ -83,11 +83,11 @@ it('settles once, also when what says how to settle settles by itself', async ()
   admission.begin()
   await admission.settle.by({ kind: 'succeeded' })
   await client.flush()
-  expect(moves.map(({ body }) => body)).toEqual([{ amount: 5 }])
+  expect(transitions.map(({ body }) => body)).toEqual([{ amount: 5 }])
 })
 
 it('takes no promise where a value is needed at once, and none of them ends the process', async () => {
-  const { client, open, moves } = slowPoint()
+  const { client, open, transitions } = slowPoint()
   open()
   const unhandled = vi.fn()
   process.on('unhandledRejection', unhandled)
@@ -105,19 +105,19 @@ it('takes no promise where a value is needed at once, and none of them ends the 
   const onEvent = ({ type }: { type: string }): void => void events.push(type)
   expect(await client.guard(asked, () => 'ran', { settleOn: promised, onEvent })).toBe('ran')
   expect(events).toEqual(['decision', 'settlement_failed'])
-  expect(moves).toEqual([])
+  expect(transitions).toEqual([])
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', unhandled)
   expect(unhandled).not.toHaveBeenCalled()
 })
 
 it.each([4, '4', null, { amout: 4 }])('confirms nothing by %j, which names no amount', async (wrong) => {
-  const { client, open, moves } = slowPoint()
+  const { client, open, transitions } = slowPoint()
   open()
   const admission = await client.enforcement().admit(asked)
   admission.begin()
   expect(await admission.settle.confirm(wrong as never)).toEqual({ settle: 'leave', state: 'refused' })
-  expect(moves).toEqual([])
+  expect(transitions).toEqual([])
 })
 
 it.each([null, '0', undefined, Number.NaN])('runs nothing by a clock that says %j', async (at) => {

@@ -65,7 +65,7 @@ export function permission({ body }: Sent, change: Partial<Decision> = {}): read
 
 /** The decision that is settled, as it was named. */
 export function settled({ path }: Sent): readonly [number, unknown] {
-  const [, id, move] = /decisions\/([^/]+)\/(confirm|reject)$/.exec(path) ?? []
+  const [, id, transition] = /decisions\/([^/]+)\/(confirm|reject)$/.exec(path) ?? []
   const about = { agent_id: 'agent:a', action: 'a.b', resource: null, expires_at: new Date().toISOString() }
-  return [200, { ...about, id, effect: 'allow', status: move === 'confirm' ? 'confirmed' : 'rejected' }]
+  return [200, { ...about, id, effect: 'allow', status: transition === 'confirm' ? 'confirmed' : 'rejected' }]
 }

@@ -276,13 +276,13 @@ describe('verifyGuard', () => {
   })
 
   it('withdraws the reviews of its canaries', async () => {
-    const moves: string[] = []
+    const transitions: string[] = []
     const client = memoryClient((sent) => {
-      if (sent.path !== '/v1/decisions') moves.push(sent.path.split('/').at(-1) ?? '')
+      if (sent.path !== '/v1/decisions') transitions.push(sent.path.split('/').at(-1) ?? '')
       return decide(sent)
     })
     await verify((one, action, run) => one.guard({ action }, run), { client })
-    expect(moves).toEqual(['confirm', 'reject'])
+    expect(transitions).toEqual(['confirm', 'reject'])
   })
 
   it('leaves the errors of a guard to it', async () => {

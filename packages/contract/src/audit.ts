@@ -40,7 +40,7 @@ export const AUDIT_TYPES = [
 ] as const
 export type AuditType = (typeof AUDIT_TYPES)[number]
 
-/** One decision, move of a decision, or change; `leaf` is the hash of the entry's JCS form. */
+/** One decision, transition of a decision, or change; `leaf` is the hash of the entry's JCS form. */
 export const AuditEntrySchema = z
   .strictObject({
     id: IdSchema('aud'),

@@ -242,7 +242,7 @@ export interface Store {
   leaveLogs(): Promise<void>
 
   findDecision(id: string): Promise<DecisionWithRequest | null>
-  /** A quick look at what of it may have moved: as last written. */
+  /** A quick look at what of it may have changed: as last written. */
   findDecisionStatus(id: string): Promise<Pick<StoredDecision, 'status' | 'expires_at'> | null>
   listDecisions(filter: DecisionFilter, page: PageRequest): Promise<Page<DecisionWithRequest>>
   /** Decisions written as `awaiting_review` whose `expires_at` is after `now`. */

@@ -26,17 +26,17 @@ const SIZES = {
   ledger_sequences: { ci: 300, full: 5_000 },
   /** Decisions that parallel callers ask for while they race for one budget. */
   budget_race_requests: { ci: 2_000, full: 20_000 },
-  /** Moves of the same few decisions that many callers make at once. */
-  storm_moves: { ci: 1_500, full: 50_000 },
+  /** Transitions of the same few decisions that many callers make at once. */
+  storm_transitions: { ci: 1_500, full: 50_000 },
   /** Processes that race for one approved decision. */
   claiming_processes: { ci: 10, full: 100 },
-  /** Times that a server is killed somewhere in a move of a decision. */
+  /** Times that a server is killed somewhere in a transition of a decision. */
   settle_kills: { ci: 5, full: 200 },
   /** Times that replicas have to see a change, a freeze, a kill or a store that is away. */
   replica_rounds: { ci: 5, full: 100 },
   /** Decisions that callers of several replicas ask for while they race for one budget. */
   replica_race_requests: { ci: 600, full: 20_000 },
-  /** Decisions and moves of them while connections to the store are cut. */
+  /** Decisions and transitions of them while connections to the store are cut. */
   relay_operations: { ci: 1_500, full: 10_000 },
 } as const satisfies Record<string, Size>
 

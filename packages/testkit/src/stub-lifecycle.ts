@@ -1,6 +1,6 @@
 /**
- * Decisions that move, for a stub: asked for, settled, reviewed, claimed. Enough to see what a client makes of each move;
- * what a decision point checks beyond that (keys, policies, budgets, time) is not here.
+ * Decisions with a life, for a stub: asked for, settled, reviewed, claimed. Enough to see what a client makes of each
+ * transition; what a decision point checks beyond that (keys, policies, budgets, time) is not here.
  */
 import type { ServerResponse } from 'node:http'
 import type { Decision, DecisionRequest, DecisionStatus, Effect, Review } from '@countersign/contract'
@@ -24,7 +24,7 @@ interface Kept {
   readonly waiting: Set<() => void>
 }
 
-interface Move {
+interface Transition {
   readonly from: readonly DecisionStatus[]
   readonly to: (kept: Kept, body: Body) => Partial<Decision>
 }
@@ -38,7 +38,7 @@ const STATUS_OF: Readonly<Record<Effect, DecisionStatus>> = {
   review: 'awaiting_review',
 }
 
-const MOVES: Readonly<Record<string, Move>> = {
+const TRANSITIONS: Readonly<Record<string, Transition>> = {
   confirm: { from: ['authorized', 'expired'], to: (_kept, body) => settled('confirmed', body) },
   reject: {
     from: ['awaiting_review', 'approved', 'authorized', 'expired'],
@@ -86,8 +86,8 @@ export function startStubLifecycle(effectOf: (asked: DecisionRequest) => Effect 
     return shown(kept(id))
   }
 
-  const move = (one: Kept, name: string, body: Body): StubAnswer => {
-    const { from, to } = MOVES[name] as Move
+  const transition = (one: Kept, name: string, body: Body): StubAnswer => {
+    const { from, to } = TRANSITIONS[name] as Transition
     const { decision } = one
     if (name === 'claim') {
       const holder = String(body.holder)
@@ -110,7 +110,8 @@ export function startStubLifecycle(effectOf: (asked: DecisionRequest) => Effect 
       const reply = (answer: StubAnswer): void => answer(request, response)
       if (pathname === '/v1/decisions' && request.method === 'POST') return reply(answerJson(200, ask(bodyOf(request))))
       if (one === undefined) return reply(answerProblem(404, 'not_found'))
-      if (request.method === 'POST' && Object.hasOwn(MOVES, name)) return reply(move(one, name, bodyOf(request)))
+      if (request.method === 'POST' && Object.hasOwn(TRANSITIONS, name))
+        return reply(transition(one, name, bodyOf(request)))
       if (request.method !== 'GET' || name !== '') return reply(answerProblem(404, 'not_found'))
       const waitMs = Number(searchParams.get('wait') ?? 0) * 1000
       whenReviewed(one, waitMs, response, () => reply(answerJson(200, shown(one))))

@@ -35,7 +35,7 @@ export interface RouteBody {
   readonly mayBeEmpty?: boolean
 }
 
-/** A POST that creates or moves state may carry an Idempotency-Key. */
+/** A POST that creates or changes something may carry an Idempotency-Key. */
 interface RouteReplay {
   /** Tells the same body from another one; the canonical JSON of the body where absent. */
   readonly fingerprint?: (body: unknown) => string

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** It looks into the store again and again, and not only at its own moves, so that it sees what any process wrote. */
+/** It looks into the store again and again, and not only when this process changes a decision, so that it sees what any process wrote. */
 const LOOK_EVERY_MS = 250
 /** So many calls of one API key may wait at a time; one more is answered at once. */
 const MAX_WAITING_PER_KEY = 1000

@@ -59,21 +59,21 @@ describe('a commit that fails and leaves nothing', () => {
 
   it('holds nothing of an approval, which is then made', async () => {
     const { id } = await desk.decide(400)
-    await during(fails, () => desk.move('approve', id))
+    await during(fails, () => desk.transition('approve', id))
     expect(await desk.get(id)).toMatchObject({ status: 'awaiting_review', budgets: [] })
     expect(await desk.account()).toEqual(empty)
-    expect((await desk.move('approve', id)).body.status).toBe('approved')
+    expect((await desk.transition('approve', id)).body.status).toBe('approved')
     expect(await desk.account()).toEqual(full)
   })
 
-  it('moves nothing, whatever the move; the same call again does', async () => {
+  it('changes nothing, whatever the transition; the same call again does', async () => {
     const { id } = await desk.decide(100)
-    const confirm = () => desk.move('confirm', id, { amount: 60 }, { name: 'once' })
+    const confirm = () => desk.transition('confirm', id, { amount: 60 }, { name: 'once' })
     await during(fails, confirm)
     expect((await desk.get(id)).status).toBe('authorized')
     expect(await desk.account()).toMatchObject({ spent: 0, reserved: 100 })
     expect((await confirm()).body.status).toBe('confirmed')
-    await during(fails, () => desk.move('correct', id, { result: 'rejected' }))
+    await during(fails, () => desk.transition('correct', id, { result: 'rejected' }))
     expect(await desk.account()).toMatchObject({ spent: 60, reserved: 0 })
   })
 })
@@ -91,12 +91,12 @@ describe('a commit whose outcome is not known', () => {
 
   it('counts an approval and a settlement once', async () => {
     const { id } = await desk.decide(400)
-    await during(writesAndFails, () => desk.move('approve', id, {}, { name: 'a' }))
-    expect((await desk.move('approve', id, {}, { name: 'a' })).body.status).toBe('approved')
+    await during(writesAndFails, () => desk.transition('approve', id, {}, { name: 'a' }))
+    expect((await desk.transition('approve', id, {}, { name: 'a' })).body.status).toBe('approved')
     expect(await desk.account()).toEqual(full)
-    await succeed(desk.move('claim', id, { holder: 'one' }))
-    await during(writesAndFails, () => desk.move('confirm', id, { amount: 250 }, { name: 'c' }))
-    expect((await desk.move('confirm', id, { amount: 250 }, { name: 'c' })).body.status).toBe('confirmed')
+    await succeed(desk.transition('claim', id, { holder: 'one' }))
+    await during(writesAndFails, () => desk.transition('confirm', id, { amount: 250 }, { name: 'c' }))
+    expect((await desk.transition('confirm', id, { amount: 250 }, { name: 'c' })).body.status).toBe('confirmed')
     expect(await desk.account()).toEqual({ spent: 250, reserved: 0, remaining: 150 })
     expect(await desk.told(id)).toEqual(['approved', 'claimed', 'confirmed'])
   })
@@ -141,12 +141,12 @@ describe('a fault while evaluating again', () => {
   it('is a deny: nothing is approved or claimed, and a mended server does both', async () => {
     const [waiting, approved] = [await desk.decide(101), await desk.approved(102)]
     breaks = true
-    expect(await desk.move('approve', waiting.id)).toMatchObject({ status: 409, body: { code: 'policy_denies' } })
-    expect(await desk.move('claim', approved.id)).toMatchObject({ status: 409, body: { code: 'policy_denies' } })
+    expect(await desk.transition('approve', waiting.id)).toMatchObject({ status: 409, body: { code: 'policy_denies' } })
+    expect(await desk.transition('claim', approved.id)).toMatchObject({ status: 409, body: { code: 'policy_denies' } })
     breaks = false
     expect(await desk.account()).toMatchObject({ spent: 0, reserved: 102 })
-    expect((await desk.move('approve', waiting.id)).status).toBe(200)
-    expect((await desk.move('claim', approved.id)).status).toBe(200)
+    expect((await desk.transition('approve', waiting.id)).status).toBe(200)
+    expect((await desk.transition('claim', approved.id)).status).toBe(200)
   })
 })
 

@@ -37,8 +37,8 @@ async function spend(action: string, amount: number, agent_id = 'agent:a') {
   expect(decision).toMatchObject({ status: 'authorized', budgets: [{ reserved: true }] })
   return decision
 }
-const settle = ({ id }: { id: string }, move: 'confirm' | 'reject', body: object = {}) =>
-  succeed(server.call('POST', `/v1/decisions/${id}/${move}`, { body }))
+const settle = ({ id }: { id: string }, transition: 'confirm' | 'reject', body: object = {}) =>
+  succeed(server.call('POST', `/v1/decisions/${id}/${transition}`, { body }))
 
 const accounts = () => everyItem(server, '/v1/budgets')
 const ofPolicy = async (id: string) => (await succeed(server.call('GET', `/v1/policies/${id}/budget`))).data

@@ -11,7 +11,8 @@ beforeEach(async () => {
 afterEach(() => desk.stop())
 
 const taken = { status: 409, body: { code: 'already_claimed' } }
-const claim = (id: string, holder?: string | null) => desk.move('claim', id, holder === undefined ? {} : { holder })
+const claim = (id: string, holder?: string | null) =>
+  desk.transition('claim', id, holder === undefined ? {} : { holder })
 
 describe('200', () => {
   it('authorizes for five minutes, with a permit that verifies offline and is redeemed once', async () => {
@@ -85,7 +86,7 @@ describe('200', () => {
     desk.clock.advance(5 * MINUTE_MS)
     expect(await desk.get(id)).toMatchObject({ status: 'expired', review: { status: 'approved' }, outcome: null })
     expect(await desk.account()).toMatchObject({ spent: 400, reserved: 0 })
-    expect((await desk.move('reject', id)).body.outcome).toMatchObject({ late: true })
+    expect((await desk.transition('reject', id)).body.outcome).toMatchObject({ late: true })
     expect(await desk.account()).toMatchObject({ spent: 0, reserved: 0 })
   })
 })
@@ -94,7 +95,7 @@ describe('refused', () => {
   it('403 not_asker: to every other key, a * key too, in whatever status', async () => {
     for (const { id } of [await desk.decide(300), await desk.approved(200), await desk.decide(1)])
       for (const as of ['stranger', 'admin'] as const)
-        expect(await desk.move('claim', id, { holder: 'one' }, { as })).toMatchObject({
+        expect(await desk.transition('claim', id, { holder: 'one' }, { as })).toMatchObject({
           status: 403,
           body: { code: 'not_asker' },
         })
@@ -107,10 +108,10 @@ describe('refused', () => {
     expect(await claim(id, 'one')).toMatchObject({ status: 409, body: { code: 'agent_suspended' } })
     await desk.resume()
     await succeed(desk.redeem(permit_token))
-    await succeed(desk.move('confirm', id))
+    await succeed(desk.transition('confirm', id))
     expect(await claim(id, 'two')).toMatchObject(taken)
     expect(await claim(id, 'one')).toMatchObject(conflict('confirmed'))
-    await succeed(desk.move('correct', id, { result: 'rejected' }))
+    await succeed(desk.transition('correct', id, { result: 'rejected' }))
     expect(await claim(id, 'two')).toMatchObject(taken)
     expect(await claim(id, 'one')).toMatchObject(conflict('rejected'))
     const silent = await desk.claimed(300)
@@ -140,15 +141,15 @@ describe('refused', () => {
     const allowed = await desk.decide(20)
     await desk.suspend()
     const suspended = { status: 409, body: { code: 'agent_suspended' } }
-    expect(await desk.move('approve', waiting.id)).toMatchObject(suspended)
+    expect(await desk.transition('approve', waiting.id)).toMatchObject(suspended)
     expect(await claim(approved.id, 'one')).toMatchObject(suspended)
     expect(await claim(claimed.id, 'one')).toMatchObject(suspended)
     expect(await desk.redeem(claimed.permit_token)).toMatchObject(suspended)
     expect(await desk.get(allowed.id, 'asker')).not.toHaveProperty('permit_token')
-    expect((await desk.move('confirm', claimed.id)).body.status).toBe('confirmed')
-    expect((await desk.move('correct', claimed.id, { result: 'rejected' })).body.status).toBe('rejected')
-    expect((await desk.move('reject', allowed.id)).body.status).toBe('rejected')
-    expect((await desk.move('reject', waiting.id)).body.status).toBe('rejected')
+    expect((await desk.transition('confirm', claimed.id)).body.status).toBe('confirmed')
+    expect((await desk.transition('correct', claimed.id, { result: 'rejected' })).body.status).toBe('rejected')
+    expect((await desk.transition('reject', allowed.id)).body.status).toBe('rejected')
+    expect((await desk.transition('reject', waiting.id)).body.status).toBe('rejected')
     await desk.resume()
     expect((await claim(approved.id, 'one')).status).toBe(200)
   })
@@ -156,7 +157,7 @@ describe('refused', () => {
   it('400: a holder that is none', async () => {
     const { id } = await desk.approved()
     for (const holder of ['', 'x'.repeat(65), 7])
-      expect(await desk.move('claim', id, { holder })).toMatchObject({
+      expect(await desk.transition('claim', id, { holder })).toMatchObject({
         status: 400,
         body: { errors: [{ pointer: '/holder' }] },
       })
@@ -176,12 +177,12 @@ describe('the replay of a request', () => {
     const { body } = await desk.ask(400, { name: 'run', holder: 'one' })
     const replay = (holder: string) => desk.ask(400, { name: 'run', holder })
     expect((await replay('two')).body.id).toBe(body.id)
-    await succeed(desk.move('approve', body.id))
+    await succeed(desk.transition('approve', body.id))
     expect((await replay('two')).body).toMatchObject({ id: body.id, status: 'approved' })
     await succeed(claim(body.id, 'two'))
     expect((await replay('two')).body).toMatchObject({ status: 'authorized', permit_token: expect.any(String) })
     expect(await replay('one')).toMatchObject(taken)
-    await succeed(desk.move('confirm', body.id))
+    await succeed(desk.transition('confirm', body.id))
     expect(await replay('one')).toMatchObject(taken)
     expect((await replay('two')).body).toMatchObject({ status: 'confirmed', budgets: [{ reserved: true }] })
   })

@@ -25,7 +25,7 @@ describe('confirm', () => {
     const decision = await desk.decide(40)
     expect(decision.budgets).toMatchObject([{ amount: 40, reserved: true, period: 'monthly', unit: 'EUR' }])
     expect(await added()).toEqual({ spent: 0, reserved: 40 })
-    const answer = await desk.move('confirm', decision.id, { note: 'shipping kept' })
+    const answer = await desk.transition('confirm', decision.id, { note: 'shipping kept' })
     const { permit_token, ...shown } = decision
     const at = desk.clock.now().toISOString()
     const outcome = { result: 'confirmed', amount: 40, note: 'shipping kept', at, late: false, overage: false }
@@ -42,7 +42,7 @@ describe('confirm', () => {
     { amount: 64, overage: true },
   ])('spends the amount that it names, and tells when that is more: $amount', async ({ amount, overage }) => {
     const { id } = await desk.decide(40)
-    const { body } = await desk.move('confirm', id, { amount })
+    const { body } = await desk.transition('confirm', id, { amount })
     expect(body).toMatchObject({ status: 'confirmed', outcome: { amount, overage, late: false } })
     expect(await added()).toEqual({ spent: amount, reserved: 0 })
     expect(body.budgets[0]).toMatchObject({ amount: 40, reserved: true })
@@ -59,7 +59,7 @@ describe('confirm', () => {
     ] as const
     for (const [given, spent] of amounts) {
       const { id } = await own.decide(2)
-      expect((await own.move('confirm', id, { amount: given })).body.outcome.amount).toBe(spent)
+      expect((await own.transition('confirm', id, { amount: given })).body.outcome.amount).toBe(spent)
     }
     expect(await own.account()).toMatchObject({ spent: 2.300003 })
     await own.stop()
@@ -67,7 +67,7 @@ describe('confirm', () => {
 
   it('counts once when it comes a hundred times at once, and every caller is told the same', async () => {
     const { id } = await desk.decide(40)
-    const answers = await Promise.all(Array.from({ length: 100 }, () => desk.move('confirm', id, { amount: 30 })))
+    const answers = await Promise.all(Array.from({ length: 100 }, () => desk.transition('confirm', id, { amount: 30 })))
     expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
     expect(await added()).toEqual({ spent: 30, reserved: 0 })
@@ -77,7 +77,9 @@ describe('confirm', () => {
   it('settles one way when confirm and reject race', async () => {
     const { id } = await desk.decide(40)
     const verbs = ['confirm', 'reject'] as const
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => desk.move(verbs[i % 2] as 'confirm', id)))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => desk.transition(verbs[i % 2] as 'confirm', id)),
+    )
     const { status } = await desk.get(id)
     expect(answers.filter((answer) => answer.body.status === status)).toHaveLength(10)
     expect(answers.filter((answer) => answer.body.current_status === status)).toHaveLength(10)
@@ -87,26 +89,26 @@ describe('confirm', () => {
 
   it('changes nothing when it says the same again, whatever its note', async () => {
     const { id } = await desk.decide(40)
-    const first = await succeed(desk.move('confirm', id, { note: 'first' }))
+    const first = await succeed(desk.transition('confirm', id, { note: 'first' }))
     const held = await stored(desk.server)
     for (const body of [{}, { amount: 40 }, { amount: 40.0000001 }, { amount: null, note: 'second' }])
-      expect(await desk.move('confirm', id, body)).toMatchObject({ status: 200, body: first })
-    expect(await desk.move('confirm', id, { amount: 39 })).toMatchObject(conflict('confirmed'))
-    expect(await desk.move('reject', id)).toMatchObject(conflict('confirmed'))
+      expect(await desk.transition('confirm', id, body)).toMatchObject({ status: 200, body: first })
+    expect(await desk.transition('confirm', id, { amount: 39 })).toMatchObject(conflict('confirmed'))
+    expect(await desk.transition('reject', id)).toMatchObject(conflict('confirmed'))
     expect(await stored(desk.server)).toEqual(held)
   })
 
   it('names what is no amount', async () => {
     const { id } = await desk.decide(40)
     for (const amount of ['40', -1, 1e12 + 1, true, {}])
-      expect(await desk.move('confirm', id, { amount })).toMatchObject({
+      expect(await desk.transition('confirm', id, { amount })).toMatchObject({
         status: 400,
         body: { code: 'validation_failed', errors: [{ pointer: '/amount' }] },
       })
-    expect(await desk.move('confirm', id, { reason: 'x' })).toMatchObject({
+    expect(await desk.transition('confirm', id, { reason: 'x' })).toMatchObject({
       body: { errors: [{ pointer: '/reason' }] },
     })
-    await succeed(desk.move('reject', id))
+    await succeed(desk.transition('reject', id))
   })
 
   it('commits the reservation of a budget with a fixed amount, whatever was spent', async () => {
@@ -117,12 +119,12 @@ describe('confirm', () => {
       budget: { limit: 3, unit: 'calls', period: 'total', amount: 1 },
     })
     const { id } = await decide(desk.server, { agent_id: 'agent:count', action: 'count.up' })
-    const { body } = await desk.move('confirm', id, { amount: 70 }, { as: 'admin' })
+    const { body } = await desk.transition('confirm', id, { amount: 70 }, { as: 'admin' })
     expect(body.outcome).toMatchObject({ amount: 70, overage: false })
     const rows = await desk.budgets()
     expect(rows.find(({ policy_id }) => policy_id === calls.id)).toMatchObject({ spent: 1, reserved: 0 })
     const other = await decide(desk.server, { agent_id: 'agent:count', action: 'count.up' })
-    expect((await desk.move('confirm', other.id, {}, { as: 'admin' })).body.outcome.amount).toBeNull()
+    expect((await desk.transition('confirm', other.id, {}, { as: 'admin' })).body.outcome.amount).toBeNull()
     await desk.server.call('DELETE', `/v1/policies/${calls.id}`)
   })
 })
@@ -130,21 +132,21 @@ describe('confirm', () => {
 describe('reject', () => {
   it('gives the reservation back, with its reason as the note', async () => {
     const { id } = await desk.decide(40)
-    const { body } = await desk.move('reject', id, { reason: 'the bank was closed' })
+    const { body } = await desk.transition('reject', id, { reason: 'the bank was closed' })
     expect(body).toMatchObject({
       status: 'rejected',
       review: null,
       outcome: { result: 'rejected', amount: null, note: 'the bank was closed', overage: false, corrected: false },
     })
     expect(await added()).toEqual({ spent: 0, reserved: 0 })
-    expect((await desk.move('reject', id)).body).toEqual(body)
-    expect(await desk.move('confirm', id)).toMatchObject(conflict('rejected'))
+    expect((await desk.transition('reject', id)).body).toEqual(body)
+    expect(await desk.transition('confirm', id)).toMatchObject(conflict('rejected'))
     expect(await desk.told(id)).toEqual(['rejected'])
   })
 
   it('takes a review back while it waits and when it is approved; the review says so', async () => {
     for (const { id, review } of [await desk.decide(400), await desk.approved()]) {
-      const { body } = await desk.move('reject', id, { reason: 'no longer' })
+      const { body } = await desk.transition('reject', id, { reason: 'no longer' })
       expect(body).toMatchObject({ status: 'rejected', review: { ...review, status: 'withdrawn' } })
       expect(body.outcome).toMatchObject({ result: 'rejected', amount: null, late: false, note: 'no longer' })
       expect(await desk.told(id)).toContain('rejected')
@@ -164,12 +166,12 @@ describe('after the end', () => {
     expect(await own.get(silent.id)).toMatchObject({ status: 'expired', outcome: null, review: null })
     expect(await own.account()).toMatchObject({ spent: 97, reserved: 0 })
     const late = { late: true, overage: false, corrected: false }
-    expect((await own.move('confirm', confirmed.id, { amount: 4 })).body).toMatchObject({
+    expect((await own.transition('confirm', confirmed.id, { amount: 4 })).body).toMatchObject({
       status: 'confirmed',
       expires_at: confirmed.expires_at,
       outcome: { result: 'confirmed', amount: 4, ...late },
     })
-    expect((await own.move('reject', rejected.id)).body.outcome).toMatchObject({ result: 'rejected', ...late })
+    expect((await own.transition('reject', rejected.id)).body.outcome).toMatchObject({ result: 'rejected', ...late })
     expect(await own.account()).toMatchObject({ spent: 11, reserved: 0 })
     await own.stop()
   })
@@ -178,7 +180,7 @@ describe('after the end', () => {
     const own = await Desk.open()
     const decision = await own.decide(40)
     own.clock.set(new Date(decision.expires_at))
-    await succeed(own.move('confirm', decision.id, { amount: 4 }))
+    await succeed(own.transition('confirm', decision.id, { amount: 4 }))
     expect(await own.told(decision.id)).toEqual(['expired', 'confirmed'])
     const entries = await everyItem(own.server, `/v1/audit?decision_id=${decision.id}`)
     expect(entries.map(({ actor }: { actor: string | null }) => actor)).toEqual([
@@ -192,16 +194,19 @@ describe('after the end', () => {
   it('takes a late word and a correction for 30 days, to the millisecond', async () => {
     const own = await Desk.open()
     const [late, tooLate, corrected] = [await own.decide(1), await own.decide(2), await own.decide(3)]
-    await succeed(own.move('confirm', corrected.id))
+    await succeed(own.transition('confirm', corrected.id))
     own.clock.set(new Date(Date.parse(late.expires_at) + 30 * DAY_MS - 1))
-    expect((await own.move('confirm', late.id)).body).toMatchObject({ status: 'confirmed', outcome: { late: true } })
-    expect((await own.move('correct', corrected.id, { result: 'rejected' })).status).toBe(200)
+    expect((await own.transition('confirm', late.id)).body).toMatchObject({
+      status: 'confirmed',
+      outcome: { late: true },
+    })
+    expect((await own.transition('correct', corrected.id, { result: 'rejected' })).status).toBe(200)
     own.clock.advance(1)
-    expect(await own.move('confirm', tooLate.id)).toMatchObject(conflict('expired'))
-    expect(await own.move('reject', tooLate.id)).toMatchObject(conflict('expired'))
-    expect(await own.move('correct', corrected.id, { result: 'confirmed' })).toMatchObject(conflict('rejected'))
-    expect((await own.move('confirm', late.id)).status).toBe(200)
-    expect((await own.move('correct', corrected.id, { result: 'rejected' })).status).toBe(200)
+    expect(await own.transition('confirm', tooLate.id)).toMatchObject(conflict('expired'))
+    expect(await own.transition('reject', tooLate.id)).toMatchObject(conflict('expired'))
+    expect(await own.transition('correct', corrected.id, { result: 'confirmed' })).toMatchObject(conflict('rejected'))
+    expect((await own.transition('confirm', late.id)).status).toBe(200)
+    expect((await own.transition('correct', corrected.id, { result: 'rejected' })).status).toBe(200)
     await own.stop()
   })
 })

@@ -41,7 +41,7 @@ export const RULES = [
   { action: 'pay.create', effect: 'review', conditions: { 'context.amount': { $lte: 1000 } } },
 ]
 
-interface MoveOptions {
+interface TransitionOptions {
   readonly as?: Role | 'admin'
   readonly name?: string
 }
@@ -89,7 +89,12 @@ export class Desk {
   }
 
   /** Moves a decision with the key that usually does. */
-  move(verb: Verb, id: string, body: object = {}, { as = WHO[verb], name }: MoveOptions = {}): Promise<Answer> {
+  transition(
+    verb: Verb,
+    id: string,
+    body: object = {},
+    { as = WHO[verb], name }: TransitionOptions = {},
+  ): Promise<Answer> {
     const headers = name === undefined ? {} : { 'Idempotency-Key': name }
     return this.server.call('POST', `/v1/decisions/${id}/${verb}`, { key: this.keyOf(as), body, headers })
   }
@@ -122,11 +127,11 @@ export class Desk {
 
   async approved(amount = 400): Promise<AnyJson> {
     const { id } = await this.decide(amount)
-    return succeed(this.move('approve', id))
+    return succeed(this.transition('approve', id))
   }
   async claimed(amount = 400, holder = 'one'): Promise<AnyJson> {
     const { id } = await this.approved(amount)
-    return succeed(this.move('claim', id, { holder }))
+    return succeed(this.transition('claim', id, { holder }))
   }
   suspend(agent = AGENT): Promise<AnyJson> {
     return succeed(this.server.call('POST', `/v1/agents/${agent}/suspend`))

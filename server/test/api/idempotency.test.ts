@@ -38,7 +38,7 @@ describe('the same call again', () => {
     expect(await stored(server)).toEqual(before)
   })
 
-  it('gives the object of every route that makes or moves one, once, with its status', async () => {
+  it('gives the object of every route that makes or changes one, once, with its status', async () => {
     const cases = routeCases(server)
     const routes = server.started.composed.routes.filter(({ replay }) => replay !== undefined)
     await createPolicy(server, allowing('mail.*'))

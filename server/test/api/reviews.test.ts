@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => desk.stop())
 
 const at = () => desk.clock.now().toISOString()
-const code = async (answer: ReturnType<Desk['move']>) => (await answer).body.code
+const code = async (answer: ReturnType<Desk['transition']>) => (await answer).body.code
 
 describe('approve', () => {
   it('reserves, gives an hour to claim, and tells who did it and what was found; there is no permit yet', async () => {
@@ -19,7 +19,7 @@ describe('approve', () => {
     expect(decision).toMatchObject({ status: 'awaiting_review', budgets: [], expires_at: '2026-11-22T10:00:00.000Z' })
     expect(await desk.account()).toEqual({ spent: 0, reserved: 0, remaining: 1000 })
     desk.clock.advance(1234)
-    const { body } = await desk.move('approve', decision.id, { comment: 'checked the order' })
+    const { body } = await desk.transition('approve', decision.id, { comment: 'checked the order' })
     expect(body).toEqual({
       ...decision,
       status: 'approved',
@@ -59,17 +59,17 @@ describe('approve', () => {
     const { id } = await desk.decide(400)
     await desk.replacePolicy({ rules: [{ action: 'pay.*', effect: 'deny' }] })
     const held = await stored(desk.server)
-    expect(await desk.move('approve', id)).toMatchObject({ status: 409, body: { code: 'policy_denies' } })
+    expect(await desk.transition('approve', id)).toMatchObject({ status: 409, body: { code: 'policy_denies' } })
     expect(await stored(desk.server)).toEqual(held)
     await desk.replacePolicy({ rules: [{ action: 'mail.*', effect: 'allow' }, ...RULES.slice(0, 1)] })
-    expect(await code(desk.move('approve', id))).toBe('policy_denies')
+    expect(await code(desk.transition('approve', id))).toBe('policy_denies')
     const allows = [
       { action: 'mail.*', effect: 'allow' },
       { action: 'mail.send', effect: 'deny' },
       { action: 'pay.*', effect: 'allow' },
     ]
     await desk.replacePolicy({ rules: allows })
-    const { body } = await desk.move('approve', id)
+    const { body } = await desk.transition('approve', id)
     expect(body).toMatchObject({
       effect: 'review',
       policy_revision: 1,
@@ -91,23 +91,26 @@ describe('approve', () => {
     })
     const [one, two] = [await desk.decide(1), await desk.decide(2)]
     await succeed(desk.server.call('PUT', `/v1/agents/${AGENT}`, { body: { metadata: { level: 9 } } }))
-    expect(await code(desk.move('approve', one.id))).toBe('policy_denies')
+    expect(await code(desk.transition('approve', one.id))).toBe('policy_denies')
     await succeed(desk.server.call('PUT', `/v1/agents/${AGENT}`, { body: { metadata: { level: 3 } } }))
-    expect((await desk.move('approve', one.id)).status).toBe(200)
+    expect((await desk.transition('approve', one.id)).status).toBe(200)
     desk.clock.advance(60 * MINUTE_MS)
-    expect(await code(desk.move('approve', two.id))).toBe('policy_denies')
+    expect(await code(desk.transition('approve', two.id))).toBe('policy_denies')
   })
 
   it('has no room: stays, unless it may exceed and every budget without room leaves that to a person', async () => {
     const { id } = await desk.decide(400)
-    await succeed(desk.move('confirm', (await desk.decide(100)).id, { amount: 700 }))
+    await succeed(desk.transition('confirm', (await desk.decide(100)).id, { amount: 700 }))
     for (const body of [{}, { exceed_budget: true }])
-      expect(await desk.move('approve', id, body)).toMatchObject({ status: 409, body: { code: 'budget_exceeded' } })
+      expect(await desk.transition('approve', id, body)).toMatchObject({
+        status: 409,
+        body: { code: 'budget_exceeded' },
+      })
     expect(await desk.get(id)).toMatchObject({ status: 'awaiting_review', budgets: [] })
     await desk.replacePolicy({ budget: { ...desk.policy.budget, on_exceed: 'review' } })
-    expect(await code(desk.move('approve', id))).toBe('budget_exceeded')
-    expect(await code(desk.move('approve', id, { exceed_budget: false }))).toBe('budget_exceeded')
-    const { body } = await desk.move('approve', id, { exceed_budget: true })
+    expect(await code(desk.transition('approve', id))).toBe('budget_exceeded')
+    expect(await code(desk.transition('approve', id, { exceed_budget: false }))).toBe('budget_exceeded')
+    const { body } = await desk.transition('approve', id, { exceed_budget: true })
     expect(body).toMatchObject({ status: 'approved', budgets: [{ remaining: 0, over_limit: true, reserved: true }] })
     expect(await desk.account()).toEqual({ spent: 700, reserved: 400, remaining: 0 })
   })
@@ -120,27 +123,27 @@ describe('approve', () => {
     })
     await desk.replacePolicy({ budget: { limit: 100, unit: 'EUR', period: 'monthly', on_exceed: 'review' } })
     const { id } = await desk.decide(400)
-    expect(await code(desk.move('approve', id, { exceed_budget: true }))).toBe('budget_exceeded')
+    expect(await code(desk.transition('approve', id, { exceed_budget: true }))).toBe('budget_exceeded')
     expect((await desk.budgets()).map(({ reserved }) => reserved)).toEqual([0, 0])
     await succeed(desk.server.call('DELETE', `/v1/policies/${strict.id}`))
-    expect((await desk.move('approve', id, { exceed_budget: true })).status).toBe(200)
+    expect((await desk.transition('approve', id, { exceed_budget: true })).status).toBe(200)
   })
 
   it('takes a refusal of a budget for another reason than room as a deny', async () => {
     const body = { agent_id: AGENT, action: 'pay.create', context: { amount: 400, currency: 'USD' } }
     const { id } = await succeed(desk.server.call('POST', '/v1/decisions', { key: desk.keyOf('asker'), body }))
-    expect(await code(desk.move('approve', id, { exceed_budget: true }))).toBe('policy_denies')
+    expect(await code(desk.transition('approve', id, { exceed_budget: true }))).toBe('policy_denies')
     await desk.replacePolicy({ budget: { limit: 1000, unit: 'EUR', period: 'total', amount: 'context.fee' } })
-    expect(await code(desk.move('approve', id))).toBe('policy_denies')
+    expect(await code(desk.transition('approve', id))).toBe('policy_denies')
     await desk.replacePolicy({ budget: { limit: 1000, unit: 'usd', period: 'total', scope: 'agent' } })
-    expect(await code(desk.move('approve', id))).toBe('policy_denies')
+    expect(await code(desk.transition('approve', id))).toBe('policy_denies')
     await succeed(desk.server.call('POST', '/v1/agents', { body: { id: AGENT } }))
-    expect((await desk.move('approve', id)).status).toBe(200)
+    expect((await desk.transition('approve', id)).status).toBe(200)
   })
 
   it('of two waiting for the last room lets one through', async () => {
     const ids = await Promise.all([600, 600, 600, 600].map(async (amount) => (await desk.decide(amount)).id))
-    const answers = await Promise.all(ids.map((id) => desk.move('approve', id)))
+    const answers = await Promise.all(ids.map((id) => desk.transition('approve', id)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
     expect(await desk.account()).toMatchObject({ spent: 0, reserved: 600 })
   })
@@ -153,8 +156,8 @@ describe('approve', () => {
     desk.clock.advance(1)
     expect(await desk.get(id)).toMatchObject({ status: 'expired', review: { status: 'expired' }, outcome: null })
     expect(await desk.account()).toEqual({ spent: 0, reserved: 100, remaining: 900 })
-    expect(await desk.move('claim', id, { holder: 'one' })).toMatchObject(conflict('expired'))
-    expect(await desk.move('confirm', id)).toMatchObject(conflict('expired'))
+    expect(await desk.transition('claim', id, { holder: 'one' })).toMatchObject(conflict('expired'))
+    expect(await desk.transition('confirm', id)).toMatchObject(conflict('expired'))
   })
 })
 
@@ -163,14 +166,14 @@ describe('decline', () => {
     const [waiting, approved] = [await desk.decide(300), await desk.approved()]
     await desk.suspend()
     for (const { id, review } of [waiting, approved]) {
-      const { body } = await desk.move('decline', id, { comment: 'no' })
+      const { body } = await desk.transition('decline', id, { comment: 'no' })
       const decided = { decided_by: desk.idOf('reviewer'), decided_at: at(), comment: 'no', self_approved: false }
       expect(body).toMatchObject({
         status: 'declined',
         outcome: null,
         review: { ...review, status: 'declined', ...decided },
       })
-      expect(await desk.move('decline', id)).toMatchObject(conflict('declined'))
+      expect(await desk.transition('decline', id)).toMatchObject(conflict('declined'))
       expect((await desk.told(id)).at(-1)).toBe('declined')
     }
     expect(await desk.account()).toEqual({ spent: 0, reserved: 0, remaining: 1000 })
@@ -181,12 +184,12 @@ describe('a review', () => {
   it('is over after a day, to the millisecond; nobody ran it', async () => {
     const { id } = await desk.decide(400)
     desk.clock.advance(DAY_MS - 1)
-    expect((await desk.move('approve', (await desk.decide(5)).id)).status).toBe(409)
+    expect((await desk.transition('approve', (await desk.decide(5)).id)).status).toBe(409)
     expect((await desk.get(id)).review.status).toBe('waiting')
     desk.clock.advance(1)
     expect(await desk.get(id)).toMatchObject({ status: 'expired', review: { status: 'expired', decided_at: null } })
-    expect(await desk.move('approve', id)).toMatchObject(conflict('expired'))
-    expect(await desk.move('confirm', id)).toMatchObject(conflict('expired'))
+    expect(await desk.transition('approve', id)).toMatchObject(conflict('expired'))
+    expect(await desk.transition('confirm', id)).toMatchObject(conflict('expired'))
   })
 
   it('survives a restart, waiting and approved', async () => {
@@ -196,8 +199,10 @@ describe('a review', () => {
     expect(await desk.get(waiting.id)).toMatchObject({ status: 'awaiting_review', review: waiting.review })
     expect(await desk.get(approved.id)).toMatchObject(approved)
     expect(await desk.budgets()).toEqual(before)
-    await succeed(desk.move('approve', waiting.id))
-    expect((await desk.move('claim', approved.id, { holder: 'one' })).body).toMatchObject({ status: 'authorized' })
+    await succeed(desk.transition('approve', waiting.id))
+    expect((await desk.transition('claim', approved.id, { holder: 'one' })).body).toMatchObject({
+      status: 'authorized',
+    })
     expect(await desk.account()).toMatchObject({ reserved: 700 })
   })
 
@@ -207,7 +212,7 @@ describe('a review', () => {
       const started = performance.now()
       const waiting = desk.server.call('GET', `/v1/decisions/${id}?wait=30`, { key: desk.keyOf('asker') })
       await desk.get(id)
-      const { body } = await desk.move(verb, id)
+      const { body } = await desk.transition(verb, id)
       expect((await waiting).body.status).toBe(body.status)
       expect(performance.now() - started).toBeLessThan(10_000)
     }

@@ -61,11 +61,11 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
     await reviews
     return decide(server, { agent_id: AGENT, action: 'mail.review' }, asker.key)
   }
-  const move = (id: string, verb: string) => succeed(server.call('POST', `/v1/decisions/${id}/${verb}`))
+  const transition = (id: string, verb: string) => succeed(server.call('POST', `/v1/decisions/${id}/${verb}`))
   const newConfirmed = async () => {
     const { key } = await makeKey(server, ['decisions:write'])
     const { id } = await decide(server, { agent_id: AGENT, action: 'mail.send' }, key)
-    return move(id, 'confirm')
+    return transition(id, 'confirm')
   }
   const newPolicy = async () => (await createPolicy(server, allowing('mail.read'))).id
   const newKey = async () => (await makeKey(server, ['keys:write'])).id
@@ -133,7 +133,7 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
     'decisions.claim': {
       request: async (caller) => {
         const { id } = await newReview(caller)
-        await move(id, 'approve')
+        await transition(id, 'approve')
         return { path: `/v1/decisions/${id}/claim`, body: { holder: 'one' } }
       },
       bound: 'not_found',

@@ -1,4 +1,4 @@
-/** The same move again with the same Idempotency-Key: the decision in its present state, and nothing happens twice. */
+/** The same transition again with the same Idempotency-Key: the decision in its present state, and nothing happens twice. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Answer } from '../running-server.js'
 import { conflict, DAY_MS, Desk, MINUTE_MS } from './desk.js'
@@ -13,12 +13,12 @@ beforeAll(async () => {
 })
 afterAll(() => desk.stop())
 beforeEach(() => {
-  name = `move-${names++}`
+  name = `transition-${names++}`
 })
 
 const isReplayed = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true'
 
-type Verb = Parameters<Desk['move']>[0]
+type Verb = Parameters<Desk['transition']>[0]
 const CASES: readonly {
   readonly verb: Verb
   readonly body: object
@@ -36,21 +36,21 @@ const CASES: readonly {
     other: { result: 'confirmed' },
     make: async () => {
       const { id } = await desk.decide(10)
-      return succeed(desk.move('confirm', id))
+      return succeed(desk.transition('confirm', id))
     },
   },
 ]
 
 describe.each(CASES)('$verb', ({ verb, body, other, make }) => {
-  it('is answered again, marked, and moves nothing', async () => {
+  it('is answered again, marked, and changes nothing', async () => {
     const { id } = await make()
-    const first = await desk.move(verb, id, body, { name })
+    const first = await desk.transition(verb, id, body, { name })
     expect({ status: first.status, isReplayed: isReplayed(first) }).toEqual({ status: 200, isReplayed: false })
     const before = await stored(desk.server)
-    const again = await desk.move(verb, id, body, { name })
+    const again = await desk.transition(verb, id, body, { name })
     expect({ status: again.status, body: again.body }).toEqual({ status: 200, body: first.body })
     expect(isReplayed(again)).toBe(true)
-    expect(await desk.move(verb, id, other, { name })).toMatchObject({
+    expect(await desk.transition(verb, id, other, { name })).toMatchObject({
       status: 422,
       body: { code: 'idempotency_key_reused' },
     })
@@ -60,7 +60,7 @@ describe.each(CASES)('$verb', ({ verb, body, other, make }) => {
   it('happens once when fifty come at once', async () => {
     const { id } = await make()
     const told = (await desk.told(id)).length
-    const answers = await Promise.all(Array.from({ length: 50 }, () => desk.move(verb, id, body, { name })))
+    const answers = await Promise.all(Array.from({ length: 50 }, () => desk.transition(verb, id, body, { name })))
     expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
     expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
     expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1)
@@ -69,26 +69,26 @@ describe.each(CASES)('$verb', ({ verb, body, other, make }) => {
 
   it('keeps no answer but a 2xx', async () => {
     const { id } = await desk.decide(5000)
-    expect((await desk.move(verb, id, body, { name })).status).toBe(409)
-    expect((await desk.move(verb, id, other, { name })).status).toBe(409)
+    expect((await desk.transition(verb, id, body, { name })).status).toBe(409)
+    expect((await desk.transition(verb, id, other, { name })).status).toBe(409)
   })
 
   it('is of one decision: the same name at another one is another call', async () => {
     const [one, two] = [await make(), await make()]
-    await succeed(desk.move(verb, one.id, body, { name }))
-    expect(isReplayed(await desk.move(verb, two.id, body, { name }))).toBe(false)
+    await succeed(desk.transition(verb, one.id, body, { name }))
+    expect(isReplayed(await desk.transition(verb, two.id, body, { name }))).toBe(false)
   })
 })
 
 describe('a replay', () => {
   it('answers the present state, also after a restart', async () => {
     const { id } = await desk.decide(200)
-    await succeed(desk.move('approve', id, {}, { name }))
-    await succeed(desk.move('claim', id, { holder: 'one' }))
-    expect((await desk.move('approve', id, {}, { name })).body).toMatchObject({ status: 'authorized' })
-    await succeed(desk.move('confirm', id, { amount: 1 }))
+    await succeed(desk.transition('approve', id, {}, { name }))
+    await succeed(desk.transition('claim', id, { holder: 'one' }))
+    expect((await desk.transition('approve', id, {}, { name })).body).toMatchObject({ status: 'authorized' })
+    await succeed(desk.transition('confirm', id, { amount: 1 }))
     desk.server = await desk.server.restart()
-    expect((await desk.move('approve', id, {}, { name })).body).toMatchObject({
+    expect((await desk.transition('approve', id, {}, { name })).body).toMatchObject({
       status: 'confirmed',
       outcome: { amount: 1 },
     })
@@ -96,27 +96,27 @@ describe('a replay', () => {
 
   it('of a claim shows the permit while it may run', async () => {
     const { id } = await desk.approved(200)
-    const { body } = await desk.move('claim', id, { holder: 'one' }, { name })
-    expect((await desk.move('claim', id, { holder: 'one' }, { name })).body.permit_token).toBe(body.permit_token)
-    await succeed(desk.move('reject', id))
-    expect((await desk.move('claim', id, { holder: 'one' }, { name })).body).not.toHaveProperty('permit_token')
+    const { body } = await desk.transition('claim', id, { holder: 'one' }, { name })
+    expect((await desk.transition('claim', id, { holder: 'one' }, { name })).body.permit_token).toBe(body.permit_token)
+    await succeed(desk.transition('reject', id))
+    expect((await desk.transition('claim', id, { holder: 'one' }, { name })).body).not.toHaveProperty('permit_token')
   })
 
-  it('of a move that changed nothing is a replay all the same', async () => {
+  it('of a transition that changed nothing is a replay all the same', async () => {
     const { id } = await desk.decide(10)
-    await succeed(desk.move('confirm', id))
-    expect(isReplayed(await desk.move('confirm', id, {}, { name }))).toBe(false)
-    expect(isReplayed(await desk.move('confirm', id, {}, { name }))).toBe(true)
-    expect((await desk.move('confirm', id, { amount: 10 }, { name })).status).toBe(422)
+    await succeed(desk.transition('confirm', id))
+    expect(isReplayed(await desk.transition('confirm', id, {}, { name }))).toBe(false)
+    expect(isReplayed(await desk.transition('confirm', id, {}, { name }))).toBe(true)
+    expect((await desk.transition('confirm', id, { amount: 10 }, { name })).status).toBe(422)
   })
 
   it('is over after a day', async () => {
     const { id } = await desk.decide(10)
-    await succeed(desk.move('confirm', id, {}, { name }))
+    await succeed(desk.transition('confirm', id, {}, { name }))
     desk.clock.advance(DAY_MS - 1)
-    expect(isReplayed(await desk.move('confirm', id, {}, { name }))).toBe(true)
+    expect(isReplayed(await desk.transition('confirm', id, {}, { name }))).toBe(true)
     desk.clock.advance(1)
-    expect(await desk.move('confirm', id, { amount: 9 }, { name })).toMatchObject(conflict('confirmed'))
+    expect(await desk.transition('confirm', id, { amount: 9 }, { name })).toMatchObject(conflict('confirmed'))
   })
 })
 
@@ -124,14 +124,14 @@ describe('the name of a request', () => {
   it('is kept over a day while its decision is open, and free once that is settled', async () => {
     const { body: first } = await desk.ask(200, { name })
     desk.clock.advance(DAY_MS - 1)
-    await succeed(desk.move('approve', first.id))
+    await succeed(desk.transition('approve', first.id))
     desk.clock.advance(MINUTE_MS)
     const again = await desk.ask(200, { name })
     expect({ id: again.body.id, isReplayed: isReplayed(again) }).toEqual({ id: first.id, isReplayed: true })
     expect((await desk.ask(201, { name })).status).toBe(422)
-    await succeed(desk.move('claim', first.id, { holder: 'one' }))
+    await succeed(desk.transition('claim', first.id, { holder: 'one' }))
     expect((await desk.ask(200, { name, holder: 'one' })).body.permit_token).toBeDefined()
-    await succeed(desk.move('confirm', first.id))
+    await succeed(desk.transition('confirm', first.id))
     const next = await desk.ask(200, { name })
     expect(isReplayed(next)).toBe(false)
     expect(next.body.id).not.toBe(first.id)
@@ -139,7 +139,7 @@ describe('the name of a request', () => {
 
   it('is kept for a day after its decision was settled', async () => {
     const { body: first } = await desk.ask(10, { name })
-    await succeed(desk.move('reject', first.id))
+    await succeed(desk.transition('reject', first.id))
     desk.clock.advance(DAY_MS - 1)
     expect((await desk.ask(10, { name })).body).toMatchObject({ id: first.id, status: 'rejected' })
     desk.clock.advance(1)

@@ -1,5 +1,5 @@
 /**
- * Everybody moves the same few decisions at once while time passes: each one goes one legal way, which the audit log
+ * Everybody changes the same few decisions at once while time passes: each one goes one legal way, which the audit log
  * tells, and the budget holds what all of them add up to.
  */
 import { stress } from '@countersign/testkit'
@@ -10,7 +10,7 @@ import { micro } from './ledger-model/reference-money.js'
 import { everyItem } from './refunds.js'
 
 const CALLERS = 24
-/** Decisions that are moved at a time: the fewer, the more often two callers meet. */
+/** Decisions that are open at a time: the fewer, the more often two callers meet. */
 const POOL = 6
 
 /** Where each entry may lead from where; a correction leads to what it says. */
@@ -33,16 +33,16 @@ interface Entry {
 function follow(first: string, entries: readonly Entry[]): string {
   let at = first
   for (const { type, data } of entries) {
-    const move = type.replace('decision.', '')
-    const to = WAYS[at]?.[move]
-    if (to === undefined) return `${move} after ${at}`
+    const transition = type.replace('decision.', '')
+    const to = WAYS[at]?.[transition]
+    if (to === undefined) return `${transition} after ${at}`
     at = to === '' ? (data.outcome?.result as string) : to
   }
   return STATUS[at] ?? at
 }
 
 class Storm {
-  private moves = 0
+  private transitions = 0
   private readonly pool: { readonly id: string; readonly permit_token?: string }[] = []
 
   constructor(
@@ -55,10 +55,11 @@ class Storm {
   }
 
   async run(): Promise<void> {
-    while (this.moves++ < stress.storm_moves) {
-      if (this.moves % 100 === 0) this.desk.clock.advance(this.pick([1000, MINUTE_MS, 5 * MINUTE_MS, 61 * MINUTE_MS]))
+    while (this.transitions++ < stress.storm_transitions) {
+      if (this.transitions % 100 === 0)
+        this.desk.clock.advance(this.pick([1000, MINUTE_MS, 5 * MINUTE_MS, 61 * MINUTE_MS]))
       if (this.pool.length < POOL || this.random() < 0.15) await this.ask()
-      else await this.move()
+      else await this.transition()
     }
   }
 
@@ -69,18 +70,18 @@ class Storm {
     if (this.pool.length > POOL) this.pool.shift()
   }
 
-  private async move(): Promise<void> {
+  private async transition(): Promise<void> {
     const { id, permit_token } = this.pick(this.pool)
     const { desk } = this
     const { status, body } = await this.pick([
-      () => desk.move('confirm', id, this.pick([{}, { amount: 7 }, { amount: 350.125 }])),
-      () => desk.move('reject', id),
-      () => desk.move('approve', id, this.pick([{}, { exceed_budget: true }])),
-      () => desk.move('approve', id),
-      () => desk.move('claim', id, { holder: this.pick(['one', 'two']) }),
-      () => desk.move('claim', id, { holder: 'one' }),
-      () => desk.move('decline', id),
-      () => desk.move('correct', id, this.pick([{ result: 'rejected' }, { result: 'confirmed', amount: 3 }])),
+      () => desk.transition('confirm', id, this.pick([{}, { amount: 7 }, { amount: 350.125 }])),
+      () => desk.transition('reject', id),
+      () => desk.transition('approve', id, this.pick([{}, { exceed_budget: true }])),
+      () => desk.transition('approve', id),
+      () => desk.transition('claim', id, { holder: this.pick(['one', 'two']) }),
+      () => desk.transition('claim', id, { holder: 'one' }),
+      () => desk.transition('decline', id),
+      () => desk.transition('correct', id, this.pick([{ result: 'rejected' }, { result: 'confirmed', amount: 3 }])),
       () => desk.redeem(permit_token ?? 'none'),
       () => desk.server.call('GET', '/v1/budgets'),
     ])()
@@ -88,7 +89,7 @@ class Storm {
   }
 }
 
-it(`${stress.storm_moves} moves of ${CALLERS} callers leave every decision on a legal way`, async () => {
+it(`${stress.storm_transitions} transitions of ${CALLERS} callers leave every decision on a legal way`, async () => {
   console.log(`SEED=${SEED}`)
   const desk = await Desk.open({ budget: { limit: 5000, period: 'total', on_exceed: 'review' } })
   const storm = new Storm(desk, seededRandom(SEED))

@@ -41,7 +41,7 @@ describe('the sweeper', () => {
 
   it('leaves alone what was settled before its end', async () => {
     const [confirmed, silent] = [await desk.decide(10), await desk.decide(20)]
-    await succeed(desk.move('confirm', confirmed.id))
+    await succeed(desk.transition('confirm', confirmed.id))
     desk.clock.advance(5 * MINUTE_MS)
     expect((await expiries(1)).map(({ subject }) => subject)).toEqual([silent.id])
     expect(await desk.told(confirmed.id)).toEqual(['confirmed'])
@@ -84,25 +84,25 @@ describe('the status', () => {
     await openDesk(OFTEN_MS)
     const [before, after] = [await desk.decide(10), await desk.decide(20)]
     desk.clock.advance(5 * MINUTE_MS)
-    await succeed(desk.move('confirm', before.id))
+    await succeed(desk.transition('confirm', before.id))
     await expiries(1)
-    await succeed(desk.move('reject', after.id))
+    await succeed(desk.transition('reject', after.id))
     expect(await desk.account()).toMatchObject({ spent: 10, reserved: 0 })
     expect((await desk.told(after.id)).at(-1)).toBe('rejected')
   })
 })
 
 describe('the audit log', () => {
-  it('tells every move once, with who did it', async () => {
+  it('tells every transition once, with who did it', async () => {
     await openDesk(DAY_MS)
     const first = await desk.claimed(300)
     await succeed(desk.redeem(first.permit_token))
-    await succeed(desk.move('confirm', first.id))
-    await succeed(desk.move('correct', first.id, { result: 'rejected' }))
+    await succeed(desk.transition('confirm', first.id))
+    await succeed(desk.transition('correct', first.id, { result: 'rejected' }))
     const second = await desk.decide(200)
-    await succeed(desk.move('decline', second.id))
+    await succeed(desk.transition('decline', second.id))
     const third = await desk.decide(10)
-    await succeed(desk.move('reject', third.id))
+    await succeed(desk.transition('reject', third.id))
     const entriesOf = async (id: string) =>
       (await everyItem(desk.server, `/v1/audit?decision_id=${id}`)).reverse().map(({ type, actor }) => [type, actor])
     const [asker, reviewer] = [desk.idOf('asker'), desk.idOf('reviewer')]

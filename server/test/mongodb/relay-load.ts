@@ -47,12 +47,12 @@ const ENTRY: Readonly<Record<string, string>> = {
 export interface RelayLoadOptions {
   readonly servers: readonly RunningServer[]
   readonly random: () => number
-  /** How many decisions and moves of them have to be acknowledged. */
+  /** How many decisions and transitions of them have to be acknowledged. */
   readonly operations: number
   readonly budgetLimit: number
 }
 
-interface MoveOptions {
+interface TransitionOptions {
   readonly as?: Who
   /** The code of a refusal that may come. */
   readonly refusal?: string
@@ -70,7 +70,7 @@ export class RelayLoad {
   corrected = 0n
   /** Enough was answered, or something is wrong. */
   isOver = false
-  /** How many decisions and moves were answered. */
+  /** How many decisions and transitions were answered. */
   operations = 0
   /** How many answers were 503. */
   refused = 0
@@ -156,11 +156,11 @@ export class RelayLoad {
   async #review(known: Known): Promise<void> {
     const dice = this.#options.random()
     if (dice < 0.2) return
-    if (dice < 0.4) return this.#move('decline', known)
-    if (dice < 0.5) return this.#move('reject', known, {}, { as: 'asker' })
-    await this.#move('approve', known, {}, { refusal: 'budget_exceeded' })
+    if (dice < 0.4) return this.#transition('decline', known)
+    if (dice < 0.5) return this.#transition('reject', known, {}, { as: 'asker' })
+    await this.#transition('approve', known, {}, { refusal: 'budget_exceeded' })
     if (known.answer.status === 'approved' && dice < 0.9)
-      await this.#move('claim', known, { holder: 'one' }, { as: 'asker' })
+      await this.#transition('claim', known, { holder: 'one' }, { as: 'asker' })
   }
 
   async #settle(known: Known): Promise<void> {
@@ -169,9 +169,9 @@ export class RelayLoad {
     if (isRedeemed) await this.#redeem(known)
     const dice = this.#options.random()
     if (dice < 0.15) return
-    if (dice < 0.5) await this.#move('confirm', known)
-    else if (dice < 0.65) await this.#move('confirm', known, { amount: Math.round(amount * 50) / 100 })
-    else if (dice < 0.85) await this.#move('reject', known)
+    if (dice < 0.5) await this.#transition('confirm', known)
+    else if (dice < 0.65) await this.#transition('confirm', known, { amount: Math.round(amount * 50) / 100 })
+    else if (dice < 0.85) await this.#transition('reject', known)
     else await this.#race(known)
     if (this.#options.random() < 0.15) await this.#correct(known)
   }
@@ -183,9 +183,9 @@ export class RelayLoad {
   }
 
   async #correct(known: Known): Promise<void> {
-    if (known.answer.status === 'confirmed') return this.#move('correct', known, { result: 'rejected' })
+    if (known.answer.status === 'confirmed') return this.#transition('correct', known, { result: 'rejected' })
     this.corrected += 500_000n
-    await this.#move('correct', known, { result: 'confirmed', amount: 0.5 })
+    await this.#transition('correct', known, { result: 'confirmed', amount: 0.5 })
   }
 
   /** Two calls of their own that say the same, or the contrary, at once. */
@@ -200,11 +200,11 @@ export class RelayLoad {
     known.entries.push(ENTRY[won[0] as string] as string)
   }
 
-  async #move(
+  async #transition(
     verb: string,
     known: Known,
     body: object = {},
-    { as = 'admin', refusal }: MoveOptions = {},
+    { as = 'admin', refusal }: TransitionOptions = {},
   ): Promise<void> {
     const { status, body: answer } = await this.#ask(`${pathOf(known)}/${verb}`, body, as)
     this.operations += 1

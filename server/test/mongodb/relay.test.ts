@@ -15,7 +15,7 @@ afterEach(async () => {
   await dropDatabase(RARE)
 })
 
-it(`${stress.relay_operations} decisions and moves happen once, whatever is cut`, async () => {
+it(`${stress.relay_operations} decisions and transitions happen once, whatever is cut`, async () => {
   console.log(`SEED=${SEED}`)
   const random = seededRandom(SEED)
   const cuts = new Cuts(random)

@@ -1,6 +1,6 @@
 /**
- * A kill between any two steps of a move: what was acknowledged is there, what the accounts hold is what the decisions add
- * up to, and the same call again moves the decision once.
+ * A kill between any two steps of a transition: what was acknowledged is there, what the accounts hold is what the
+ * decisions add up to, and the same call again makes the transition once.
  */
 import { stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ afterEach(async () => {
 /** Kills of one data directory; then the next one begins empty, so that looking through all of it stays quick. */
 const KILLS_OF_A_LIFE = 25
 
-interface Move {
+interface Transition {
   readonly name: string
   readonly from: string
   readonly to: string
@@ -26,7 +26,7 @@ interface Move {
   readonly body?: object
 }
 
-const MOVES: readonly Move[] = [
+const TRANSITIONS: readonly Transition[] = [
   { name: 'confirm', from: 'authorized', to: 'confirmed', type: 'decision.confirmed', body: { amount: 7.25 } },
   { name: 'reject', from: 'authorized', to: 'rejected', type: 'decision.rejected' },
   { name: 'reject', from: 'approved', to: 'rejected', type: 'decision.rejected' },
@@ -73,8 +73,8 @@ const decide =
     expect(await life.entries(id, 'decision.created')).toHaveLength(1)
   }
 
-const move =
-  (life: DecisionLife, { name, from, to, type, body = {} }: Move): Die =>
+const transition =
+  (life: DecisionLife, { name, from, to, type, body = {} }: Transition): Die =>
   async (step, delay_ms) => {
     const id = await life.prepare(from)
     const path = `/v1/decisions/${id}/${name}`
@@ -103,22 +103,22 @@ const expire =
     expect(await life.entries(id, 'decision.expired')).toHaveLength(1)
   }
 
-/** Every move with every place to die at. */
+/** Every transition with every place to die at. */
 const PLACES: readonly { readonly what: string; readonly step: Step; readonly die: (life: DecisionLife) => Die }[] = (
   ['before', 'inside', 'after'] as const
 )
   .flatMap((step) => [
     { what: 'decide', step: step as Step, die: decide },
     { what: 'expire', step: step as Step, die: expire },
-    ...MOVES.map((one) => ({
+    ...TRANSITIONS.map((one) => ({
       what: `${one.name} from ${one.from}`,
       step: step as Step,
-      die: (life: DecisionLife) => move(life, one),
+      die: (life: DecisionLife) => transition(life, one),
     })),
   ])
   .concat([
     { what: 'decide', step: 'reserve', die: decide },
-    { what: 'approve', step: 'reserve', die: (life) => move(life, MOVES[3] as Move) },
+    { what: 'approve', step: 'reserve', die: (life) => transition(life, TRANSITIONS[3] as Transition) },
   ])
 
 it(`keeps accounts and decisions together, killed ${stress.settle_kills} times`, async () => {

@@ -23,7 +23,7 @@ export class Audit {
     this.#requester = requester
   }
 
-  /** Every decision, every move of one, and every change, newest first. */
+  /** Every decision, every transition of one, and every change, newest first. */
   list(query: AuditQuery = {}, options?: CallOptions): Pages<AuditEntry> {
     return pagesOf(this.#requester, '/v1/audit', { ...query }, options)
   }

@@ -101,7 +101,7 @@ export class Decisions {
    * @throws ApiError validation_failed, permit_redeemed, not_found, invalid_transition
    */
   async confirm(id: string, confirmation: Confirm = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#move(id, path`/v1/decisions/${id}/confirm`, confirmation, options)
+    return this.#transition(id, path`/v1/decisions/${id}/confirm`, confirmation, options)
   }
 
   /**
@@ -111,7 +111,7 @@ export class Decisions {
    * @throws ApiError validation_failed, permit_redeemed, not_found, invalid_transition
    */
   async reject(id: string, rejection: Reject = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#move(id, path`/v1/decisions/${id}/reject`, rejection, options)
+    return this.#transition(id, path`/v1/decisions/${id}/reject`, rejection, options)
   }
 
   /**
@@ -120,7 +120,7 @@ export class Decisions {
    * @throws ApiError validation_failed, insufficient_scope, not_found, invalid_transition
    */
   async correct(id: string, correction: Correct, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#move(id, path`/v1/decisions/${id}/correct`, correction, options)
+    return this.#transition(id, path`/v1/decisions/${id}/correct`, correction, options)
   }
 
   /**
@@ -129,12 +129,12 @@ export class Decisions {
    * @throws ApiError self_approval, not_found, agent_suspended, invalid_transition, policy_denies, budget_exceeded
    */
   async approve(id: string, approval: Approve = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#move(id, path`/v1/decisions/${id}/approve`, approval, options)
+    return this.#transition(id, path`/v1/decisions/${id}/approve`, approval, options)
   }
 
   /** A person says no to a review. @throws ApiError self_approval, not_found, invalid_transition */
   async decline(id: string, declining: Decline = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#move(id, path`/v1/decisions/${id}/decline`, declining, options)
+    return this.#transition(id, path`/v1/decisions/${id}/decline`, declining, options)
   }
 
   /**
@@ -145,7 +145,7 @@ export class Decisions {
    */
   async claim(id: string, claim: Claim = {}, options?: IdempotentCallOptions): Promise<Decision> {
     const body = { ...claim, holder: holderOf(claim.holder ?? crypto.randomUUID()) }
-    return this.#move(id, path`/v1/decisions/${id}/claim`, body, options)
+    return this.#transition(id, path`/v1/decisions/${id}/claim`, body, options)
   }
 
   /**
@@ -176,7 +176,12 @@ export class Decisions {
     return this.#requester.within(limit, (running) => wait.run(running))
   }
 
-  async #move(id: string, to: string, body: object, options: IdempotentCallOptions | undefined): Promise<Decision> {
+  async #transition(
+    id: string,
+    to: string,
+    body: object,
+    options: IdempotentCallOptions | undefined,
+  ): Promise<Decision> {
     const idempotencyKey = options?.idempotencyKey ?? true
     const answer = await this.#requester.send({ method: 'POST', path: to, body, idempotencyKey, options })
     return readDecisionOf(`POST ${to}`, answer, id)

@@ -73,6 +73,6 @@ export const FAULT_CASES: readonly EnforcementCase[] = Object.entries(FAULTS).ma
     await set(trial)
     expect(await guard.call({ action })).toMatchObject({ kind: 'denied', reason })
     expect(trial.runs).toEqual([])
-    expect(trial.told.filter((move) => move !== 'reject')).toEqual([])
+    expect(trial.told.filter((call) => call !== 'reject')).toEqual([])
   },
 }))

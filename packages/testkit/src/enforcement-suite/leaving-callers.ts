@@ -29,7 +29,7 @@ export const LEAVING_CASES: readonly EnforcementCase[] = [
       const guard = await trial.open({ options: { review: 'wait' } })
       const caller = trial.caller()
       const calling = guard.call({ action, ...caller.members })
-      await trial.until(() => expect(trial.relay.moves).toContain('look'))
+      await trial.until(() => expect(trial.relay.calls).toContain('look'))
       await caller.leave()
       expect(await calling).toEqual({ kind: 'aborted' })
       await trial.expectStatus(trial.decision.id, 'rejected')

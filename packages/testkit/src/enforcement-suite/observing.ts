@@ -60,7 +60,7 @@ export const OBSERVING_CASES: readonly EnforcementCase[] = [
       const guard = await trial.open({ options: observe })
       expect(gist(await guard.call({ action, mapping: 'throws' }))).toEqual({ kind: 'value', value: RECEIPT })
       expect(trial.runs).toHaveLength(1)
-      expect(trial.relay.moves).toEqual([])
+      expect(trial.relay.calls).toEqual([])
       expect(trial.events.filter(({ type }) => type === 'observed')).toMatchObject([{ would: 'deny' }])
     },
   },

@@ -26,7 +26,7 @@ export const REFUSED_CASES: readonly EnforcementCase[] = [
       const outcome = await guard.call({ action, mapping: 'throws' })
       expect(gist(outcome)).toEqual({ kind: 'denied', reason: 'mapping_failed', decision_id: null })
       expect(trial.runs).toEqual([])
-      expect(trial.relay.moves).toEqual([])
+      expect(trial.relay.calls).toEqual([])
     },
   },
   {
@@ -38,7 +38,7 @@ export const REFUSED_CASES: readonly EnforcementCase[] = [
       const outcome = await guard.call({ action, mapping: 'unmapped' })
       expect(gist(outcome)).toEqual({ kind: 'denied', reason: 'unmapped', decision_id: null })
       expect(trial.runs).toEqual([])
-      expect(trial.relay.moves).toEqual([])
+      expect(trial.relay.calls).toEqual([])
     },
   },
   {
@@ -85,7 +85,7 @@ export const REFUSED_CASES: readonly EnforcementCase[] = [
 async function expectNotAsked(trial: Trial, outcome: Outcome, reasons: readonly string[]): Promise<void> {
   expect(gist(outcome)).toEqual({ kind: 'denied', reason: expect.toBeOneOf([...reasons]), decision_id: null })
   expect(trial.runs).toEqual([])
-  expect(trial.relay.moves).toEqual([])
+  expect(trial.relay.calls).toEqual([])
 }
 
 async function expectRefused(

@@ -4,24 +4,24 @@ import type { Decision, JsonObject } from '@countersign/contract'
 import { type ReceivedRequest, type StubAnswer, startStubDecisionPoint } from '../stub-decision-point.js'
 
 /** What an enforcement point calls; `look` reads a decision, at once or when it was reviewed. */
-type RelayedMove = 'ask' | 'look' | 'claim' | 'redeem' | 'confirm' | 'reject'
+type RelayedCall = 'ask' | 'look' | 'claim' | 'redeem' | 'confirm' | 'reject'
 
 export interface Relay {
   readonly url: string
   /** Everything that came, oldest first. */
-  readonly moves: readonly RelayedMove[]
+  readonly calls: readonly RelayedCall[]
   /** The decisions that were asked for, as the decision point answered. */
   readonly decisions: readonly Decision[]
   /** Every permit that the decision point gave away. */
   readonly permits: ReadonlySet<string>
   /** From now on, such requests are answered so, and do not reach the decision point. */
-  answer(move: RelayedMove, answer: StubAnswer): void
+  answer(call: RelayedCall, answer: StubAnswer): void
   /** From now on, answers to such requests come at once, with these members in another way; undefined removes one. */
-  change(move: RelayedMove, change: Readonly<Record<string, unknown>>): void
+  change(call: RelayedCall, change: Readonly<Record<string, unknown>>): void
   /** From now on, answers to such requests are kept back, although the decision point has given them. */
-  hold(move: RelayedMove): HeldAnswers
+  hold(call: RelayedCall): HeldAnswers
   /** From now on, such requests are passed on, and their answers are lost: the connection breaks off. */
-  lose(move: RelayedMove): void
+  lose(call: RelayedCall): void
   /** Everything is passed on again. */
   heal(): void
   /** Nobody can reach the decision point here any more. */
@@ -44,10 +44,10 @@ interface PassedOn {
 const HEADERS = ['authorization', 'content-type', 'idempotency-key'] as const
 
 export async function startRelay(upstream: string): Promise<Relay> {
-  const moves: RelayedMove[] = []
+  const calls: RelayedCall[] = []
   const decisions: Decision[] = []
   const permits = new Set<string>()
-  const others = new Map<RelayedMove, StubAnswer>()
+  const others = new Map<RelayedCall, StubAnswer>()
 
   const passOn = async (request: ReceivedRequest, response: ServerResponse, url = request.url): Promise<PassedOn> => {
     const left = new AbortController()
@@ -61,13 +61,13 @@ export async function startRelay(upstream: string): Promise<Relay> {
     const body = request.method === 'GET' ? {} : { body: request.body }
     const answer = await fetch(`${upstream}${url}`, { method: request.method, headers, signal: left.signal, ...body })
     const text = await answer.text()
-    note(moveOf(request), text)
+    note(callOf(request), text)
     return { status: answer.status, headers: { 'content-type': answer.headers.get('content-type') ?? '' }, text }
   }
-  const note = (move: RelayedMove | null, text: string): void => {
+  const note = (call: RelayedCall | null, text: string): void => {
     const decision = decisionIn(text)
     if (decision === null) return
-    if (move === 'ask') decisions.push(decision)
+    if (call === 'ask') decisions.push(decision)
     if (decision.permit_token !== undefined) permits.add(decision.permit_token)
   }
   /** `answered` may take its time. */
@@ -83,25 +83,25 @@ export async function startRelay(upstream: string): Promise<Relay> {
     }
 
   const stub = await startStubDecisionPoint((request, response) => {
-    const move = moveOf(request)
-    if (move !== null) moves.push(move)
-    const answer = (move === null ? undefined : others.get(move)) ?? passing((passed) => passed)
+    const call = callOf(request)
+    if (call !== null) calls.push(call)
+    const answer = (call === null ? undefined : others.get(call)) ?? passing((passed) => passed)
     answer(request, response)
   })
 
   return {
     url: stub.url,
-    moves,
+    calls,
     decisions,
     permits,
-    answer: (move, answer) => void others.set(move, answer),
-    change(move, change) {
+    answer: (call, answer) => void others.set(call, answer),
+    change(call, change) {
       const changed = (passed: PassedOn): PassedOn => {
         return { ...passed, text: JSON.stringify({ ...(JSON.parse(passed.text) as JsonObject), ...change }) }
       }
-      others.set(move, passing(changed, true))
+      others.set(call, passing(changed, true))
     },
-    hold(move) {
+    hold(call) {
       let arrive = (): void => undefined
       let release = (): void => undefined
       const arrived = new Promise<void>((resolve) => {
@@ -115,12 +115,12 @@ export async function startRelay(upstream: string): Promise<Relay> {
         await released
         return passed
       }
-      others.set(move, passing(kept))
+      others.set(call, passing(kept))
       return { arrived, release }
     },
-    lose: (move) =>
+    lose: (call) =>
       void others.set(
-        move,
+        call,
         passing(() => Promise.reject(new Error('the answer is lost'))),
       ),
     heal: () => others.clear(),
@@ -128,10 +128,10 @@ export async function startRelay(upstream: string): Promise<Relay> {
   }
 }
 
-function moveOf({ method, url }: ReceivedRequest): RelayedMove | null {
+function callOf({ method, url }: ReceivedRequest): RelayedCall | null {
   if (url === '/v1/permits/redeem') return 'redeem'
   const [, id, name] = /^\/v1\/decisions(?:\/([^/?]+))?(?:\/(\w+))?(?:\?.*)?$/.exec(url) ?? []
-  if (method === 'POST') return id === undefined ? 'ask' : (name as RelayedMove)
+  if (method === 'POST') return id === undefined ? 'ask' : (name as RelayedCall)
   return id === undefined ? null : 'look'
 }
 

@@ -195,7 +195,7 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
     async run(trial) {
       const action = await trial.actionWith('allow')
       const act: Act = async () => {
-        await trial.operator.move(trial.decision.id, 'reject')
+        await trial.operator.transition(trial.decision.id, 'reject')
         return { value: RECEIPT }
       }
       const guard = await trial.open({ act })

@@ -58,7 +58,7 @@ export const SINGLE_RUN_CASES: readonly EnforcementCase[] = [
       const call = { action, idempotencyKey: crypto.randomUUID() }
       expect(await guards[0]?.call(call)).toMatchObject({ kind: 'denied', reason: 'review_required' })
       const { id } = trial.decision
-      await trial.operator.move(id, 'approve')
+      await trial.operator.transition(id, 'approve')
       const outcomes = await Promise.all(guards.flatMap((guard) => [guard.call(call), guard.call(call)]))
       expect(trial.runs).toHaveLength(1)
       expect(outcomes.filter(({ kind }) => kind === 'value')).toHaveLength(1)

@@ -178,13 +178,13 @@ export class Trial {
   }
 
   /** That this was done with a decision, and nothing else; fails as soon as something else was. */
-  async expectDone(id: string, moves: readonly string[]): Promise<void> {
+  async expectDone(id: string, calls: readonly string[]): Promise<void> {
     let done: readonly string[] = []
     await this.until(async () => {
       done = await this.operator.told(id)
-      expect(done.length).toBeGreaterThanOrEqual(moves.length)
+      expect(done.length).toBeGreaterThanOrEqual(calls.length)
     })
-    expect(done).toEqual(moves)
+    expect(done).toEqual(calls)
     await this.#acknowledged()
   }
 
@@ -195,7 +195,7 @@ export class Trial {
 
   /** What came over the relay beside questions and looking: claims, redeems, confirmations and rejections. */
   get told(): readonly string[] {
-    return this.relay.moves.filter((move) => move !== 'ask' && move !== 'look')
+    return this.relay.calls.filter((call) => call !== 'ask' && call !== 'look')
   }
 
   /** Looks again and again, until it finds what it expects or patience is at its end. */

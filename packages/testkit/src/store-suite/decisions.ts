@@ -83,10 +83,10 @@ export const DECISION_CASES: readonly StoreCase[] = [
     title: 'keeps a decision as it was last written, with its request, and all others as they were',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)
-      const [moved, other] = [decisionOf(1), decisionOf(2)]
+      const [updated, other] = [decisionOf(1), decisionOf(2)]
       const request = requestOf(1, { amount: 5 })
-      await pen.commit(createOf(moved, request), createOf(other))
-      const update = updateOf(moved, {
+      await pen.commit(createOf(updated, request), createOf(other))
+      const update = updateOf(updated, {
         status: 'confirmed',
         expires_at: instant(999),
         outcome: {
@@ -101,7 +101,7 @@ export const DECISION_CASES: readonly StoreCase[] = [
       })
       await pen.commit(update)
       const reopened = await reopen()
-      expect(await reopened.findDecision(moved.id)).toStrictEqual({ decision: update.decision, request })
+      expect(await reopened.findDecision(updated.id)).toStrictEqual({ decision: update.decision, request })
       expect((await reopened.findDecision(other.id))?.decision).toStrictEqual(other)
     },
   },

@@ -110,15 +110,15 @@ export const REMOVAL_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'keeps a decision that has moved since it was read',
+    title: 'keeps a decision that has changed since it was read',
     async run({ store }) {
       const pen = await LogPen.of(store)
       const decision = decisionOf(1, { status: 'rejected' })
-      const moved = updateOf(decision, { status: 'confirmed' })
-      await pen.commit(createOf(decision), moved)
+      const updated = updateOf(decision, { status: 'confirmed' })
+      await pen.commit(createOf(decision), updated)
       expect(await store.removeDecisions([decision], instant(LATER))).toBe(0)
-      expect((await store.findDecision(decision.id))?.decision).toStrictEqual(moved.decision)
-      expect(await store.removeDecisions([moved.decision], instant(LATER))).toBe(1)
+      expect((await store.findDecision(decision.id))?.decision).toStrictEqual(updated.decision)
+      expect(await store.removeDecisions([updated.decision], instant(LATER))).toBe(1)
     },
   },
   {

@@ -26,16 +26,16 @@ import type { Result } from '../../use-cases/decisions/transitions/settlement.js
 import { viewDecision } from '../../use-cases/decisions/view.js'
 import { type Call, type Route, route, type ScopeRule } from '../route.js'
 
-export type DecisionMoveDeps = ApproveDeps & ClaimDeps
+export type DecisionTransitionDeps = ApproveDeps & ClaimDeps
 
 type Verb = 'claim' | 'confirm' | 'reject' | 'correct' | 'approve' | 'decline'
 
 const SETTLE: ScopeRule = { any: ['decisions:write', 'permits:redeem', 'decisions:settle'] }
 
-/** What moves a decision after it was made: POST /v1/decisions/{id}/<verb>. */
-export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
+/** The transitions of a decision: POST /v1/decisions/{id}/<verb>. */
+export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] {
   return [
-    move(deps, 'claim', {
+    transitionRoute(deps, 'claim', {
       summary: 'Take an approved decision to run it. Of all holders the first gets the permit.',
       scopes: { all: ['decisions:write'] },
       schema: ClaimSchema,
@@ -44,7 +44,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
       handle: ({ caller, params, body, requestId, idempotency }) =>
         claimDecision(deps, caller, params.id as string, { holder: body.holder ?? null, requestId }, idempotency),
     }),
-    move(deps, 'confirm', {
+    transitionRoute(deps, 'confirm', {
       summary: 'The action happened: commit what it cost.',
       scopes: SETTLE,
       schema: ConfirmSchema,
@@ -56,7 +56,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
         return confirmDecision(deps, caller, params.id as string, input, idempotency)
       },
     }),
-    move(deps, 'reject', {
+    transitionRoute(deps, 'reject', {
       summary: 'The action did not happen: give back what was reserved. The asker withdraws an open review so.',
       scopes: SETTLE,
       schema: RejectSchema,
@@ -65,7 +65,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
       handle: ({ caller, params, body, idempotency }) =>
         rejectDecision(deps, caller, params.id as string, body.reason ?? null, idempotency),
     }),
-    move(deps, 'correct', {
+    transitionRoute(deps, 'correct', {
       summary: "An operator's word over the asker's: replace the outcome.",
       scopes: { all: ['decisions:settle'] },
       schema: CorrectSchema,
@@ -77,7 +77,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
         return correctDecision(deps, caller, params.id as string, result, body.note ?? null, idempotency)
       },
     }),
-    move(deps, 'approve', {
+    transitionRoute(deps, 'approve', {
       summary: 'A person lets a reviewed action proceed.',
       scopes: { all: ['reviews:write'] },
       schema: ApproveSchema,
@@ -88,7 +88,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
         return approveDecision(deps, caller, params.id as string, input, idempotency)
       },
     }),
-    move(deps, 'decline', {
+    transitionRoute(deps, 'decline', {
       summary: 'A person stops a reviewed action.',
       scopes: { all: ['reviews:write'] },
       schema: DeclineSchema,
@@ -100,7 +100,7 @@ export function decisionMoveRoutes(deps: DecisionMoveDeps): Route[] {
   ]
 }
 
-interface MoveDefinition<Body extends z.ZodType> {
+interface TransitionDefinition<Body extends z.ZodType> {
   readonly summary: string
   readonly scopes: ScopeRule
   readonly schema: Body
@@ -110,7 +110,11 @@ interface MoveDefinition<Body extends z.ZodType> {
   readonly handle: (call: Call<z.output<Body>>) => Promise<Decision>
 }
 
-function move<Body extends z.ZodType>(deps: DecisionMoveDeps, verb: Verb, definition: MoveDefinition<Body>): Route {
+function transitionRoute<Body extends z.ZodType>(
+  deps: DecisionTransitionDeps,
+  verb: Verb,
+  definition: TransitionDefinition<Body>,
+): Route {
   const { summary, scopes, schema, problems, assertAllowed, handle } = definition
   const find = (call: Call, id: string): Promise<StoredDecision> =>
     findVisible(deps.store, call.caller, id).then(({ decision }) => decision)

@@ -14,7 +14,7 @@ export function wasAuthorized(decision: StoredDecision): boolean {
   return decision.holder !== null
 }
 
-/** The error of a move that the present status does not allow; `verb` as in `can't be confirmed`. */
+/** The error of a transition that the present status does not allow; `verb` as in `can't be confirmed`. */
 export function invalidTransition(decision: StoredDecision, now: string, verb: string): DomainError {
   const status = presentStatus(decision, now)
   return new DomainError('invalid_transition', {

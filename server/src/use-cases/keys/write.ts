@@ -13,7 +13,7 @@ export interface WriteKeyDeps {
   readonly changes: Changes
 }
 
-interface KeyMove {
+interface KeyChange {
   readonly type: 'key.created' | 'key.rotated' | 'key.revoked'
   readonly actor: string | null
   readonly at: string
@@ -27,8 +27,8 @@ interface KeyMove {
  * Writes one change of a key and makes it count for the next request. Also of a key that another process revokes in this
  * moment nothing comes: the one that makes the change has to be as it is known here.
  */
-export async function writeKey(deps: WriteKeyDeps, key: StoredKey, move: KeyMove): Promise<void> {
-  const { actor, at, type, data, idempotency, countsOn } = move
+export async function writeKey(deps: WriteKeyDeps, key: StoredKey, change: KeyChange): Promise<void> {
+  const { actor, at, type, data, idempotency, countsOn } = change
   const others = [actor === null ? undefined : deps.keys.find(actor), countsOn]
   const beside = others.flatMap((one) =>
     one === undefined || one.id === key.id ? [] : [{ id: one.id, version: one.version }],

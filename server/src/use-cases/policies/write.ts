@@ -15,7 +15,7 @@ export interface WritePolicyDeps {
   readonly changes: Changes
 }
 
-type Move = 'policy.created' | 'policy.updated' | 'policy.deleted'
+type PolicyAudit = 'policy.created' | 'policy.updated' | 'policy.deleted'
 
 /**
  * Writes one revision of a policy, or its deletion, and makes it count for the next request.
@@ -25,7 +25,7 @@ type Move = 'policy.created' | 'policy.updated' | 'policy.deleted'
 export async function writePolicy(
   deps: WritePolicyDeps,
   caller: Caller,
-  type: Move,
+  type: PolicyAudit,
   policy: StoredPolicy,
   idempotency: IdempotencyRecord | null,
 ): Promise<void> {

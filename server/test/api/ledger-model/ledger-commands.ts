@@ -1,4 +1,4 @@
-/** What may happen in the model test, drawn at random: mostly what meets a limit, a boundary of time or another move. */
+/** What may happen in the model test, drawn at random: mostly what meets a limit, a boundary of time or each other. */
 import fc from 'fast-check'
 import type { LedgerServer } from './ledger-server.js'
 import type { ReferencePolicy } from './reference-policies.js'
@@ -6,26 +6,26 @@ import type { Scene } from './scene.js'
 import type { Step } from './step.js'
 
 type Command = fc.AsyncCommand<Scene, LedgerServer>
-type Moving = Extract<Step, { readonly ref: string }>
+type StepOnDecision = Extract<Step, { readonly ref: string }>
 /** A step whose decision is one of those that there are. */
 type Draft<S> = S extends { readonly ref: string } ? Omit<S, 'ref'> : never
 
 class StepCommand implements Command {
-  constructor(private readonly step: Exclude<Step, Moving> | Draft<Extract<Step, { readonly op: 'decide' }>>) {}
+  constructor(private readonly step: Exclude<Step, StepOnDecision> | Draft<Extract<Step, { readonly op: 'decide' }>>) {}
   check = () => true
   run = (scene: Scene, server: LedgerServer) => scene.expectSame(server, scene.step(this.step))
   toString = () => JSON.stringify(this.step)
 }
 
-class MoveCommand implements Command {
+class TransitionCommand implements Command {
   constructor(
-    private readonly move: Draft<Exclude<Moving, { readonly op: 'decide' }>>,
+    private readonly transition: Draft<Exclude<StepOnDecision, { readonly op: 'decide' }>>,
     private readonly pick: number,
   ) {}
   check = (scene: Readonly<Scene>) => scene.refs.length > 0
   run = (scene: Scene, server: LedgerServer) =>
-    scene.expectSame(server, { ...this.move, ref: scene.ref(this.pick) } as Step)
-  toString = () => `${JSON.stringify(this.move)} of decision ${this.pick}`
+    scene.expectSame(server, { ...this.transition, ref: scene.ref(this.pick) } as Step)
+  toString = () => `${JSON.stringify(this.transition)} of decision ${this.pick}`
 }
 
 class ClockCommand implements Command {
@@ -111,26 +111,29 @@ export const putPolicy: fc.Arbitrary<ReferencePolicy> = fc
   })
   .map((policy) => given({ ...policy, name: policy.id }) as ReferencePolicy)
 
-const step = (made: fc.Arbitrary<Exclude<Step, Moving>>) => made.map((one) => new StepCommand(one))
-const move = <Op extends string>(op: Op, members: Readonly<Record<string, fc.Arbitrary<unknown>>> = {}) =>
+const step = (made: fc.Arbitrary<Exclude<Step, StepOnDecision>>) => made.map((one) => new StepCommand(one))
+const transition = <Op extends string>(op: Op, members: Readonly<Record<string, fc.Arbitrary<unknown>>> = {}) =>
   fc
     .tuple(fc.record({ op: fc.constant(op), ...members }), fc.nat(5))
-    .map(([drawn, pick]) => new MoveCommand(given(drawn) as ConstructorParameters<typeof MoveCommand>[0], pick))
+    .map(
+      ([drawn, pick]) =>
+        new TransitionCommand(given(drawn) as ConstructorParameters<typeof TransitionCommand>[0], pick),
+    )
 const clock = (to: ConstructorParameters<typeof ClockCommand>[0], offsets: readonly number[]) =>
   fc.tuple(fc.constantFrom(...offsets), fc.nat(5)).map(([offset, pick]) => new ClockCommand(to, offset, pick))
 
 const AROUND = [-1000, -1, 0, 1, 1000]
 const weighted: readonly (readonly [number, fc.Arbitrary<Command>])[] = [
   [12, decide],
-  [4, move('confirm', { amount: fc.option(amount, { nil: undefined }), who })],
-  [3, move('reject', { who })],
-  [4, move('approve', { exceed_budget: fc.constantFrom(undefined, false, true) })],
-  [4, move('claim', { holder })],
-  [2, move('redeem')],
-  [1, move('decline')],
-  [2, move('correct', { result: fc.constant('confirmed'), amount: fc.option(amount, { nil: undefined }) })],
-  [1, move('correct', { result: fc.constant('rejected') })],
-  [2, move('get')],
+  [4, transition('confirm', { amount: fc.option(amount, { nil: undefined }), who })],
+  [3, transition('reject', { who })],
+  [4, transition('approve', { exceed_budget: fc.constantFrom(undefined, false, true) })],
+  [4, transition('claim', { holder })],
+  [2, transition('redeem')],
+  [1, transition('decline')],
+  [2, transition('correct', { result: fc.constant('confirmed'), amount: fc.option(amount, { nil: undefined }) })],
+  [1, transition('correct', { result: fc.constant('rejected') })],
+  [2, transition('get')],
   [4, step(fc.constant({ op: 'budgets' }))],
   [2, step(putPolicy.map((policy) => ({ op: 'put_policy', policy })))],
   [1, step(fc.constantFrom('pol_0', 'pol_1', 'pol_2').map((policy_id) => ({ op: 'delete_policy', policy_id })))],

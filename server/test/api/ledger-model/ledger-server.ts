@@ -16,7 +16,7 @@ type Keys = Readonly<Record<keyof typeof SCOPES, string>>
 
 const NO_DECISION = 'dec_01kagx3v5ne8sr6w1y6gqk4t2h'
 const STEPS_BETWEEN_RESTARTS = 200
-/** Who makes a move, unless the step says it. */
+/** Who makes a transition, unless the step says it. */
 const WHO: Readonly<Record<'approve' | 'decline' | 'claim' | 'confirm' | 'reject' | 'correct', keyof Keys>> = {
   ...{ approve: 'reviewer', decline: 'reviewer', claim: 'asker' },
   ...{ confirm: 'asker', reject: 'asker', correct: 'settler' },

@@ -46,10 +46,10 @@ export class ReferenceLedger {
         return this.#budgets()
     }
     const decision = this.#refs.get(step.ref)
-    return decision === undefined ? problem(404, 'not_found') : this.#move(decision, step)
+    return decision === undefined ? problem(404, 'not_found') : this.#transition(decision, step)
   }
 
-  #move(decision: ReferenceDecision, step: Extract<Step, { readonly ref: string }>): StepAnswer {
+  #transition(decision: ReferenceDecision, step: Extract<Step, { readonly ref: string }>): StepAnswer {
     switch (step.op) {
       case 'approve':
         return this.#approve(decision, step.exceed_budget ?? false)

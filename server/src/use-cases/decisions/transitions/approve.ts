@@ -11,7 +11,7 @@ import { viewDecision } from '../view.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import type { ExpireDeps } from './expire.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
-import { type Move, moveDecision } from './transition.js'
+import { type Transition, transitionDecision } from './transition.js'
 
 export interface ApproveDeps extends ExpireDeps, EvaluateAgainDeps, ReviewRightsDeps {
   readonly lifetimes: Lifetimes
@@ -39,7 +39,7 @@ export async function approveDecision(
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
   let endsAt: string | null = null
-  const judge = async (found: DecisionWithRequest, now: string): Promise<Move> => {
+  const plan = async (found: DecisionWithRequest, now: string): Promise<Transition> => {
     const { decision } = found
     const isKin = await assertMayReview(deps, caller, decision)
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
@@ -73,7 +73,7 @@ export async function approveDecision(
     }
   }
   try {
-    const approved = await moveDecision(deps, caller, id, judge, idempotency)
+    const approved = await transitionDecision(deps, caller, id, plan, idempotency)
     return viewDecision(approved, caller, deps.clock.now().toISOString())
   } finally {
     // Also of an approval whose outcome is unknown: whoever asks a budget then looks whether it is over.

@@ -7,9 +7,9 @@ import { endOf, type Lifetimes } from '../new-decision.js'
 import { type PermitDeps, viewWithPermit } from '../permit.js'
 import { invalidTransition, presentStatus } from '../status.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
-import { type MoveDeps, moveDecision } from './transition.js'
+import { type TransitionDeps, transitionDecision } from './transition.js'
 
-export interface ClaimDeps extends MoveDeps, EvaluateAgainDeps, PermitDeps {
+export interface ClaimDeps extends TransitionDeps, EvaluateAgainDeps, PermitDeps {
   readonly lifetimes: Lifetimes
 }
 
@@ -32,7 +32,7 @@ export async function claimDecision(
   { holder, requestId }: ClaimInput,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const claimed = await moveDecision(
+  const claimed = await transitionDecision(
     deps,
     caller,
     id,

@@ -5,7 +5,7 @@ import { invalidTransition, presentStatus } from '../status.js'
 import { viewDecision } from '../view.js'
 import { assertMaySettle } from './settle-rights.js'
 import { committed, isOpenForLate, isSettledSo, settle } from './settlement.js'
-import { type MoveDeps, moveDecision } from './transition.js'
+import { type TransitionDeps, transitionDecision } from './transition.js'
 
 export interface ConfirmInput {
   /** What was really spent; null: what each budget reserved. */
@@ -21,14 +21,14 @@ export interface ConfirmInput {
  * Source: docs/lifecycle.md
  */
 export async function confirmDecision(
-  deps: MoveDeps,
+  deps: TransitionDeps,
   caller: Caller,
   id: string,
   { amount, note }: ConfirmInput,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
   const result = { result: 'confirmed', amount } as const
-  const confirmed = await moveDecision(
+  const confirmed = await transitionDecision(
     deps,
     caller,
     id,

@@ -5,7 +5,7 @@ import { invalidTransition, wasAuthorized } from '../status.js'
 import { viewDecision } from '../view.js'
 import { assertMayCorrect } from './settle-rights.js'
 import { committed, isBeforeClosing, isCommittedSo, isSettledSo, type Result, settle } from './settlement.js'
-import { type MoveDeps, moveDecision } from './transition.js'
+import { type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
  * An operator's word over the asker's: replaces the outcome of a decision that was confirmed or rejected.
@@ -15,14 +15,14 @@ import { type MoveDeps, moveDecision } from './transition.js'
  * Source: docs/lifecycle.md
  */
 export async function correctDecision(
-  deps: MoveDeps,
+  deps: TransitionDeps,
   caller: Caller,
   id: string,
   result: Result,
   note: string | null,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const corrected = await moveDecision(
+  const corrected = await transitionDecision(
     deps,
     caller,
     id,

@@ -5,7 +5,7 @@ import { invalidTransition, presentStatus } from '../status.js'
 import { viewDecision } from '../view.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
 import { releaseAll } from './settlement.js'
-import { type MoveDeps, moveDecision } from './transition.js'
+import { type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
  * A person stops a reviewed action for good, also one that was approved and not claimed yet.
@@ -15,13 +15,13 @@ import { type MoveDeps, moveDecision } from './transition.js'
  * Source: docs/reviews.md
  */
 export async function declineDecision(
-  deps: MoveDeps & ReviewRightsDeps,
+  deps: TransitionDeps & ReviewRightsDeps,
   caller: Caller,
   id: string,
   comment: string | null,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const declined = await moveDecision(
+  const declined = await transitionDecision(
     deps,
     caller,
     id,

@@ -2,10 +2,10 @@ import type { StoredDecision } from '@countersign/store-port/documents'
 import { ConflictError, type OpenStatus, type Store } from '@countersign/store-port/store'
 import type { ApprovalEnds } from '../../../state/approval-ends.js'
 import { expiry } from './expiry.js'
-import { type MoveDeps, writeMove } from './transition.js'
+import { type TransitionDeps, writeTransition } from './transition.js'
 
-export interface ExpireDeps extends Omit<MoveDeps, 'store'> {
-  readonly store: MoveDeps['store'] & Pick<Store, 'listOverdue' | 'firstApprovalEnd'>
+export interface ExpireDeps extends Omit<TransitionDeps, 'store'> {
+  readonly store: TransitionDeps['store'] & Pick<Store, 'listOverdue' | 'firstApprovalEnd'>
   readonly approvalEnds: ApprovalEnds
 }
 
@@ -14,7 +14,7 @@ const BATCH = 256
 
 /**
  * Writes what the clock has ended: the status derives from the clock anyway; this settles the budgets and tells the audit
- * log. Safe beside any other move of the same decisions.
+ * log. Safe beside any other transition of the same decisions.
  *
  * @throws StoreUnavailableError
  */
@@ -44,10 +44,10 @@ function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<void> {
   })
 }
 
-/** False when somebody else moved it: then it is no longer overdue. */
+/** False when somebody else changed it first: then it is no longer overdue. */
 async function expireOne(deps: ExpireDeps, decision: StoredDecision, now: string): Promise<boolean> {
   try {
-    await writeMove(deps, decision, expiry(decision), { actor: null, now, idempotency: null })
+    await writeTransition(deps, decision, expiry(decision), { actor: null, now, idempotency: null })
     return true
   } catch (error) {
     if (error instanceof ConflictError && error.conflict === 'version') return false

@@ -1,7 +1,7 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
 import { presentStatus, wasAuthorized } from '../status.js'
 import { committed, settleUnsaid } from './settlement.js'
-import type { Move } from './transition.js'
+import type { Transition } from './transition.js'
 
 /** Whether the clock has ended the decision and nobody has written it down yet. */
 export function isOverdue(decision: StoredDecision, now: string): boolean {
@@ -9,7 +9,7 @@ export function isOverdue(decision: StoredDecision, now: string): boolean {
 }
 
 /** What the clock did. */
-export function expiry(decision: StoredDecision): Move {
+export function expiry(decision: StoredDecision): Transition {
   const { review } = decision
   const postings = settleUnsaid(decision)
   return {

@@ -7,9 +7,9 @@ import type { IdempotencyDraft } from '../../idempotency.js'
 import { findVisible } from '../get.js'
 import { invalidTransition, presentStatus } from '../status.js'
 import { viewDecision } from '../view.js'
-import { type MoveDeps, moveDecision } from './transition.js'
+import { type TransitionDeps, transitionDecision } from './transition.js'
 
-export interface RedeemDeps extends MoveDeps {
+export interface RedeemDeps extends TransitionDeps {
   readonly agents: Agents
   /** The id of the decision whose permit this is. @throws DomainError permit_invalid */
   readonly verifyPermit: (token: string) => Promise<string>
@@ -29,7 +29,7 @@ export async function redeemPermit(
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
   const id = await deps.verifyPermit(token)
-  const redeemed = await moveDecision(
+  const redeemed = await transitionDecision(
     deps,
     caller,
     id,

@@ -6,7 +6,7 @@ import { invalidTransition, presentStatus } from '../status.js'
 import { viewDecision } from '../view.js'
 import { assertMaySettle } from './settle-rights.js'
 import { committed, isOpenForLate, isSettledSo, settle } from './settlement.js'
-import { type Move, type MoveDeps, moveDecision } from './transition.js'
+import { type Transition, type TransitionDeps, transitionDecision } from './transition.js'
 
 const REJECTED = { result: 'rejected' } as const
 
@@ -18,13 +18,13 @@ const REJECTED = { result: 'rejected' } as const
  * Source: docs/lifecycle.md
  */
 export async function rejectDecision(
-  deps: MoveDeps,
+  deps: TransitionDeps,
   caller: Caller,
   id: string,
   reason: string | null,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const rejected = await moveDecision(
+  const rejected = await transitionDecision(
     deps,
     caller,
     id,
@@ -36,7 +36,7 @@ export async function rejectDecision(
       if (!late && !isWithdrawn && presentStatus(decision, now) !== 'authorized')
         throw invalidTransition(decision, now, 'rejected')
       const settled = settle(decision, REJECTED, { at: now, note: reason, late, corrected: false })
-      const changes: Move['changes'] = isWithdrawn ? { ...settled, review: withdrawn(decision) } : settled
+      const changes: Transition['changes'] = isWithdrawn ? { ...settled, review: withdrawn(decision) } : settled
       return {
         type: 'decision.rejected',
         changes,

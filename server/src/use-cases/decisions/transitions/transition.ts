@@ -1,4 +1,4 @@
-/** One step of a decision's life: read, judge, written only if nobody else moved it meanwhile. */
+/** One step of a decision's life: it is read, planned, and written only if nobody else changed it meanwhile. */
 import type { AuditType, JsonObject } from '@countersign/contract'
 import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
 import { CallUnderWayError } from '@countersign/store-port/ledger'
@@ -18,17 +18,17 @@ import type { IdempotencyDraft } from '../../idempotency.js'
 import { findVisible } from '../get.js'
 import { expiry, isOverdue } from './expiry.js'
 
-export interface MoveDeps {
+export interface TransitionDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'findDecision' | 'ledger'>
   readonly writer: RecordWriter
   readonly openReviews: OpenReviews
-  /** Moves of one decision happen one after the other. */
+  /** Transitions of one decision happen one after the other. */
   readonly turns: Turns
 }
 
-/** What moves; what was decided never changes. */
-type Moving =
+/** What a transition may change; what was decided never changes. */
+type Mutable =
   | 'status'
   | 'expires_at'
   | 'budgets'
@@ -39,28 +39,28 @@ type Moving =
   | 'claimed_at'
   | 'redeemed'
 
-export interface Move {
+export interface Transition {
   readonly type: AuditType
-  readonly changes: Partial<Pick<StoredDecision, Moving>>
+  readonly changes: Partial<Pick<StoredDecision, Mutable>>
   /** The reservation that the changed postings make stand. */
   readonly reservation?: string
   readonly data: JsonObject
 }
 
-/** Says what becomes of a decision, null when it is already so. @throws DomainError when it may not become so. */
-export type Judge = (found: DecisionWithRequest, now: string) => Move | null | Promise<Move | null>
+/** The transition that a decision needs; null when it is already as wanted. @throws DomainError when it is not allowed */
+export type PlanTransition = (found: DecisionWithRequest, now: string) => Transition | null | Promise<Transition | null>
 
 /**
- * Moves a decision of an agent that the caller may speak for. Judged again when somebody else was first.
+ * Changes a decision of an agent that the caller may speak for. Plans again when somebody else was first.
  *
- * @throws DomainError not_found, and what `judge` throws
+ * @throws DomainError not_found, and what `plan` throws
  * @throws StoreUnavailableError
  */
-export async function moveDecision(
-  deps: MoveDeps,
+export async function transitionDecision(
+  deps: TransitionDeps,
   caller: Caller,
   id: string,
-  judge: Judge,
+  plan: PlanTransition,
   idempotency: IdempotencyDraft | null,
 ): Promise<StoredDecision> {
   const { decision, record } = await deps.turns.run(id, async () => {
@@ -69,15 +69,15 @@ export async function moveDecision(
       const now = deps.clock.now().toISOString()
       const record = idempotency?.(id, 200, now) ?? null
       try {
-        const move = await judge(found, now)
-        if (move === null) return { decision: found.decision, record }
-        // The log tells of every move: what the clock did comes before what comes late.
+        const transition = await plan(found, now)
+        if (transition === null) return { decision: found.decision, record }
+        // The log tells of every transition: what the clock did comes before what comes late.
         if (isOverdue(found.decision, now)) {
-          await writeMove(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
+          await writeTransition(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
           continue
         }
         const by = { actor: caller.key.id, now, idempotency: record, holds: caller.holds }
-        const decision = await writeMove(deps, found.decision, move, by)
+        const decision = await writeTransition(deps, found.decision, transition, by)
         caller.recorded()
         return { decision, record: null }
       } catch (error) {
@@ -86,21 +86,21 @@ export async function moveDecision(
       }
     }
   })
-  // Nothing moved; so nobody who wants to move the decision has to wait for this.
+  // Nothing changed, so no other transition has to wait for this.
   if (record !== null) await deps.writer.writeCall(record)
   return decision
 }
 
 /**
- * Writes a move of a decision as it was read.
+ * Writes a transition of a decision as it was read.
  *
- * @throws ConflictError when it has moved since
+ * @throws ConflictError when the decision has changed since
  * @throws StoreUnavailableError
  */
-export async function writeMove(
-  deps: Pick<MoveDeps, 'store' | 'writer' | 'openReviews'>,
+export async function writeTransition(
+  deps: Pick<TransitionDeps, 'store' | 'writer' | 'openReviews'>,
   before: StoredDecision,
-  { type, changes, reservation = undefined, data }: Move,
+  { type, changes, reservation = undefined, data }: Transition,
   by: {
     readonly actor: string | null
     readonly now: string
