@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 import { isFileLocked } from '@countersign/durable-files'
 import { assertDatabaseIsThere, DamagedStoreError } from './data-directory.js'
 import { Connection, saysDamage } from './driver.js'
+import { readThrough, UncheckedStoreError } from './fault-report.js'
 import { assertAsWritten } from './page-sums.js'
 import { assertKnown, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
 import { assertReadable } from './soundness.js'
-import { readThrough, UncheckedStoreError } from './told-fault.js'
 
 export interface SqliteInspection {
   readonly schema: number

@@ -2,11 +2,11 @@ import { fsyncSync, statSync } from 'node:fs'
 import type { Store } from '@countersign/store-port/store'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
 import { Connection, saysDamage } from './driver.js'
+import { readThrough } from './fault-report.js'
 import { assertAsWritten, dropSums, hasSums, makeSums, openSums } from './page-sums.js'
 import { assertKnown, isWalMode, KNOWN_SCHEMA, migrate, schemaVersionOf, shareLog } from './schema.js'
 import { assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
-import { readThrough } from './told-fault.js'
 import { withFile } from './wal-file.js'
 
 export interface SqliteStoreOptions {

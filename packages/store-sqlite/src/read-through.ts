@@ -6,8 +6,8 @@ import { isUtf8 } from 'node:buffer'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
 import { Connection, type Row, saysDamage } from './driver.js'
+import { report } from './fault-report.js'
 import { assertKnown, schemaVersionOf } from './schema.js'
-import { tell } from './told-fault.js'
 import { walkRows } from './walk-rows.js'
 
 interface Column {
@@ -19,13 +19,13 @@ const path = process.argv[2] as string
 /** Whether audit entries have to be what their hashes were made of, too. */
 const checksHashes = process.argv[3] === 'hashes'
 try {
-  tell(process.stdout, { fault: faultOf(path) })
+  report(process.stdout, { fault: faultOf(path) })
 } catch (error) {
   const { name, message } = error as Error
-  if (saysDamage(error)) tell(process.stdout, { fault: message })
+  if (saysDamage(error)) report(process.stdout, { fault: message })
   // Whoever opens it is told so.
-  else if (name === 'NewerSchemaError' || name === 'ForeignDatabaseError') tell(process.stdout, { fault: null })
-  else tell(process.stdout, { failure: message })
+  else if (name === 'NewerSchemaError' || name === 'ForeignDatabaseError') report(process.stdout, { fault: null })
+  else report(process.stdout, { failure: message })
 }
 
 function faultOf(path: string): string | null {

@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 
-/** A damage (null: none), or why none could be looked for. */
-const ToldSchema = z.union([z.strictObject({ fault: z.string().nullable() }), z.strictObject({ failure: z.string() })])
+/** The damage that was found (null: none), or why the store could not be checked. */
+const ReportSchema = z.union([
+  z.strictObject({ fault: z.string().nullable() }),
+  z.strictObject({ failure: z.string() }),
+])
 
-/** The store could not be read through. Whether it is sound is not known. */
+/** The store could not be read to its end. It may be damaged or sound. */
 export class UncheckedStoreError extends Error {
   override readonly name = 'UncheckedStoreError'
   constructor(
@@ -13,23 +16,23 @@ export class UncheckedStoreError extends Error {
     readonly found: string,
   ) {
     super(
-      `${path} could not be checked (${found}). Whether it is damaged is not known. Nothing was changed. ` +
-        'Mend what kept it from being read (memory, disk, rights), then try again.',
+      `${path} could not be checked (${found}). It may be damaged or sound. Nothing was changed. ` +
+        'Fix what kept it from being read (memory, disk, permissions), then try again.',
     )
   }
 }
 
-const MOST_TOLD = 500
+const MAX_REPORTED = 500
 
-/** Tells the process that asked. */
-export function tell(output: NodeJS.WriteStream, told: z.infer<typeof ToldSchema>): void {
-  output.write(JSON.stringify(told))
+/** Sends the report to the parent process. */
+export function report(output: NodeJS.WriteStream, result: z.infer<typeof ReportSchema>): void {
+  output.write(JSON.stringify(result))
 }
 
 /**
- * What is wrong with a database that another process may have open, read to its last text; null when nothing is.
+ * Reads a whole database, which another process may have open, and resolves with its damage; null when it is sound.
  *
- * @param hashes whether audit entries have to be what their hashes were made of, too
+ * @param hashes whether to compare each audit entry with its hash
  * @throws UncheckedStoreError
  */
 export async function readThrough(databasePath: string, { hashes = false } = {}): Promise<string | null> {
@@ -43,7 +46,7 @@ export async function readThrough(databasePath: string, { hashes = false } = {})
     output += text
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors = (errors + text).slice(-8 * MOST_TOLD)
+    errors = (errors + text).slice(-8 * MAX_REPORTED)
   })
   const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once('error', reject)
@@ -52,15 +55,15 @@ export async function readThrough(databasePath: string, { hashes = false } = {})
   // The library unwraps the text; Node ends the same way for want of memory.
   if ((signal === 'SIGABRT' || code === 134) && errors.includes('Utf8Error'))
     return 'the process that read it was aborted: a text in it is not UTF-8, most likely in the schema'
-  const told = toldIn(output)
-  if (told === null) throw new UncheckedStoreError(databasePath, endingOf(code, signal, errors))
-  if ('failure' in told) throw new UncheckedStoreError(databasePath, told.failure)
-  return told.fault
+  const result = reportIn(output)
+  if (result === null) throw new UncheckedStoreError(databasePath, endingOf(code, signal, errors))
+  if ('failure' in result) throw new UncheckedStoreError(databasePath, result.failure)
+  return result.fault
 }
 
-function toldIn(output: string): z.infer<typeof ToldSchema> | null {
+function reportIn(output: string): z.infer<typeof ReportSchema> | null {
   try {
-    return ToldSchema.parse(JSON.parse(output))
+    return ReportSchema.parse(JSON.parse(output))
   } catch {
     return null
   }
@@ -68,6 +71,6 @@ function toldIn(output: string): z.infer<typeof ToldSchema> | null {
 
 function endingOf(code: number | null, signal: string | null, errors: string): string {
   const ending = `the process that read it ended with ${signal ?? `exit code ${code}`}`
-  const last = errors.trim().replaceAll(/\s+/g, ' ').slice(-MOST_TOLD)
+  const last = errors.trim().replaceAll(/\s+/g, ' ').slice(-MAX_REPORTED)
   return last === '' ? ending : `${ending}: ${last}`
 }
