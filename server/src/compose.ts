@@ -36,11 +36,11 @@ import { policyRoutes } from './http/routes/policies.js'
 import { StalledConnections } from './http/stalled-connections.js'
 import { startingApp } from './http/starting-app.js'
 import { UnreadAnswers } from './http/unread-answers.js'
+import { MutationWriter } from './mutation-writer.js'
 import type { StoreClock } from './ports/clock.js'
 import type { Ids } from './ports/ids.js'
 import type { Log } from './ports/log.js'
 import type { Metrics } from './ports/metrics.js'
-import { RecordWriter } from './record-writer.js'
 import { Agents } from './state/agents.js'
 import { ApprovalEnds } from './state/approval-ends.js'
 import { Changes } from './state/changes.js'
@@ -188,8 +188,8 @@ async function composeOn(
   if (behind !== null)
     log.warn(behind, 'the system clock is behind the newest audit entry, from which time goes on: set the clock (NTP)')
   const metrics = prometheusMetrics()
-  const writer = new RecordWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
-  metrics.watchWaitingRecords(() => writer.waitingRecords)
+  const writer = new MutationWriter(measured(store, metrics), ids, STORE_DEADLINE_MS)
+  metrics.watchWaitingMutations(() => writer.waitingMutations)
   const reportClockJump = clockJumpReporter(clock, log)
   const keyring = await openKeyring({ dataDir: config.dataDir, clock })
   const lost = await findLostEntry({ memory: keyring, store, log }, parts.acceptsLoss === true)
@@ -401,10 +401,10 @@ async function firstKey(
 function measured(store: Store, metrics: Metrics): Pick<Store, 'openLog' | 'commit'> {
   return {
     openLog: () => store.openLog(),
-    async commit(records) {
+    async commit(mutations) {
       const started = performance.now()
       try {
-        return await store.commit(records)
+        return await store.commit(mutations)
       } finally {
         metrics.committed(performance.now() - started)
       }

@@ -2,7 +2,7 @@
 import type { AccountKey } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Balance, Ledger } from '@countersign/store-port/ledger'
-import type { DecisionWithRequest, Page, Store, StoreRecord } from '@countersign/store-port/store'
+import type { DecisionWithRequest, Mutation, Page, Store } from '@countersign/store-port/store'
 import type { OpenedStore } from '@countersign/testkit/store-suite'
 import { instant, STORE_CASES } from '@countersign/testkit/store-suite'
 import { describe, expect, it } from 'vitest'
@@ -19,9 +19,9 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'loses the last record of a group',
     broken: (sound) => ({
-      async commit(records) {
-        await sound.commit(records.slice(0, -1))
-        return { written: records.length, conflict: null }
+      async commit(mutations) {
+        await sound.commit(mutations.slice(0, -1))
+        return { written: mutations.length, conflict: null }
       },
     }),
     caughtBy: 'writes a group whole',
@@ -29,19 +29,19 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'acknowledges a commit before it is written',
     broken: (sound) => ({
-      async commit(records) {
-        void sound.commit(records).catch(() => {})
-        return { written: records.length, conflict: null }
+      async commit(mutations) {
+        void sound.commit(mutations).catch(() => {})
+        return { written: mutations.length, conflict: null }
       },
     }),
     caughtBy: 'lets reads see a commit as soon as it has resolved',
   },
   {
-    what: 'applies the records after a conflict',
+    what: 'applies the mutations after a conflict',
     broken: (sound) => ({
-      async commit(records) {
-        const result = await sound.commit(records)
-        if (result.conflict !== null) await sound.commit(movedBack(records.slice(result.written + 1)))
+      async commit(mutations) {
+        const result = await sound.commit(mutations)
+        if (result.conflict !== null) await sound.commit(movedBack(mutations.slice(result.written + 1)))
         return result
       },
     }),
@@ -50,8 +50,8 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'says that nothing of a group with a conflict was written',
     broken: (sound) => ({
-      async commit(records) {
-        const result = await sound.commit(records)
+      async commit(mutations) {
+        const result = await sound.commit(mutations)
         return result.conflict === null ? result : { ...result, written: 0 }
       },
     }),
@@ -60,21 +60,21 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'ignores expected_version',
     broken: (sound) => ({
-      async commit(records) {
-        const forced = await Promise.all(records.map((record) => atPresentVersion(sound, record)))
+      async commit(mutations) {
+        const forced = await Promise.all(mutations.map((mutation) => atPresentVersion(sound, mutation)))
         return sound.commit(forced)
       },
     }),
     caughtBy: 'lets one of two writers win',
   },
   {
-    what: 'writes the entry of a record whose change met a conflict',
+    what: 'writes the entry of a mutation whose change met a conflict',
     broken: (sound) => ({
-      async commit(records) {
-        const result = await sound.commit(records)
-        const refused = records[result.written]
-        if (result.conflict === 'version' && refused !== undefined) {
-          await sound.commit([{ ...refused, change: { kind: 'entry.only' }, idempotency: null }])
+      async commit(mutations) {
+        const result = await sound.commit(mutations)
+        const met = mutations[result.written]
+        if (result.conflict === 'version' && met !== undefined) {
+          await sound.commit([{ ...met, change: { kind: 'entry.only' }, idempotency: null }])
         }
         return result
       },
@@ -84,7 +84,7 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'writes a change without its idempotency record',
     broken: (sound) => ({
-      commit: (records) => sound.commit(records.map((record) => ({ ...record, idempotency: null }))),
+      commit: (mutations) => sound.commit(mutations.map((mutation) => ({ ...mutation, idempotency: null }))),
     }),
     caughtBy: 'writes a record and its entry and its idempotency record together',
   },
@@ -98,19 +98,19 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'continues one log without a gap over restarts',
   },
   {
-    what: 'takes each place of a log for filled',
+    what: 'takes each position of a log for filled',
     broken: () => ({ hasEntry: async () => true }),
-    caughtBy: 'knows which places of its log are filled',
+    caughtBy: 'knows which positions of its log are filled',
   },
   {
     what: 'does not find what is in the log',
     broken: () => ({ hasEntry: async () => false }),
-    caughtBy: 'knows which places of its log are filled',
+    caughtBy: 'knows which positions of its log are filled',
   },
   {
     what: 'goes on with a log that was left',
     broken: () => ({ leaveLogs: async () => {} }),
-    caughtBy: 'knows which places of its log are filled',
+    caughtBy: 'knows which positions of its log are filled',
   },
   {
     what: 'answers reads from a memory that is never renewed',
@@ -207,9 +207,9 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'drops a reservation when its record leaves',
     broken: (sound) => ({
-      async commit(records) {
-        for (const name of reservationsOf(records)) await sound.ledger.release(name)
-        return sound.commit(records)
+      async commit(mutations) {
+        for (const name of reservationsOf(mutations)) await sound.ledger.release(name)
+        return sound.commit(mutations)
       },
     }),
     caughtBy: 'counts a decision once at every moment while its record is written',
@@ -217,16 +217,18 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'keeps a reservation beside the postings of its record',
     broken: (sound) => ({
-      commit: (records) => sound.commit(records.map(withoutReservation)),
+      commit: (mutations) => sound.commit(mutations.map(withoutReservation)),
     }),
     caughtBy: 'counts a decision once at every moment while its record is written',
   },
   {
     what: 'lets a reservation stand with new decisions only',
     broken: (sound) => ({
-      commit: (records) =>
+      commit: (mutations) =>
         sound.commit(
-          records.map((record) => (record.change.kind === 'decision.update' ? withoutReservation(record) : record)),
+          mutations.map((mutation) =>
+            mutation.change.kind === 'decision.update' ? withoutReservation(mutation) : mutation,
+          ),
         ),
     }),
     caughtBy: 'lets a reservation stand with a later record of a decision, too',
@@ -260,9 +262,9 @@ const SABOTAGES: readonly Sabotage[] = [
     broken: (sound) => {
       const standing = new Map<string, StoredDecision['postings']>()
       return {
-        async commit(records) {
-          const result = await sound.commit(records)
-          for (const { change } of records.slice(0, result.written)) {
+        async commit(mutations) {
+          const result = await sound.commit(mutations)
+          for (const { change } of mutations.slice(0, result.written)) {
             if (!('reservation' in change) || change.reservation === null) continue
             standing.set(change.reservation, change.decision.postings)
           }
@@ -284,9 +286,9 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'moves accounts by the new postings instead of the difference',
     broken: (sound) => ({
-      async commit(records) {
-        const result = await sound.commit(records)
-        for (const { change } of records.slice(0, result.written)) {
+      async commit(mutations) {
+        const result = await sound.commit(mutations)
+        for (const { change } of mutations.slice(0, result.written)) {
           if (change.kind !== 'decision.update') continue
           for (const { account, amount } of change.decision.postings) await hold(sound, account, BigInt(amount))
         }
@@ -298,10 +300,10 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'counts a record that met a conflict',
     broken: (sound) => ({
-      async commit(records) {
-        const result = await sound.commit(records)
-        const refused = result.conflict === null ? undefined : records[result.written]?.change
-        const postings = refused !== undefined && 'decision' in refused ? refused.decision.postings : []
+      async commit(mutations) {
+        const result = await sound.commit(mutations)
+        const met = result.conflict === null ? undefined : mutations[result.written]?.change
+        const postings = met !== undefined && 'decision' in met ? met.decision.postings : []
         for (const { account, amount } of postings) await hold(sound, account, BigInt(amount))
         return result
       },
@@ -441,22 +443,24 @@ const SABOTAGES: readonly Sabotage[] = [
   },
 ]
 
-/** The same records, one place back in the log: the first takes that of the one that met a conflict. */
-function movedBack(records: readonly StoreRecord[]): readonly StoreRecord[] {
-  return records.map(({ entry, ...record }) => ({
-    ...record,
+/** The same mutations, one position back in the log: the first takes that of the one that met a conflict. */
+function movedBack(mutations: readonly Mutation[]): readonly Mutation[] {
+  return mutations.map(({ entry, ...mutation }) => ({
+    ...mutation,
     entry: entry === null ? null : { ...entry, index: entry.index - 1 },
   }))
 }
 
-function reservationsOf(records: readonly StoreRecord[]): readonly string[] {
-  return records.flatMap(({ change }) =>
+function reservationsOf(mutations: readonly Mutation[]): readonly string[] {
+  return mutations.flatMap(({ change }) =>
     'reservation' in change && change.reservation !== null ? [change.reservation] : [],
   )
 }
 
-function withoutReservation(record: StoreRecord): StoreRecord {
-  return 'reservation' in record.change ? { ...record, change: { ...record.change, reservation: null } } : record
+function withoutReservation(mutation: Mutation): Mutation {
+  return 'reservation' in mutation.change
+    ? { ...mutation, change: { ...mutation.change, reservation: null } }
+    : mutation
 }
 
 /** A reservation that nothing ends. */
@@ -468,12 +472,12 @@ function asDouble(amount: bigint): bigint {
   return BigInt(Number(amount))
 }
 
-async function atPresentVersion(store: Store, record: StoreRecord): Promise<StoreRecord> {
-  const { change } = record
-  if (change.kind !== 'decision.update') return record
+async function atPresentVersion(store: Store, mutation: Mutation): Promise<Mutation> {
+  const { change } = mutation
+  if (change.kind !== 'decision.update') return mutation
   const version = (await store.findDecision(change.decision.id))?.decision.version ?? 0
   const decision = { ...change.decision, version: version + 1 }
-  return { ...record, change: { ...change, decision, expected_version: version } }
+  return { ...mutation, change: { ...change, decision, expected_version: version } }
 }
 
 function rounded(found: DecisionWithRequest | null): DecisionWithRequest | null {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Balance } from '@countersign/store-port/ledger'
-import { type Store, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
-import { commitRecords } from '@countersign/store-sqlite/commit'
+import { type Mutation, type Store, StoreUnavailableError } from '@countersign/store-port/store'
+import { commitMutations } from '@countersign/store-sqlite/commit'
 import { Connection } from '@countersign/store-sqlite/driver'
 import { SqliteLedger } from '@countersign/store-sqlite/ledger'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
@@ -23,7 +23,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const ACCOUNT = accountOf()
 
-function entryOf(index: number): NonNullable<StoreRecord['entry']> {
+function entryOf(index: number): NonNullable<Mutation['entry']> {
   return {
     id: idOf('aud', index),
     log: 'log',
@@ -39,7 +39,7 @@ function entryOf(index: number): NonNullable<StoreRecord['entry']> {
 }
 
 /** A new decision that holds so much. */
-function holding(number: number, amount: bigint, reservation: string | null): StoreRecord {
+function holding(number: number, amount: bigint, reservation: string | null): Mutation {
   const decision = decisionOf(number, { postings: [heldIn(ACCOUNT, amount)] })
   return { change: createOf(decision, requestOf(number), reservation), entry: entryOf(number), idempotency: null }
 }
@@ -85,9 +85,9 @@ describe('the ledger of the embedded store', () => {
   const balance = async () => (await ledger.balances([ACCOUNT]))[0]
 
   /** What the store does around a commit, with a look at the balance in between. */
-  async function commit(...records: readonly StoreRecord[]): Promise<Balance | undefined> {
+  async function commit(...records: readonly Mutation[]): Promise<Balance | undefined> {
     ledger.expect(records)
-    const { written, accounts } = commitRecords(db, records)
+    const { written, accounts } = commitMutations(db, records)
     const meanwhile = await balance()
     ledger.takeOver(records.slice(0, written), accounts)
     return meanwhile
@@ -111,7 +111,7 @@ describe('the ledger of the embedded store', () => {
     await ledger.balances(others)
     const record = holding(1, 5n, reservation)
     ledger.expect([record])
-    const { accounts } = commitRecords(db, [record])
+    const { accounts } = commitMutations(db, [record])
     await ledger.balances(others)
     expect(await balance()).toEqual(held(5n))
     ledger.takeOver([record], accounts)
@@ -138,7 +138,7 @@ describe('the ledger of the embedded store', () => {
     const [lost, open] = [await reserve(5n), await reserve(2n)]
     const record = holding(1, 5n, lost)
     ledger.expect([record])
-    commitRecords(db, [record])
+    commitMutations(db, [record])
     ledger.doubt([record])
     expect(await balance()).toEqual(held(7n))
     await ledger.release(lost)
@@ -150,7 +150,7 @@ describe('the ledger of the embedded store', () => {
   it('finds a rejected commit not on the disk, and counts its reservations until they are released', async () => {
     const lost = await reserve(5n)
     const record = holding(1, 5n, lost)
-    commitRecords(db, [{ ...holding(2, 1n, null), entry: entryOf(2) }])
+    commitMutations(db, [{ ...holding(2, 1n, null), entry: entryOf(2) }])
     ledger.expect([record])
     ledger.doubt([record])
     expect(await balance()).toEqual(held(6n))
@@ -161,7 +161,7 @@ describe('the ledger of the embedded store', () => {
   it('takes no entry of another writer at the same index for its own', async () => {
     const reservation = await reserve(5n)
     const record = holding(1, 5n, reservation)
-    commitRecords(db, [
+    commitMutations(db, [
       { change: { kind: 'entry.only' }, entry: { ...entryOf(1), id: 'aud_other' }, idempotency: null },
     ])
     ledger.doubt([record])
@@ -172,7 +172,7 @@ describe('the ledger of the embedded store', () => {
     const record = holding(1, 5n, null)
     expect(await balance()).toEqual(held(0n))
     const other = await reserve(1n, accountOf({ unit: 'usd' }))
-    commitRecords(db, [record])
+    commitMutations(db, [record])
     expect(await balance()).toEqual(held(0n))
     ledger.doubt([record])
     expect(await balance()).toEqual(held(5n))
@@ -213,7 +213,7 @@ describe('the embedded store after a commit that failed', () => {
     return store.ledger.reserve({ decision_id: idOf('dec', number), version: 0, demands })
   }
   /** What no caller of the port can make: it fails inside the writer's transaction. */
-  const broken: StoreRecord = {
+  const broken: Mutation = {
     change: { kind: 'entry.only' },
     entry: { ...entryOf(999), subject: null as never },
     idempotency: null,
@@ -246,7 +246,7 @@ describe('the embedded store after a commit that failed', () => {
     const decision = decisionOf(1, { postings: [heldIn(ACCOUNT, 10n)] })
     const group = pen.seal([{ change: createOf(decision, requestOf(1), standing) }])
     const db = Connection.open(join(dataDir, 'countersign.db'))
-    commitRecords(db, group)
+    commitMutations(db, group)
     db.close()
     expect(await balance()).toEqual(held(14n))
     await expect(store.commit([broken, ...group])).rejects.toThrow(StoreUnavailableError)

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { NewerSchemaError, type Store, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
+import { type Mutation, NewerSchemaError, type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { DamagedStoreError } from '@countersign/store-sqlite/data-directory'
 import { Connection } from '@countersign/store-sqlite/driver'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
@@ -186,7 +186,7 @@ async function expectSample(store: Store): Promise<void> {
 
 describe('the writer of the embedded store', () => {
   /** What no caller of the port can make: it fails inside the writer's transaction. */
-  const broken = { change: { kind: 'entry.only' }, entry: {}, idempotency: null } as unknown as StoreRecord
+  const broken = { change: { kind: 'entry.only' }, entry: {}, idempotency: null } as unknown as Mutation
 
   it('starts again after a failure, and takes commits only from a log that was opened since', async () => {
     const { store, destroy } = await openInNewDirectory()

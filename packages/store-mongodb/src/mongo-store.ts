@@ -10,11 +10,11 @@ import {
   type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
-  type LogPlace,
+  type LogPosition,
+  type Mutation,
   type OpenStatus,
   type PageRequest,
   type Store,
-  type StoreRecord,
   StoreUnavailableError,
 } from '@countersign/store-port/store'
 import { listAccounts, readAccounts } from './budgets/accounts.js'
@@ -35,7 +35,7 @@ import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } fr
 import type { Database } from './connection/database.js'
 import { holdLease, releaseLeases } from './lease.js'
 import { findIdempotency, purgeIdempotency } from './records/claims.js'
-import { commitRecords } from './records/commit.js'
+import { commitMutations } from './records/commit.js'
 import type { Followers } from './records/finish-group.js'
 import { Log } from './records/log.js'
 import { LEFT_BEHIND_MS, recover } from './records/recovery.js'
@@ -84,12 +84,12 @@ export class MongoStore implements Store {
     ]
   }
 
-  commit(records: readonly StoreRecord[]): Promise<CommitResult> {
+  commit(records: readonly Mutation[]): Promise<CommitResult> {
     return this.#work(async () => {
       if (records.length > 0) this.#log.nextIndex
       try {
         const [database, log, nowMs] = [this.#database, this.#log, this.#nowMs]
-        return await commitRecords({ database, log, ledger: this.ledger, nowMs, ...this.#followers }, records)
+        return await commitMutations({ database, log, ledger: this.ledger, nowMs, ...this.#followers }, records)
       } catch (error) {
         this.#log.doubt()
         throw unavailable(error)
@@ -101,7 +101,7 @@ export class MongoStore implements Store {
     return this.#work(() => this.#log.open())
   }
 
-  hasEntry(place: LogPlace) {
+  hasEntry(place: LogPosition) {
     return hasEntry(this.#database, place)
   }
   /** MongoDB's own tools restore it: they say nothing of that. */

@@ -6,10 +6,10 @@
  *   apart that it names as unsettled, and of what open reservations hold; until then it is never less. An account that
  *   nobody has used has zeros.
  * - `reserve` takes every amount or none, against all other reservations, in whatever process.
- * - `Store.commit` of a record that names the reservation makes it stand: from then on the decision's own postings count
- *   instead of it. Every later record of the decision moves the balances by the difference of its postings: so it commits,
- *   releases and expires. Whatever crashes, balances and records come to agree.
- * - A reservation that no record made stand is given back by `release`, or by the adapter when the process died.
+ * - `Store.commit` of a mutation that names the reservation commits it: from then on the decision's own postings count
+ *   instead. Every later mutation of the decision moves the balances by the difference of its postings: so it commits,
+ *   releases and expires. Whatever crashes, balances and decisions come to agree.
+ * - A reservation that no mutation committed is given back by `release`, or by the adapter when the process died.
  * - No call is refused for what it has reserved itself: `reserve` rejects with `CallUnderWayError` instead.
  * - A call that cannot be served rejects with `StoreUnavailableError`, or with `BudgetBusyError` when only the account
  *   cannot be written; nothing is known to be reserved then.
@@ -39,7 +39,7 @@ export interface ReservationRequest {
 }
 
 export interface ReservationAnswer {
-  /** Names the reservation in the record that makes it stand. Null: some account has no room, and nothing was taken. */
+  /** Names the reservation in the mutation that commits it. Null: some account has no room, and nothing was taken. */
   readonly reservation: string | null
   /** For each demand in order: right after the reservation, or as it stood when there was no room. */
   readonly balances: readonly Balance[]
@@ -49,7 +49,7 @@ export interface Ledger {
   /** Room is there while spent + reserved + amount is at most the limit. */
   reserve(request: ReservationRequest): Promise<ReservationAnswer>
   /**
-   * Ends a reservation whose record is out of our hands: written, refused or never sent. What a record made stand stays;
+   * Ends a reservation whose mutation is settled: written, in conflict or never sent. What a mutation committed stays;
    * anything else is given back. Never rejects.
    */
   release(reservation: string): Promise<void>

@@ -3,8 +3,8 @@
  *
  * What every adapter promises:
  * - Durable means: still there after the process is killed and after the machine loses power. `commit` resolves only then.
- * - A record is one atomic step: its change, its audit entry and its idempotency record are all there or all absent.
- * - Reads see every record whose `commit` has resolved.
+ * - A mutation is one atomic step: its change, its audit entry and its idempotency record are all there or all absent.
+ * - Reads see every mutation whose `commit` has resolved.
  * - A call that cannot be served rejects with `StoreUnavailableError`; the driver's own error is its `cause`. Whether a
  *   rejected `commit` became durable is unknown: it may have, and the log then continues after it (`openLog`).
  * - Absence is null or an empty list, never an error.
@@ -26,15 +26,15 @@ import type {
 import type { Ledger } from './ledger.js'
 import type { Replicas } from './replicas.js'
 
-/** One durable step: what changes, and the audit entry that tells of it. */
-export interface StoreRecord {
+/** One durable step: what changes, the audit entry of it, and the idempotency record of the call that asked for it. */
+export interface Mutation {
   readonly change: Change
   /** Null with `call.only`, where nothing changes. */
   readonly entry: AuditEntry | null
   readonly idempotency: IdempotencyRecord | null
   /**
-   * Whether what the record rests on (policies, agents, keys) still counts; absent: it does. A store that several processes
-   * share asks in the moment before it writes, for a process may have been frozen since, and refuses as `outdated`.
+   * Whether what the mutation rests on (policies, agents, keys) is still current; absent: it is. A store that several
+   * processes share asks right before it writes, for a process may have been frozen since. False: the conflict `outdated`.
    */
   readonly holds?: (() => boolean) | undefined
 }
@@ -45,7 +45,7 @@ export interface StoreRecord {
  * is at version 0, and the `known_at` that the store has first stays. A policy's `policy_set` must be the next one of the
  * counter (else it is not at the expected version); a deletion raises version and counter, closes the revision before it
  * and is no revision of its own. A decision moves the accounts of its postings by what they differ from those it had
- * (none, when it is new); `reservation` names the one that the record makes stand.
+ * (none, when it is new); `reservation` names the one that the mutation commits.
  */
 export type Change =
   | {
@@ -89,24 +89,24 @@ export type Conflict =
   | 'too_large'
   /** The idempotency record's name is taken by a call that still counts at the new record's `created_at`. */
   | 'idempotency_key'
-  /** What the record rests on does not count any more. */
+  /** What the mutation rests on is not current any more. */
   | 'outdated'
   /** The log holds an entry at this index: another process writes to it. */
   | 'log_index'
-  /** Another process has taken the record for lost, so that it must not come any more. */
+  /** Another process has given the mutation up for lost, so it must not be written any more. */
   | 'voided'
 
 /**
- * The first `written` records have their places in the log; the next one met `conflict` and it and all behind it left no
- * trace. The written ones are durable but for those in `refused` (absent when there is none), by number in the group: they
- * met a conflict with another process when others of the group were written already, and an entry of type `void` has
- * their place. Nobody may be told of those in `unsettled` (absent when there is none): they are durable, but an account of
- * theirs has so much to do that it follows only later.
+ * The first `written` mutations have their positions in the log. The next one met `conflict`; it and all behind it left no
+ * trace. The written ones are durable, except those in `lateConflicts` (by number in the group; absent when there is
+ * none): they met a conflict with another process after others of the group were written, and an entry of type `void`
+ * has their position. Those in `unsettled` (absent when there is none) are durable, but an account of theirs is so busy
+ * that it follows only later: the caller must not report them as done.
  */
 export interface CommitResult {
   readonly written: number
   readonly conflict: Conflict | null
-  readonly refused?: ReadonlyMap<number, Conflict>
+  readonly lateConflicts?: ReadonlyMap<number, Conflict>
   readonly unsettled?: ReadonlySet<number>
 }
 
@@ -212,8 +212,8 @@ export interface OpenReview {
   readonly expires_at: string
 }
 
-/** Of an entry in the audit log. */
-export interface LogPlace {
+/** Where an entry is in the audit log. */
+export interface LogPosition {
   readonly log: string
   readonly index: number
 }
@@ -226,19 +226,19 @@ export interface Store {
   readonly replicas: Replicas | null
 
   /**
-   * Makes the records durable, in order, as far as their conditions hold. One call at a time. Rejects until `openLog` was
+   * Makes the mutations durable, in order, as far as their conditions hold. One call at a time. Rejects until `openLog` was
    * called, and again from a rejected commit until the next `openLog`.
    */
-  commit(records: readonly StoreRecord[]): Promise<CommitResult>
+  commit(mutations: readonly Mutation[]): Promise<CommitResult>
 
   /** The audit log that this process writes, and the index of its next entry. */
   openLog(): Promise<{ readonly log: string; readonly next_index: number }>
 
-  /** Whether an entry has this place; asked of places that a `commit` which resolved has filled. */
-  hasEntry(place: LogPlace): Promise<boolean>
+  /** Whether an entry has this position; asked of positions that a `commit` which resolved has filled. */
+  hasEntry(position: LogPosition): Promise<boolean>
   /** Whether the store was put back from a backup, and nobody has opened a log since. */
   isRestored(): Promise<boolean>
-  /** From the next `openLog` on, logs that nobody writes to now are not gone on with: their next places may have been given. */
+  /** Logs that nobody writes to now are not continued from the next `openLog` on: their next positions may have been given. */
   leaveLogs(): Promise<void>
 
   findDecision(id: string): Promise<DecisionWithRequest | null>
@@ -333,10 +333,10 @@ export class NewerSchemaError extends Error {
   }
 }
 
-/** A condition of the record did not hold; nothing of it was written. */
+/** A condition of the mutation did not hold; nothing of it was written. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError'
   constructor(readonly conflict: Conflict) {
-    super(`The record met a conflict: ${conflict}.`)
+    super(`The mutation met a conflict: ${conflict}.`)
   }
 }

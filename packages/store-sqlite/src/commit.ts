@@ -1,5 +1,5 @@
 import type { Posting } from '@countersign/store-port/documents'
-import type { Change, CommitResult, Conflict, StoreRecord } from '@countersign/store-port/store'
+import type { Change, CommitResult, Conflict, Mutation } from '@countersign/store-port/store'
 import type { Connection } from './driver.js'
 import { Movements } from './movements.js'
 import { markSeen, writeAgent } from './tables/agents.js'
@@ -10,26 +10,26 @@ import { writeKey } from './tables/keys.js'
 import { writePolicy } from './tables/policies.js'
 import type { Committed } from './writer-tasks.js'
 
-/** Makes the records durable together, up to the first that meets a conflict: one transaction, one fsync. */
-export function commitRecords(db: Connection, records: readonly StoreRecord[]): Committed {
+/** Makes the mutations durable together, up to the first that meets a conflict: one transaction, one fsync. */
+export function commitMutations(db: Connection, mutations: readonly Mutation[]): Committed {
   return db.transaction(() => {
     const movements = new Movements()
-    const result = applyRecords(db, records, movements)
+    const result = applyMutations(db, mutations, movements)
     return { ...result, accounts: movements.write(db) }
   })
 }
 
-function applyRecords(db: Connection, records: readonly StoreRecord[], movements: Movements): CommitResult {
-  for (const [written, record] of records.entries()) {
-    const [before, after] = postingsOf(db, record.change)
-    db.run('SAVEPOINT record')
-    const conflict = applyRecord(db, record)
-    if (conflict !== null) db.run('ROLLBACK TO record')
-    db.run('RELEASE record')
+function applyMutations(db: Connection, mutations: readonly Mutation[], movements: Movements): CommitResult {
+  for (const [written, mutation] of mutations.entries()) {
+    const [before, after] = postingsOf(db, mutation.change)
+    db.run('SAVEPOINT mutation')
+    const conflict = applyMutation(db, mutation)
+    if (conflict !== null) db.run('ROLLBACK TO mutation')
+    db.run('RELEASE mutation')
     if (conflict !== null) return { written, conflict }
     movements.add(before, after)
   }
-  return { written: records.length, conflict: null }
+  return { written: mutations.length, conflict: null }
 }
 
 /** What the decision of a change counted for, and what it counts for from then on. */
@@ -44,7 +44,7 @@ function postingsOf(db: Connection, change: Change): readonly [before: readonly 
   }
 }
 
-function applyRecord(db: Connection, { change, entry, idempotency }: StoreRecord): Conflict | null {
+function applyMutation(db: Connection, { change, entry, idempotency }: Mutation): Conflict | null {
   if (entry !== null && !insertAuditEntry(db, entry)) return 'log_index'
   if (idempotency !== null && !insertIdempotency(db, idempotency)) return 'idempotency_key'
   return applyChange(db, change)

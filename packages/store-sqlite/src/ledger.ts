@@ -9,7 +9,7 @@ import {
   type ReservationAnswer,
   type ReservationRequest,
 } from '@countersign/store-port/ledger'
-import type { StoreRecord } from '@countersign/store-port/store'
+import type { Mutation } from '@countersign/store-port/store'
 import { accountText } from './account-text.js'
 import type { Connection } from './driver.js'
 import { readAccount } from './tables/accounts.js'
@@ -42,9 +42,9 @@ const MAX_IDLE = 10_000
  * The ledger of one process that owns its data: what is on the disk, and on top of it the open reservations, which live
  * in memory alone. Every step is synchronous, so that nothing comes between a look at an account and what follows from it.
  *
- * A balance counts each decision once: while its record is on the way, by the reservation (the totals in memory are those
+ * A balance counts each decision once: while its mutation is on the way, by the reservation (the totals in memory are those
  * from before); in the step in which the writer's answer is taken over, by the new totals. So an account with an open
- * reservation is never read from the disk while a record that names it may be getting there.
+ * reservation is never read from the disk while a mutation that names it may be getting there.
  */
 export class SqliteLedger implements Ledger {
   readonly #read: <T>(read: (db: Connection) => T) => T
@@ -86,14 +86,14 @@ export class SqliteLedger implements Ledger {
   }
 
   /**
-   * To be called before records leave: from then on the accounts that they name by reservations are not read from the disk
+   * To be called before mutations leave: from then on the accounts that they name by reservations are not read from the disk
    * until it is known what became of them.
    *
    * @throws StoreUnavailableError
    */
-  expect(records: readonly StoreRecord[]): void {
+  expect(mutations: readonly Mutation[]): void {
     this.#read((db) => {
-      for (const reservation of reservationsOf(records)) {
+      for (const reservation of reservationsOf(mutations)) {
         for (const { text } of this.#reservations.get(reservation)?.holds ?? []) {
           const held = this.#held.get(text) as HeldAccount
           held.durable ??= readBalance(db, held.account)
@@ -102,18 +102,18 @@ export class SqliteLedger implements Ledger {
     })
   }
 
-  /** Takes over what a commit has made durable: the accounts that it moved, as they stand now, and what its records named. */
-  takeOver(written: readonly StoreRecord[], accounts: readonly StoredAccount[]): void {
+  /** Takes over what a commit has made durable: the accounts that it moved, as they stand now, and what its mutations named. */
+  takeOver(written: readonly Mutation[], accounts: readonly StoredAccount[]): void {
     for (const account of accounts) this.#remember(accountText(account), balanceOf(account))
     for (const reservation of reservationsOf(written)) this.#end(reservation)
   }
 
   /** After a commit that was rejected: what it did to the disk is final by now, and read anew. */
-  doubt(records: readonly StoreRecord[]): void {
+  doubt(mutations: readonly Mutation[]): void {
     this.#idle.clear()
     for (const held of this.#held.values()) held.durable = null
     try {
-      const written = this.#read((db) => records.filter(({ entry }) => entry !== null && hasAuditEntry(db, entry)))
+      const written = this.#read((db) => mutations.filter(({ entry }) => entry !== null && hasAuditEntry(db, entry)))
       for (const reservation of reservationsOf(written)) this.#end(reservation)
     } catch {
       // While the disk cannot be read nothing is reserved either, and a release follows.
@@ -198,8 +198,8 @@ function balanceOf({ spent, reserved }: StoredAccount): Balance {
   return { spent: BigInt(spent), reserved: BigInt(reserved) }
 }
 
-function reservationsOf(records: readonly StoreRecord[]): readonly string[] {
-  return records.flatMap(({ change }) =>
+function reservationsOf(mutations: readonly Mutation[]): readonly string[] {
+  return mutations.flatMap(({ change }) =>
     'reservation' in change && change.reservation !== null ? [change.reservation] : [],
   )
 }

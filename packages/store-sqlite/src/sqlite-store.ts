@@ -7,11 +7,11 @@ import {
   type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
-  type LogPlace,
+  type LogPosition,
+  type Mutation,
   type OpenStatus,
   type PageRequest,
   type Store,
-  type StoreRecord,
   StoreUnavailableError,
 } from '@countersign/store-port/store'
 import type { DataDirectory } from './data-directory.js'
@@ -21,7 +21,7 @@ import { sayClosed } from './page-sums.js'
 import { configureReader } from './schema.js'
 import { listAccounts, readAccounts } from './tables/accounts.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
-import { hasPlace, listAuditEntries } from './tables/audit-entries.js'
+import { hasPosition, listAuditEntries } from './tables/audit-entries.js'
 import {
   findDecision,
   findDecisionStatus,
@@ -66,12 +66,12 @@ export class SqliteStore implements Store {
     this.#writer = this.#newWriter()
   }
 
-  async commit(records: readonly StoreRecord[]): Promise<CommitResult> {
+  async commit(mutations: readonly Mutation[]): Promise<CommitResult> {
     this.#assertOpen()
     if (this.#logWriter !== this.#writer) throw new StoreUnavailableError('The audit log has to be opened first.')
-    this.ledger.expect(records)
-    const { accounts, ...result } = await this.#tryCommit(records)
-    this.ledger.takeOver(records.slice(0, result.written), accounts)
+    this.ledger.expect(mutations)
+    const { accounts, ...result } = await this.#tryCommit(mutations)
+    this.ledger.takeOver(mutations.slice(0, result.written), accounts)
     return result
   }
 
@@ -82,8 +82,8 @@ export class SqliteStore implements Store {
     return log
   }
 
-  hasEntry(place: LogPlace) {
-    return this.#read((db) => hasPlace(db, place))
+  hasEntry(position: LogPosition) {
+    return this.#read((db) => hasPosition(db, position))
   }
   isRestored() {
     return this.#read(isRestored)
@@ -204,11 +204,11 @@ export class SqliteStore implements Store {
     }
   }
 
-  async #tryCommit(records: readonly StoreRecord[]): Promise<Committed> {
+  async #tryCommit(mutations: readonly Mutation[]): Promise<Committed> {
     try {
-      return await this.#writer.ask('commit', JSON.stringify(records))
+      return await this.#writer.ask('commit', JSON.stringify(mutations))
     } catch (error) {
-      this.ledger.doubt(records)
+      this.ledger.doubt(mutations)
       this.#hasFailed = true
       throw error
     }

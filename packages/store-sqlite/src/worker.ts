@@ -1,7 +1,7 @@
 /** The writer's thread: the one connection that writes, so that waiting for the disk stops nobody else. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Checkpoints } from './checkpoints.js'
-import { commitRecords } from './commit.js'
+import { commitMutations } from './commit.js'
 import { Connection, sqliteCode } from './driver.js'
 import { configureWriter } from './schema.js'
 import { nextLogIndex } from './tables/audit-entries.js'
@@ -24,7 +24,7 @@ const checkpoints = new Checkpoints(db, databasePath, indexDescriptor, (error) =
 })
 
 const performers: Performers = {
-  commit: (records) => commitRecords(db, JSON.parse(records)),
+  commit: (mutations) => commitMutations(db, JSON.parse(mutations)),
   openLog: () => {
     const log = findOrMakeLog(db)
     return { log, next_index: nextLogIndex(db, log) }

@@ -15,7 +15,7 @@ export interface Committed extends CommitResult {
 
 /** What the writer's thread can be asked, and what it answers. */
 export interface WriterTasks {
-  /** The records as JSON text: cheaper to hand over than objects, and what is kept is JSON anyway. */
+  /** The mutations as JSON text: cheaper to hand over than objects, and what is kept is JSON anyway. */
   commit: { argument: string; result: Committed }
   openLog: { argument: null; result: { readonly log: string; readonly next_index: number } }
   leaveLog: { argument: null; result: null }

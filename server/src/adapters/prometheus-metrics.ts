@@ -70,7 +70,7 @@ export function prometheusMetrics(): Metrics {
     committed(milliseconds) {
       commits.observe(milliseconds / 1000)
     },
-    watchWaitingRecords(read) {
+    watchWaitingMutations(read) {
       waiting = read
     },
     watchUnreadBytes(read) {

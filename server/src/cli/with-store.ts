@@ -5,16 +5,16 @@ import { findKeyring } from '../adapters/keyring/keyring.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
+import { MutationWriter } from '../mutation-writer.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
-import { RecordWriter } from '../record-writer.js'
 import { startClock } from '../use-cases/clock/start.js'
 import { findLostEntry } from '../use-cases/signing-keys/lost-entries.js'
 import { noticeLog } from './log.js'
 
 export interface OpenedStore {
   readonly store: Store
-  readonly writer: RecordWriter
+  readonly writer: MutationWriter
   readonly clock: Clock
   readonly ids: Ids
 }
@@ -25,7 +25,7 @@ const DEADLINE_MS = 30_000
  * Works on the store of a server: an embedded one only while the server does not run. Resolves with null, having done
  * nothing, beside one that does.
  *
- * @throws LostEntriesError, MissingStoreError: what is written would take places in the audit log that were given before
+ * @throws LostEntriesError, MissingStoreError: what is written would take positions in the audit log that were given before
  */
 export async function withStore<T>(
   { dataDir, mongodbUrl }: Pick<Config, 'dataDir' | 'mongodbUrl'>,
@@ -45,7 +45,7 @@ export async function withStore<T>(
     await startClock(clock, store)
     if (keyring !== null) await findLostEntry({ memory: keyring, store, log: noticeLog }, false)
     const ids = typeidIds(clock)
-    return await work({ store, clock, ids, writer: new RecordWriter(store, ids, DEADLINE_MS) })
+    return await work({ store, clock, ids, writer: new MutationWriter(store, ids, DEADLINE_MS) })
   } finally {
     await store.close()
   }

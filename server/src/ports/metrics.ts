@@ -9,10 +9,10 @@ export interface Metrics {
   answered(route: string | null, method: string, status: number, milliseconds: number): void
   /** A decision was recorded. */
   decided(effect: Effect, reasonCode: ReasonCode, latencyMs: number): void
-  /** A group of records became durable, or failed to. */
+  /** A group of mutations became durable, or failed to. */
   committed(milliseconds: number): void
-  /** Tells how many records wait, whenever the metrics are read. */
-  watchWaitingRecords(read: () => number): void
+  /** Tells how many mutations wait, whenever the metrics are read. */
+  watchWaitingMutations(read: () => number): void
   /** Tells how many bytes of answers are not read yet, whenever the metrics are read. */
   watchUnreadBytes(read: () => number): void
   /** All of it as text, and the media type of that text. */

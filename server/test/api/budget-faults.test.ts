@@ -1,6 +1,6 @@
 /** What the budgets hold when a part of the server fails: nothing is held for what was never written, and no cent is lost. */
 import { evaluate } from '@countersign/engine'
-import { type CommitResult, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
+import { type CommitResult, type Mutation, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Answer } from '../running-server.js'
 import { Desk, MINUTE_MS } from './desk.js'
@@ -30,7 +30,7 @@ const fails = async () => {
   throw new StoreUnavailableError('The disk is full.')
 }
 /** It becomes durable and the caller is told otherwise. */
-const writesAndFails = async (records: readonly StoreRecord[], commit: Commit): Promise<CommitResult> => {
+const writesAndFails = async (records: readonly Mutation[], commit: Commit): Promise<CommitResult> => {
   await commit(records)
   throw new StoreUnavailableError('The disk did not answer.')
 }

@@ -1,6 +1,6 @@
 /** What a caller is told when a part of the server fails: nothing is permitted, and the audit log goes on without a gap. */
 
-import { type CommitResult, type StoreRecord, StoreUnavailableError } from '@countersign/store-port/store'
+import { type CommitResult, type Mutation, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { typeidIds } from '#server/adapters/typeid-ids'
 import type { Ids } from '#server/ports/ids'
@@ -132,7 +132,7 @@ describe('a commit that fails and leaves nothing', () => {
 
 describe('a commit whose outcome is not known', () => {
   /** It becomes durable and the caller is told otherwise, as by a disk that answers too late. */
-  const writesAndFails = async (records: readonly StoreRecord[], commit: Commit): Promise<CommitResult> => {
+  const writesAndFails = async (records: readonly Mutation[], commit: Commit): Promise<CommitResult> => {
     await commit(records)
     throw new StoreUnavailableError('The disk did not answer.')
   }

@@ -18,7 +18,7 @@ import {
   updateOf,
 } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { RecordWriter } from '#server/record-writer'
+import { MutationWriter } from '#server/mutation-writer'
 import { until } from '../process/until.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
@@ -90,7 +90,7 @@ it('a decision is not told of as settled before its account is, and nobody else 
 it('whoever moved the decision is told that the outcome is not known', async () => {
   let entries = 0
   const ids = { next: (prefix: string) => idOf(prefix, ++entries) }
-  const writer = new RecordWriter(store, ids, 60_000)
+  const writer = new MutationWriter(store, ids, 60_000)
   const { decision, create } = await hold(1, BUSY)
   const write = (change: ReturnType<typeof updateOf> | typeof create) => {
     const { evaluated_at: at, id: subject, agent_id } = decision

@@ -26,7 +26,7 @@ import {
   updateOf,
   walk,
 } from '@countersign/testkit/store-suite'
-import { RecordWriter } from '#server/record-writer'
+import { MutationWriter } from '#server/mutation-writer'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { type Fate, openRelay, type Relay } from './relay.js'
 
@@ -70,7 +70,7 @@ const MIXES: readonly Readonly<Record<Task, number>>[] = [
 interface Member {
   readonly store: MongoStore
   readonly database: Database
-  readonly writer: RecordWriter
+  readonly writer: MutationWriter
   readonly relay: Relay
   isAlive: boolean
 }
@@ -142,7 +142,7 @@ class Run {
     await (await openMongoStore({ url: mongoUrl(this.#options.database) })).close()
     this.#options.sabotage?.(database)
     const store = new MongoStore(database, Date.now)
-    const writer = new RecordWriter(store, { next: (prefix) => idOf(prefix, ++this.#entries) }, 3000)
+    const writer = new MutationWriter(store, { next: (prefix) => idOf(prefix, ++this.#entries) }, 3000)
     const member = { store, database, writer, relay, isAlive: true }
     this.#members.push(member)
     return member

@@ -2,7 +2,7 @@ import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
 import {
   type AuditFilter,
-  type LogPlace,
+  type LogPosition,
   type Page,
   type PageRequest,
   StoreUnavailableError,
@@ -15,7 +15,7 @@ export function auditId({ log, index }: { readonly log: string; readonly index: 
   return `${log}/${index}`
 }
 
-export async function hasEntry(database: Database, place: LogPlace): Promise<boolean> {
+export async function hasEntry(database: Database, place: LogPosition): Promise<boolean> {
   const found = await database.call(() => database.audit.findOne({ _id: { $eq: auditId(place) } }))
   return found !== null
 }

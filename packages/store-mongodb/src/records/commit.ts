@@ -5,12 +5,7 @@
  */
 import type { AuditEntry } from '@countersign/contract'
 import type { StoredPolicy } from '@countersign/store-port/documents'
-import {
-  type CommitResult,
-  type Conflict,
-  type StoreRecord,
-  StoreUnavailableError,
-} from '@countersign/store-port/store'
+import { type CommitResult, type Conflict, type Mutation, StoreUnavailableError } from '@countersign/store-port/store'
 import type { MongoLedger } from '../budgets/ledger.js'
 import type { Settling } from '../budgets/settlements.js'
 import { keepRevisions } from '../collections/agents.js'
@@ -34,7 +29,7 @@ const LARGEST_SEGMENT = 256
 /** So often others may be faster with the names of calls of a group. */
 const MOST_TRIES = 20
 
-export async function commitRecords(deps: CommitDeps, records: readonly StoreRecord[]): Promise<CommitResult> {
+export async function commitMutations(deps: CommitDeps, records: readonly Mutation[]): Promise<CommitResult> {
   const refused = new Map<number, Conflict>()
   const unsettled = new Set<number>()
   let written = 0
@@ -46,11 +41,16 @@ export async function commitRecords(deps: CommitDeps, records: readonly StoreRec
     written += segment.written
     conflict = segment.conflict
   }
-  return { written, conflict, ...(refused.size > 0 && { refused }), ...(unsettled.size > 0 && { unsettled }) }
+  return {
+    written,
+    conflict,
+    ...(refused.size > 0 && { lateConflicts: refused }),
+    ...(unsettled.size > 0 && { unsettled }),
+  }
 }
 
 /** Records that follow one another of which none builds on another: they can be written at once. */
-function takeSegment(ledger: MongoLedger, records: readonly StoreRecord[], from: number): readonly Step[] {
+function takeSegment(ledger: MongoLedger, records: readonly Mutation[], from: number): readonly Step[] {
   const steps: Step[] = []
   const touched = new Set<string>()
   for (const record of records.slice(from, from + LARGEST_SEGMENT)) {
@@ -65,7 +65,7 @@ function takeSegment(ledger: MongoLedger, records: readonly StoreRecord[], from:
     if (step.home.kind === 'decision') touched.add(`subject ${step.home.id}`)
     steps.push(step)
   }
-  return steps.length > 0 ? steps : [stepOf(ledger, records[from] as StoreRecord)]
+  return steps.length > 0 ? steps : [stepOf(ledger, records[from] as Mutation)]
 }
 
 interface Written {

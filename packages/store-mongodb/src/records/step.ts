@@ -1,6 +1,6 @@
 import { type Moment, thisMoment } from '@countersign/concurrency'
 import type { AuditEntry } from '@countersign/contract'
-import type { Change, StoreRecord } from '@countersign/store-port/store'
+import type { Change, Mutation } from '@countersign/store-port/store'
 import type { MongoLedger } from '../budgets/ledger.js'
 import { KEYS } from '../collections/keys.js'
 import { POLICIES } from '../collections/policies.js'
@@ -11,7 +11,7 @@ export type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly k
 
 /** A record on its way. */
 export interface Step {
-  readonly record: StoreRecord
+  readonly record: Mutation
   readonly home: HomeName
   /** From when on others may have seen that it is on its way, and give it up after a while. */
   readonly begun: Moment
@@ -20,7 +20,7 @@ export interface Step {
   readonly claim: Claim | null
 }
 
-export function stepOf(ledger: MongoLedger, record: StoreRecord): Step {
+export function stepOf(ledger: MongoLedger, record: Mutation): Step {
   const { change, entry, idempotency } = record
   const home = homeNameOf(change, entry)
   const place = entry === null ? null : { log: entry.log, index: entry.index, entry_id: entry.id }

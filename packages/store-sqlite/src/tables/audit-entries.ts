@@ -1,5 +1,5 @@
 import type { AuditEntry } from '@countersign/contract'
-import type { AuditFilter, LogPlace, Page, PageRequest } from '@countersign/store-port/store'
+import type { AuditFilter, LogPosition, Page, PageRequest } from '@countersign/store-port/store'
 import type { Connection, Row } from '../driver.js'
 import { equality, pageOf, type Scan } from '../scan-newest-first.js'
 
@@ -25,7 +25,7 @@ export function hasAuditEntry(db: Connection, { log, index, id }: AuditEntry): b
   return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ? AND id = ?', log, index, id) !== undefined
 }
 
-export function hasPlace(db: Connection, { log, index }: LogPlace): boolean {
+export function hasPosition(db: Connection, { log, index }: LogPosition): boolean {
   return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ?', log, index) !== undefined
 }
 

@@ -80,7 +80,7 @@ export const AUDIT_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'knows which places of its log are filled, and begins another log when it is told to',
+    title: 'knows which positions of its log are filled, and begins another log when it is told to',
     async run({ store, reopen }) {
       const { log } = await LogPen.of(store)
       expect(await store.hasEntry({ log, index: 0 })).toBe(false)

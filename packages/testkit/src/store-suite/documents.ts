@@ -9,7 +9,7 @@ import type {
   StoredKey,
   StoredPolicy,
 } from '@countersign/store-port/documents'
-import type { Change, CommitResult, Store, StoreRecord } from '@countersign/store-port/store'
+import type { Change, CommitResult, Mutation, Store } from '@countersign/store-port/store'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 
@@ -202,7 +202,7 @@ export function idempotencyOf(subject: string, over: Partial<IdempotencyRecord> 
   }
 }
 
-/** What a test wants committed; its place in the log follows. */
+/** What a test wants committed; its position in the log follows. */
 export interface Draft {
   readonly change: Change
   readonly idempotency?: IdempotencyRecord
@@ -226,7 +226,7 @@ export class LogPen {
     return new LogPen(store, log, next_index)
   }
 
-  seal(drafts: readonly Draft[]): readonly StoreRecord[] {
+  seal(drafts: readonly Draft[]): readonly Mutation[] {
     let index = this.#nextIndex
     return drafts.map(({ change, idempotency = null, entry = {} }) => {
       if (change.kind === 'call.only') return { change, idempotency, entry: null }
@@ -236,9 +236,9 @@ export class LogPen {
 
   async commit(...drafts: readonly (Draft | Change)[]): Promise<CommitResult> {
     const whole = drafts.map((draft) => ('kind' in draft ? { change: draft } : draft))
-    const records = this.seal(whole)
-    const result = await this.store.commit(records)
-    this.#nextIndex += records.slice(0, result.written).filter(({ entry }) => entry !== null).length
+    const mutations = this.seal(whole)
+    const result = await this.store.commit(mutations)
+    this.#nextIndex += mutations.slice(0, result.written).filter(({ entry }) => entry !== null).length
     return result
   }
 

@@ -7,7 +7,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Commits what is written meanwhile as one group behind the one under way, as the server does. */
+/** Commits what is written meanwhile as one group behind the one in progress, as the server does. */
 export class GroupPen {
   readonly #pen: LogPen
   #waiting: Waiting[] = []
@@ -36,9 +36,9 @@ export class GroupPen {
 
   async #commit(group: readonly Waiting[]): Promise<void> {
     try {
-      const { written, conflict, refused } = await this.#pen.commit(...group.map(({ change }) => change))
+      const { written, conflict, lateConflicts } = await this.#pen.commit(...group.map(({ change }) => change))
       for (const [i, one] of group.slice(0, written).entries()) {
-        const met = refused?.get(i)
+        const met = lateConflicts?.get(i)
         if (met === undefined) one.resolve()
         else one.reject(new ConflictError(met))
       }

@@ -76,7 +76,7 @@ async function expectOneWinner(
       // The logs of two processes have no entry in common.
       pens.map((pen, i) => pen.commit({ ...(both[i] as Draft), entry: { id: idOf('aud', 1000 * (i + 1) + round) } })),
     )
-    const met = results.map((result) => result.conflict ?? result.refused?.get(0) ?? null)
+    const met = results.map((result) => result.conflict ?? result.lateConflicts?.get(0) ?? null)
     expect(met.toSorted()).toEqual([null, conflict].toSorted())
   }
 }

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises'
 import { assertNoFolder, replaceFile } from '@countersign/durable-files'
 import { importSigningKey } from '@countersign/permit'
-import type { LogPlace } from '@countersign/store-port/store'
+import type { LogPosition } from '@countersign/store-port/store'
 import { z } from 'zod'
 import type { StoredSigningKey } from './key-states.js'
 
@@ -68,8 +68,8 @@ const KeyFileSchema = z.strictObject({
 /** What the file holds. */
 export interface KeyFile {
   readonly keys: readonly StoredSigningKey[]
-  /** The newest place in the audit log that is known to have been filled beside these keys; it may lag. */
-  readonly newest_entry: LogPlace | null
+  /** The newest position in the audit log that is known to have been filled beside these keys; it may lag. */
+  readonly newest_entry: LogPosition | null
 }
 
 /**

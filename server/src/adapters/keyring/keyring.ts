@@ -9,7 +9,7 @@ import {
   type PublicKeySet,
   type SigningKey,
 } from '@countersign/permit'
-import type { LogPlace } from '@countersign/store-port/store'
+import type { LogPosition } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
 import { EarlyRotationError, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../../ports/signer.js'
 import { type KeyFile, readKeyFile, writeKeyFile } from './key-file.js'
@@ -63,7 +63,7 @@ export async function findKeyring({ dataDir, clock }: KeyringOptions): Promise<K
 /** The signing keys in one file. Another process may change the file: `watch` takes its changes over. */
 export class Keyring implements Signer {
   private keys: readonly StoredSigningKey[]
-  private newest: LogPlace | null
+  private newest: LogPosition | null
   private active: SigningKey
   private lastTask: Promise<unknown> = Promise.resolve()
   private signing = 0
@@ -125,20 +125,20 @@ export class Keyring implements Signer {
     return this.change((keys) => revokeKey(keys, kid, this.clock.now()))
   }
 
-  /** The newest place in the audit log that the file remembers: a store that lacks it has lost something. */
-  get newestEntry(): LogPlace | null {
+  /** The newest position in the audit log that the file remembers: a store that lacks it has lost something. */
+  get newestEntry(): LogPosition | null {
     return this.newest
   }
 
-  /** Has the file remember a place, or none. Durable once the promise resolves; a file that is gone is not made again. */
-  async remember(place: LogPlace | null): Promise<void> {
-    if (place?.log === this.newest?.log && place?.index === this.newest?.index) return
+  /** Has the file remember a position, or none. Durable once the promise resolves; a file that is gone is not made again. */
+  async remember(position: LogPosition | null): Promise<void> {
+    if (position?.log === this.newest?.log && position?.index === this.newest?.index) return
     await this.inTurn(() =>
       whileLocked(lockOf(this.path), async () => {
         const kept = await readKeyFile(this.path)
         if (kept === null) return []
-        await writeKeyFile(this.path, { ...kept, newest_entry: place })
-        this.newest = place
+        await writeKeyFile(this.path, { ...kept, newest_entry: position })
+        this.newest = position
         // Not the keys: `watch` has to notice what another process changed in them.
         return []
       }),

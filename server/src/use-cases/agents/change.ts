@@ -2,8 +2,8 @@ import type { Agent, AgentUpdate, JsonObject } from '@countersign/contract'
 import type { StoredAgent } from '@countersign/store-port/documents'
 import type { Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
+import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
-import type { RecordWriter } from '../../record-writer.js'
 import type { Agents } from '../../state/agents.js'
 import type { Changes } from '../../state/changes.js'
 import type { IdempotencyDraft } from '../idempotency.js'
@@ -13,7 +13,7 @@ export interface ChangeAgentDeps {
   readonly clock: Clock
   readonly agents: Agents
   readonly store: Pick<Store, 'findAgent'>
-  readonly writer: RecordWriter
+  readonly writer: MutationWriter
   /** Changes of agents happen one after the other. */
   readonly changes: Changes
 }

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { DecisionStatus, Effect, Review } from '@countersign/contract'
 import { adviseOn, type EngineRequest, type Evaluation } from '@countersign/engine'
 import type { HeldRequest, StoredAgent, StoredDecision } from '@countersign/store-port/documents'
-import type { EntryDraft } from '../../record-writer.js'
+import type { EntryDraft } from '../../mutation-writer.js'
 import type { ReservedBudgets } from './reserve-budgets.js'
 
-/** A decision that has no place in the audit log yet. */
+/** A decision that has no position in the audit log yet. */
 export type UnrecordedDecision = Omit<StoredDecision, 'audit'>
 
 export interface Lifetimes {

@@ -1,14 +1,14 @@
 import type { JsonObject } from '@countersign/contract'
 import type { IdempotencyRecord, StoredKey } from '@countersign/store-port/documents'
+import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
-import type { RecordWriter } from '../../record-writer.js'
 import type { Changes } from '../../state/changes.js'
 import type { Keys } from '../../state/keys.js'
 
 export interface WriteKeyDeps {
   readonly clock: Clock
   readonly keys: Keys
-  readonly writer: RecordWriter
+  readonly writer: MutationWriter
   /** Changes of keys happen one after the other. */
   readonly changes: Changes
 }

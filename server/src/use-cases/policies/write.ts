@@ -2,15 +2,15 @@ import type { IdempotencyRecord, StoredPolicy } from '@countersign/store-port/do
 import { ConflictError } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
+import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
-import type { RecordWriter } from '../../record-writer.js'
 import type { Changes } from '../../state/changes.js'
 import type { Policies } from '../../state/policies.js'
 
 export interface WritePolicyDeps {
   readonly clock: Clock
   readonly policies: Policies
-  readonly writer: RecordWriter
+  readonly writer: MutationWriter
   /** Changes of policies happen one after the other: each raises the same counter. */
   readonly changes: Changes
 }

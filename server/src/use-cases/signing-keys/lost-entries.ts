@@ -1,11 +1,11 @@
-import type { LogPlace, Store } from '@countersign/store-port/store'
+import type { LogPosition, Store } from '@countersign/store-port/store'
+import type { MutationWriter } from '../../mutation-writer.js'
 import type { Log } from '../../ports/log.js'
-import type { RecordWriter } from '../../record-writer.js'
 
 /** The signing keys have signed what the store does not hold any more. The message says what to do. */
 class LostEntriesError extends Error {
   override readonly name = 'LostEntriesError'
-  constructor({ log, index }: LogPlace) {
+  constructor({ log, index }: LogPosition) {
     super(
       `The store lacks entry ${index} of its audit log ${log}, which the signing keys remember: it lost what was decided, ` +
         'or it is another store. Nothing was changed. Check DATA_DIR and MONGODB_URL, or restore a newer backup. ' +
@@ -15,8 +15,8 @@ class LostEntriesError extends Error {
 }
 
 interface Memory {
-  readonly newestEntry: LogPlace | null
-  remember(place: LogPlace | null): Promise<void>
+  readonly newestEntry: LogPosition | null
+  remember(position: LogPosition | null): Promise<void>
 }
 
 interface LostEntriesDeps {
@@ -27,14 +27,14 @@ interface LostEntriesDeps {
 
 /**
  * Before anything is written: whether the store holds the newest entry that is known beside the signing keys. If it does
- * not and may not, a new log begins, so that no place is given twice. Resolves with the entry whose loss was accepted.
+ * not and may not, a new log begins, so that no position is given twice. Resolves with the entry whose loss was accepted.
  *
  * @throws LostEntriesError
  */
 export async function findLostEntry(
   { memory, store, log }: LostEntriesDeps,
   acceptsLoss: boolean,
-): Promise<LogPlace | null> {
+): Promise<LogPosition | null> {
   const newest = memory.newestEntry
   if (newest === null || (await store.hasEntry(newest))) return null
   const isRestored = await store.isRestored()
@@ -52,7 +52,7 @@ export async function findLostEntry(
 }
 
 /** For whoever reads the audit log later. */
-export async function recordLoss(writer: RecordWriter, at: string, { log, index }: LogPlace): Promise<void> {
+export async function recordLoss(writer: MutationWriter, at: string, { log, index }: LogPosition): Promise<void> {
   await writer.write({
     entry: { at, type: 'store.loss_accepted', actor: null, subject: log, agent_id: null, data: { index } },
     change: () => ({ kind: 'entry.only' }),

@@ -1,11 +1,11 @@
 import type { Store } from '@countersign/store-port/store'
+import type { MutationWriter } from '../../mutation-writer.js'
 import type { Signer } from '../../ports/signer.js'
-import type { RecordWriter } from '../../record-writer.js'
 
 export interface RecordSigningKeysDeps {
   readonly signer: Pick<Signer, 'history'>
   readonly store: Pick<Store, 'listAuditEntries'>
-  readonly writer: RecordWriter
+  readonly writer: MutationWriter
 }
 
 /**

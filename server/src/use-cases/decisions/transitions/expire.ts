@@ -9,7 +9,7 @@ export interface ExpireDeps extends Omit<TransitionDeps, 'store'> {
   readonly approvalEnds: ApprovalEnds
 }
 
-/** At most one group of the record writer, so that requests find their place between two groups. */
+/** At most one group of the mutation writer, so that requests find their place between two groups. */
 const BATCH = 256
 
 /**

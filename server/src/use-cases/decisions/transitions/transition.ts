@@ -9,8 +9,8 @@ import {
   StoreUnavailableError,
 } from '@countersign/store-port/store'
 import type { Caller } from '../../../caller.js'
+import type { MutationWriter } from '../../../mutation-writer.js'
 import type { Clock } from '../../../ports/clock.js'
-import type { RecordWriter } from '../../../record-writer.js'
 import type { OpenReviews } from '../../../state/open-reviews.js'
 import { pauseForSameCall } from '../../../state/same-call.js'
 import type { Turns } from '../../../state/turns.js'
@@ -21,7 +21,7 @@ import { expiry, isOverdue } from './expiry.js'
 export interface TransitionDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'findDecision' | 'ledger'>
-  readonly writer: RecordWriter
+  readonly writer: MutationWriter
   readonly openReviews: OpenReviews
   /** Transitions of one decision happen one after the other. */
   readonly turns: Turns
@@ -104,7 +104,7 @@ export async function writeTransition(
   by: {
     readonly actor: string | null
     readonly now: string
-    readonly idempotency: Parameters<RecordWriter['writeCall']>[0] | null
+    readonly idempotency: Parameters<MutationWriter['writeCall']>[0] | null
     readonly holds?: () => boolean
   },
 ): Promise<StoredDecision> {

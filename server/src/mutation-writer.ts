@@ -1,7 +1,7 @@
 /**
  * The one way into the store. Requests that wait together become durable together (group commit): while one group is on
- * its way to the disk the next one gathers. A record gets its place in the audit log only when its group leaves, so that
- * the log has no gaps whatever fails.
+ * its way to the disk the next one gathers. A mutation gets its position in the audit log only when its group leaves, so
+ * that the log has no gaps whatever fails.
  */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
@@ -11,24 +11,24 @@ import {
   type CommitResult,
   type Conflict,
   ConflictError,
-  type LogPlace,
+  type LogPosition,
+  type Mutation,
   type Store,
-  type StoreRecord,
   StoreUnavailableError,
 } from '@countersign/store-port/store'
 import { DomainError } from './domain-error.js'
 import type { Ids } from './ports/ids.js'
 
-/** An audit entry before it has its place in the log. */
+/** An audit entry before it has its position in the log. */
 export type EntryDraft = Omit<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>
 
-export interface RecordDraft {
+export interface MutationDraft {
   readonly entry: EntryDraft
-  /** Made anew whenever the record gets a place in the log. */
+  /** Made anew whenever the mutation gets a position in the log. */
   readonly change: (position: AuditPosition) => Change
   readonly idempotency: IdempotencyRecord | null
-  /** As of a record of the store. */
-  readonly holds?: StoreRecord['holds']
+  /** As in {@link Mutation}. */
+  readonly holds?: Mutation['holds']
 }
 
 export interface Written<Beside> {
@@ -43,65 +43,65 @@ interface Waiting {
   readonly job: Job
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
-  /** Set once the caller has been told; what has not left by then never leaves. */
+  /** Set once the caller has its answer; a mutation that has not left before that never leaves. */
   answered: boolean
-  /** The record is out of our hands: written, refused, or never sent. */
+  /** To be called when the mutation was written, met a conflict, or was never sent. */
   readonly settle: () => void
 }
 
-/** Makes a record for its group: with the place in the log that it would get. */
-type Job = (log: string, index: number) => SealedRecord
+/** Makes a mutation for its group, with the position in the log that it would get. */
+type Job = (log: string, index: number) => SealedMutation
 
-interface SealedRecord {
-  readonly record: StoreRecord
+interface SealedMutation {
+  readonly mutation: Mutation
   readonly beside: () => Promise<unknown>
   /** What the caller gets. */
   readonly result: (beside: unknown, storeMs: number) => unknown
 }
 
-interface Sealed extends SealedRecord {
+interface Sealed extends SealedMutation {
   readonly waiting: Waiting
 }
 
 const MAX_GROUP = 256
-/** More than this many waiting records mean that the store does not keep up: refuse rather than grow. */
+/** More than this many waiting mutations mean that the store does not keep up: reject rather than grow. */
 const MAX_WAITING = 20_000
 
-export class RecordWriter {
+export class MutationWriter {
   private readonly waiting: Waiting[] = []
   private draining = false
   private log: { readonly log: string; next_index: number } | null = null
   private newestAt = ''
-  private newest: LogPlace | null = null
+  private newest: LogPosition | null = null
   private idle: (() => void)[] = []
 
-  /** @param deadlineMs how long a caller waits for durability before it is told that the store is unavailable. */
+  /** @param deadlineMs how long a caller waits for durability before its call rejects */
   constructor(
     private readonly store: Pick<Store, 'openLog' | 'commit'>,
     private readonly ids: Ids,
     private readonly deadlineMs: number,
   ) {}
 
-  /** The newest place in the audit log that this process has filled; null before the first. */
-  get newestEntry(): LogPlace | null {
+  /** The newest position in the audit log that this process has filled; null before the first. */
+  get newestEntry(): LogPosition | null {
     return this.newest
   }
 
-  /** How many records wait for the write under way to end. */
-  get waitingRecords(): number {
+  /** How many mutations wait for the write in progress to end. */
+  get waitingMutations(): number {
     return this.waiting.length
   }
 
   /**
-   * Resolves once the record is durable and `beside` (work that only needs the record's place in the log, such as
-   * signing) is done. `beside` runs while the record is on its way, and again if the record has to move.
+   * Resolves once the mutation is durable and `beside` (work that only needs the position in the log, such as signing) is
+   * done. `beside` runs while the mutation is on its way, and again if the mutation gets another position.
    *
-   * @throws ConflictError when a condition of the record does not hold.
+   * @throws ConflictError when a condition of the mutation does not hold.
    * @throws DomainError limit_reached when the store cannot hold what it would write; replica_stale when `holds` is false.
-   * @throws StoreUnavailableError when the record is not known to be durable within the deadline. It may still become so.
+   * @throws StoreUnavailableError when the mutation is not known to be durable within the deadline. It may still become so.
    */
   write<Beside = void>(
-    draft: RecordDraft,
+    draft: MutationDraft,
     beside: (position: AuditPosition) => Promise<Beside> = () => Promise.resolve(undefined as Beside),
   ): Promise<Written<Beside>> {
     return this.enqueue((log, index) => {
@@ -111,7 +111,7 @@ export class RecordWriter {
       const leaf = leafHash(unhashed)
       const position = { log, index, leaf }
       return {
-        record: {
+        mutation: {
           change: draft.change(position),
           entry: { ...unhashed, leaf },
           idempotency: draft.idempotency,
@@ -124,13 +124,13 @@ export class RecordWriter {
   }
 
   /**
-   * Resolves once it is durable that a call was answered which found things as it wanted them: nothing is to be logged.
+   * Resolves once the idempotency record is durable of a call that changed nothing. Such a call has no entry in the log.
    *
    * @throws as {@link write}
    */
   writeCall(idempotency: IdempotencyRecord): Promise<void> {
     return this.enqueue(() => ({
-      record: { change: { kind: 'call.only' }, entry: null, idempotency },
+      mutation: { change: { kind: 'call.only' }, entry: null, idempotency },
       beside: () => Promise.resolve(),
       result: () => undefined,
     }))
@@ -138,7 +138,7 @@ export class RecordWriter {
 
   private enqueue<Result>(job: Job): Promise<Result> {
     if (this.waiting.length >= MAX_WAITING)
-      return Promise.reject(new StoreUnavailableError('Too many records wait for the store.'))
+      return Promise.reject(new StoreUnavailableError('Too many mutations wait for the store.'))
     return new Promise((resolve, reject) => {
       let markSettled = () => {}
       const settled = new Promise<void>((mark) => {
@@ -191,7 +191,7 @@ export class RecordWriter {
       this.log ??= { ...(await this.store.openLog()) }
       sealed = sealGroup(unanswered(group), this.log.log, this.log.next_index)
       if (sealed.length === 0) return
-      const commit = this.store.commit(sealed.map(({ record }) => record))
+      const commit = this.store.commit(sealed.map(({ mutation }) => mutation))
       besides = sealed.map(startBeside)
       result = await commit
     } catch (cause) {
@@ -200,7 +200,7 @@ export class RecordWriter {
       const error =
         cause instanceof StoreUnavailableError
           ? cause
-          : new StoreUnavailableError('The records could not be written.', { cause })
+          : new StoreUnavailableError('The mutations could not be written.', { cause })
       for (const waiting of group) fail(waiting, error)
       return
     }
@@ -210,22 +210,22 @@ export class RecordWriter {
     if (entries > 0) this.newest = { log: this.log.log, index: this.log.next_index - 1 }
     if (result.conflict === 'log_index') this.log = null
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
-      const conflict = result.refused?.get(i)
-      if (conflict !== undefined) one.waiting.reject(refusal(conflict))
+      const conflict = result.lateConflicts?.get(i)
+      if (conflict !== undefined) one.waiting.reject(errorOf(conflict))
       else if (result.unsettled?.has(i))
         one.waiting.reject(new StoreUnavailableError('The budget is too busy to follow.'))
       else void answer(one, besides[i], storeMs)
       one.waiting.settle()
     }
     if (result.conflict !== null) {
-      const refused = (sealed[result.written] as Sealed).waiting
-      fail(refused, refusal(result.conflict))
+      const { waiting } = sealed[result.written] as Sealed
+      fail(waiting, errorOf(result.conflict))
       this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
     }
   }
 }
 
-function refusal(conflict: Conflict): Error {
+function errorOf(conflict: Conflict): Error {
   switch (conflict) {
     case 'log_index':
       return new StoreUnavailableError('Another process writes to this audit log.')
@@ -234,13 +234,13 @@ function refusal(conflict: Conflict): Error {
     case 'outdated':
       return new DomainError('replica_stale')
     case 'voided':
-      return new StoreUnavailableError('The record took so long that it was taken for lost.')
+      return new StoreUnavailableError('The mutation took so long that another process gave it up.')
     default:
       return new ConflictError(conflict)
   }
 }
 
-/** Those who still wait: whoever was told already that the record is not known to be durable gets no record any more. */
+/** Those that still wait. A caller whose deadline has passed has its answer: its mutation never leaves. */
 function unanswered(group: readonly Waiting[]): readonly Waiting[] {
   return group.filter((waiting) => {
     if (waiting.answered) waiting.settle()
@@ -253,15 +253,15 @@ function fail(waiting: Waiting, error: Error): void {
   waiting.settle()
 }
 
-/** The records of a group, each entry with the next place in the log. One that cannot be made fails alone. */
+/** The mutations of a group, each entry with the next position in the log. One that cannot be made fails alone. */
 function sealGroup(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
   const sealed: Sealed[] = []
   let index = nextIndex
   for (const waiting of group) {
     try {
       const made = waiting.job(log, index)
-      if (made.record.holds?.() === false) throw refusal('outdated')
-      if (made.record.entry !== null) index += 1
+      if (made.mutation.holds?.() === false) throw errorOf('outdated')
+      if (made.mutation.entry !== null) index += 1
       sealed.push({ ...made, waiting })
     } catch (error) {
       fail(waiting, error instanceof Error ? error : new Error(String(error)))
@@ -271,12 +271,12 @@ function sealGroup(group: readonly Waiting[], log: string, nextIndex: number): S
 }
 
 function countEntries(sealed: readonly Sealed[]): number {
-  return sealed.filter(({ record }) => record.entry !== null).length
+  return sealed.filter(({ mutation }) => mutation.entry !== null).length
 }
 
 function startBeside(sealed: Sealed): Promise<unknown> {
   const beside = (async () => sealed.beside())()
-  // It is awaited only after the record is durable; until then a failure must not count as unhandled.
+  // It is awaited only after the mutation is durable; until then a failure must not count as unhandled.
   beside.catch(() => {})
   return beside
 }

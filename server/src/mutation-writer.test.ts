@@ -4,28 +4,28 @@ import {
   type CommitResult,
   type Conflict,
   ConflictError,
-  type StoreRecord,
+  type Mutation,
   StoreUnavailableError,
 } from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type RecordDraft, RecordWriter } from './record-writer.js'
+import { type MutationDraft, MutationWriter } from './mutation-writer.js'
 
 /** A store whose commits the test answers one by one, as a disk would in its own time. */
 class ScriptedStore {
-  readonly log: StoreRecord[] = []
-  readonly waiting: { records: readonly StoreRecord[]; answer: (result: CommitResult | Error) => void }[] = []
+  readonly log: Mutation[] = []
+  readonly waiting: { mutations: readonly Mutation[]; answer: (result: CommitResult | Error) => void }[] = []
 
   async openLog() {
     return { log: 'a1', next_index: this.log.length }
   }
 
-  commit(records: readonly StoreRecord[]): Promise<CommitResult> {
+  commit(mutations: readonly Mutation[]): Promise<CommitResult> {
     return new Promise((resolve, reject) => {
       this.waiting.push({
-        records,
+        mutations,
         answer: (result) => {
           if (result instanceof Error) return reject(result)
-          this.log.push(...records.slice(0, result.written))
+          this.log.push(...mutations.slice(0, result.written))
           resolve(result)
         },
       })
@@ -33,19 +33,19 @@ class ScriptedStore {
   }
 
   /** Answers the commit that is on its way, once there is one. */
-  async next(answer: (records: readonly StoreRecord[]) => CommitResult | Error = all): Promise<readonly StoreRecord[]> {
+  async next(answer: (mutations: readonly Mutation[]) => CommitResult | Error = all): Promise<readonly Mutation[]> {
     await vi.waitFor(() => expect(this.waiting).not.toHaveLength(0))
-    const { records, answer: settle } = this.waiting.shift() as (typeof this.waiting)[0]
-    settle(answer(records))
-    return records
+    const { mutations, answer: settle } = this.waiting.shift() as (typeof this.waiting)[0]
+    settle(answer(mutations))
+    return mutations
   }
 }
 
-const all = (records: readonly StoreRecord[]): CommitResult => ({ written: records.length, conflict: null })
+const all = (mutations: readonly Mutation[]): CommitResult => ({ written: mutations.length, conflict: null })
 const stopAt = (written: number, conflict: Conflict) => (): CommitResult => ({ written, conflict })
 
 let made = 0
-function draft(subject: string, at = '2026-11-21T10:00:00.000Z'): RecordDraft {
+function draft(subject: string, at = '2026-11-21T10:00:00.000Z'): MutationDraft {
   return {
     entry: { at, type: 'agent.updated', actor: null, subject, agent_id: null, data: {} },
     change: () => ({ kind: 'entry.only' }),
@@ -54,22 +54,22 @@ function draft(subject: string, at = '2026-11-21T10:00:00.000Z'): RecordDraft {
 }
 
 let store: ScriptedStore
-let writer: RecordWriter
+let writer: MutationWriter
 beforeEach(() => {
   store = new ScriptedStore()
-  writer = new RecordWriter(store as never, { next: (prefix) => `${prefix}_${made++}` }, 1000)
+  writer = new MutationWriter(store as never, { next: (prefix) => `${prefix}_${made++}` }, 1000)
 })
 afterEach(() => vi.useRealTimers())
 
-const subjects = (records: readonly StoreRecord[]) => records.map((record) => record.entry?.subject)
+const subjects = (mutations: readonly Mutation[]) => mutations.map(({ entry }) => entry?.subject)
 
 describe('group commit', () => {
   test('the times within a log never decrease, whoever looked at the clock first', async () => {
     const times = ['02', '01', '03', '02'].map((second) => `2026-11-21T10:00:${second}.000Z`)
     const written = times.map((at, i) => writer.write(draft(String(i), at)))
-    const records = [...(await store.next()), ...(await store.next())]
+    const mutations = [...(await store.next()), ...(await store.next())]
     await Promise.all(written)
-    expect(records.map(({ entry }) => entry?.at.slice(17, 19))).toEqual(['02', '02', '03', '03'])
+    expect(mutations.map(({ entry }) => entry?.at.slice(17, 19))).toEqual(['02', '02', '03', '03'])
   })
 
   test('what gathers while one group is written leaves together as the next', async () => {
@@ -83,15 +83,15 @@ describe('group commit', () => {
 
   test('every entry carries the hash of itself', async () => {
     const written = writer.write(draft('a'))
-    const [record] = await store.next()
-    const { leaf, ...rest } = (record as StoreRecord).entry as AuditEntry
+    const [mutation] = await store.next()
+    const { leaf, ...rest } = (mutation as Mutation).entry as AuditEntry
     expect(leafHash(rest)).toBe(leaf)
     expect((await written).position.leaf).toBe(leaf)
   })
 })
 
 describe('a conflict', () => {
-  test('refuses its own record alone; those behind it move up, so that the log has no gap', async () => {
+  test('rejects its own mutation alone; those behind it move up, so that the log has no gap', async () => {
     const blocker = writer.write(draft('blocker'))
     const writes = ['a', 'b', 'c'].map((subject) => writer.write(draft(subject)))
     const settled = Promise.allSettled(writes)
@@ -103,10 +103,10 @@ describe('a conflict', () => {
     expect(a).toMatchObject({ status: 'fulfilled', value: { position: { index: 1 } } })
     expect(b).toMatchObject({ status: 'rejected', reason: new ConflictError('version') })
     expect(c).toMatchObject({ status: 'fulfilled', value: { position: { index: 2 } } })
-    expect(store.log.map((record) => record.entry?.index)).toEqual([0, 1, 2])
+    expect(store.log.map(({ entry }) => entry?.index)).toEqual([0, 1, 2])
   })
 
-  test('what was signed for a place that was lost is thrown away', async () => {
+  test('what was signed for a position that was lost is thrown away', async () => {
     const signed: number[] = []
     const sign = async ({ index }: { index: number }) => signed.push(index)
     const blocker = writer.write(draft('blocker'))
@@ -125,10 +125,10 @@ describe('a conflict', () => {
   })
 
   test('another writer in the log makes this one look where the log ends', async () => {
-    const refused = writer.write(draft('a')).catch((error: Error) => error)
+    const rejected = writer.write(draft('a')).catch((error: Error) => error)
     await store.next(stopAt(0, 'log_index'))
-    expect(await refused).toBeInstanceOf(StoreUnavailableError)
-    store.log.push({} as StoreRecord, {} as StoreRecord)
+    expect(await rejected).toBeInstanceOf(StoreUnavailableError)
+    store.log.push({} as Mutation, {} as Mutation)
     const next = writer.write(draft('b'))
     await store.next()
     expect((await next).position.index).toBe(2)
@@ -136,17 +136,17 @@ describe('a conflict', () => {
 })
 
 describe('nothing is answered that is not durable', () => {
-  test('a failed commit refuses its whole group, and the log goes on where the store says', async () => {
-    const refused = writer.write(draft('a')).catch((error: Error) => error)
+  test('a failed commit rejects its whole group, and the log goes on where the store says', async () => {
+    const rejected = writer.write(draft('a')).catch((error: Error) => error)
     await store.next(() => new Error('disk full'))
-    expect(await refused).toBeInstanceOf(StoreUnavailableError)
-    store.log.push({} as StoreRecord)
+    expect(await rejected).toBeInstanceOf(StoreUnavailableError)
+    store.log.push({} as Mutation)
     const next = writer.write(draft('b'))
     await store.next()
     expect((await next).position.index).toBe(1)
   })
 
-  test('a commit that never ends is refused at the deadline, and what waited behind it never leaves', async () => {
+  test('a commit that never ends is rejected at the deadline, and what waited behind it never leaves', async () => {
     vi.useFakeTimers()
     const stuck = writer.write(draft('stuck')).catch((error: Error) => error)
     const behind = writer.write(draft('behind')).catch((error: Error) => error)
@@ -160,11 +160,11 @@ describe('nothing is answered that is not durable', () => {
     expect((await later).position.index).toBe(1)
   })
 
-  test('a signature that fails refuses the answer although the record is durable', async () => {
+  test('a signature that fails rejects the call although the mutation is durable', async () => {
     const write = writer.write(draft('a'), () => Promise.reject(new Error('no key')))
-    const refused = write.catch((error: Error) => error)
+    const rejected = write.catch((error: Error) => error)
     await store.next()
-    expect(await refused).toEqual(new Error('no key'))
+    expect(await rejected).toEqual(new Error('no key'))
     expect(store.log).toHaveLength(1)
   })
 })
@@ -183,7 +183,7 @@ test('flushed waits for all that was accepted', async () => {
   expect(await Promise.all(writes)).toHaveLength(2)
 })
 
-test('a call that changed nothing is kept without a place in the log', async () => {
+test('a call that changed nothing is kept without a position in the log', async () => {
   const idempotency = { key: 'k' } as never
   const before = writer.write(draft('one'))
   const first = store.next()
@@ -200,8 +200,8 @@ test('a call that changed nothing is kept without a place in the log', async () 
   expect(third?.entry?.index).toBe(2)
 })
 
-test('a record that cannot be made fails alone', async () => {
-  const broken: RecordDraft = {
+test('a mutation that cannot be made fails alone', async () => {
+  const broken: MutationDraft = {
     ...draft('broken'),
     change: () => {
       throw new Error('no change')
@@ -216,10 +216,10 @@ test('a record that cannot be made fails alone', async () => {
   await store.next()
   expect(subjects(await store.next())).toEqual(['b', 'c'])
   expect((await writes).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
-  expect(store.log.map((record) => record.entry?.index)).toEqual([0, 1, 2])
+  expect(store.log.map(({ entry }) => entry?.index)).toEqual([0, 1, 2])
 })
 
-test('work beside the write that fails at once fails its own record alone', async () => {
+test('work beside the write that fails at once fails its own mutation alone', async () => {
   const failing = writer.write(draft('a'), () => {
     throw new Error('no signature')
   })
@@ -231,7 +231,7 @@ test('work beside the write that fails at once fails its own record alone', asyn
   await expect(next).resolves.toMatchObject({ position: { index: 1 } })
 })
 
-test('who was refused while the log was being opened gets no record any more', async () => {
+test('a mutation whose deadline passed while the log was being opened is never written', async () => {
   vi.useFakeTimers()
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
