@@ -117,6 +117,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'server/src/use-cases',
       'server/src/mutation-writer',
       ...WORDS,
+      '@countersign/concurrency',
       '@countersign/contract',
       '@countersign/permit',
       'node:*',
@@ -210,7 +211,10 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '*',
     ],
   },
-  { area: 'server/src/start', mayImport: ['server/src/compose', 'server/src/config', 'node:*'] },
+  {
+    area: 'server/src/start',
+    mayImport: ['server/src/compose', 'server/src/config', '@countersign/concurrency', 'node:*'],
+  },
   { area: 'server/src/index', mayImport: ['server/src/config', 'server/src/start'] },
 ]
 

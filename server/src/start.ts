@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
+import { withDeadline } from '@countersign/concurrency'
 import {
   type Composed,
   compose,
@@ -89,16 +90,6 @@ async function stop(
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed
   clearTimeout(timer)
-  await inTime(composed.close(), CLOSE_DEADLINE_MS)
-}
-
-async function inTime(closing: Promise<void>, deadlineMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new StoreNotClosedError(`The store did not close within ${deadlineMs} ms.`)),
-      deadlineMs,
-    )
-  })
-  await Promise.race([closing, late]).finally(() => clearTimeout(timer))
+  const late = () => new StoreNotClosedError(`The store did not close within ${CLOSE_DEADLINE_MS} ms.`)
+  await withDeadline(composed.close(), CLOSE_DEADLINE_MS, late)
 }

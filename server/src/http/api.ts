@@ -7,6 +7,7 @@
  * is asked for once more.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { withDeadline } from '@countersign/concurrency'
 import { LIMITS, type Scope, toPointer, validate } from '@countersign/contract'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../caller.js'
@@ -89,14 +90,13 @@ export class Api {
         assertScopes(route.scopes, present.caller)
         return present
       }
-      const carryOut = async (begin: () => void): Promise<Reply> => {
-        begin()
+      const carryOut = async (): Promise<Reply> => {
         if (waitMs > 0) await route.patience?.wait(call, waitMs)
         const present = identifyAnew()
         if (route.isChange === true) seen.snapshot = null
         return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
       }
-      const reply = route.isLong ? this.handleLong(route, caller.key.id, identifyAnew) : this.inTime(carryOut, waitMs)
+      const reply = route.isLong ? this.handleLong(route, caller.key.id, identifyAnew) : this.inTime(carryOut(), waitMs)
       return withAuthTiming(await reply, authMs)
     })
   }
@@ -137,17 +137,21 @@ export class Api {
    * Its turn may come late: what holds then is asked for, and nothing is done for a caller who has left. The deadline of the
    * answer begins with its turn: to wait for that is no fault of the store. What was given up holds its place until it ends.
    */
-  private handleLong(route: Route, keyId: string, identifyAnew: (pause: Pause) => Call): Promise<Reply> {
-    return this.inTime((begin) => {
-      const work = async (pause: Pause): Promise<Reply> => {
-        begin()
-        const call = identifyAnew(pause)
-        this.deps.unread.assertRoom(keyId)
-        if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'Nobody waits for the answer any more.' })
-        return route.handle(call)
-      }
-      return this.deps.longWork.run(keyId, work, this.deps.answerMs)
+  private async handleLong(route: Route, keyId: string, identifyAnew: (pause: Pause) => Call): Promise<Reply> {
+    let begin = (): void => {}
+    const hasBegun = new Promise<void>((resolve) => {
+      begin = resolve
     })
+    const work = async (pause: Pause): Promise<Reply> => {
+      begin()
+      const call = identifyAnew(pause)
+      this.deps.unread.assertRoom(keyId)
+      if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'Nobody waits for the answer any more.' })
+      return route.handle(call)
+    }
+    const reply = this.deps.longWork.run(keyId, work, this.deps.answerMs)
+    await Promise.race([hasBegun, reply])
+    return this.inTime(reply)
   }
 
   /** A body that is larger than that of any decision takes long to be read. */
@@ -159,22 +163,12 @@ export class Api {
     }
   }
 
-  /**
-   * A call may go to the store several times; nobody waits for the sum of it. What comes later is not told.
-   *
-   * @param carryOut calls `begin` when the time begins
-   */
-  private inTime(carryOut: (begin: () => void) => Promise<Reply>, waitMs = 0): Promise<Reply> {
+  /** A call may go to the store several times: its caller does not wait for the sum of all that. */
+  private inTime(reply: Promise<Reply>, waitMs = 0): Promise<Reply> {
     const { answerMs } = this.deps
-    if (answerMs === null) return carryOut(() => {})
-    let timer: NodeJS.Timeout | undefined
-    return new Promise<Reply>((resolve, reject) => {
-      const begin = (): void => {
-        const error = new StoreUnavailableError(`The store did not let the call end within ${answerMs} ms.`)
-        timer = setTimeout(() => reject(error), answerMs + waitMs)
-      }
-      carryOut(begin).then(resolve, reject)
-    }).finally(() => clearTimeout(timer))
+    if (answerMs === null) return reply
+    const late = () => new StoreUnavailableError(`The store did not let the call end within ${answerMs} ms.`)
+    return withDeadline(reply, answerMs + waitMs, late)
   }
 
   /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */

@@ -1,6 +1,7 @@
 /** What needs no API key: health, the public signing keys, metrics, and the API's description for programs and people. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { withDeadline } from '@countersign/concurrency'
 import type { Store } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
 import type { StoreClock } from '../ports/clock.js'
@@ -109,21 +110,12 @@ function clockProblem(clock: OpenPagesDeps['clock']): string | null {
 }
 
 async function storeProblem({ store, log }: OpenPagesDeps): Promise<string | null> {
-  const deadline = new AbortController()
   try {
-    await Promise.race([
-      store.ping(),
-      new Promise((_, reject) => {
-        const timer = setTimeout(() => reject(new Error('The store did not answer in time.')), PING_DEADLINE_MS)
-        deadline.signal.addEventListener('abort', () => clearTimeout(timer))
-      }),
-    ])
+    await withDeadline(store.ping(), PING_DEADLINE_MS, () => new Error('The store did not answer in time.'))
     return null
   } catch (err) {
     log.warn({ err }, 'not ready: the store does not answer')
     return 'the store does not answer'
-  } finally {
-    deadline.abort()
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { poll } from '@countersign/concurrency'
 import type { Log } from '../ports/log.js'
 
 /** So long a connection may take nothing of what is written for it. */
@@ -21,7 +22,6 @@ export class StalledConnections {
   private readonly open = new Set<Socket>()
   /** What those have taken for whom something waits. */
   private readonly waiting = new Map<Socket, Taken>()
-  private timer: NodeJS.Timeout | undefined
 
   constructor(
     private readonly log: Log,
@@ -37,8 +37,11 @@ export class StalledConnections {
         this.waiting.delete(socket)
       })
     })
-    this.timer = setInterval(() => this.look(), this.stalledAfterMs / LOOKS).unref()
-    server.once('close', () => clearInterval(this.timer))
+    const { stop } = poll(() => this.look(), {
+      everyMs: this.stalledAfterMs / LOOKS,
+      onError: (err) => this.log.error({ err }, 'stalled connections could not be looked for'),
+    })
+    server.once('close', stop)
   }
 
   /** Looks at every connection once. */
