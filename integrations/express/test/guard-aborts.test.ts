@@ -86,7 +86,7 @@ describe('a caller who leaves while the handler works', () => {
     expect(await rig().settled()).toEqual(['confirm'])
   })
 
-  it('is confirmed when the handler has ended, and only the bytes were under way', async () => {
+  it('is confirmed when the handler has ended, and only bytes were left to send', async () => {
     const ended = gate()
     const app = newApp().get('/', rig().guard({ graceMs: 1 }), (_req, res) => {
       res.end(Buffer.alloc(64 * 1024 * 1024))

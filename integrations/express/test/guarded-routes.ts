@@ -22,7 +22,7 @@ const DOES_NOT_APPLY = {
     'a route answers each request, and goes on with none',
 }
 
-/** The calls of an app under way, by the header that names each. */
+/** The calls of an app in progress, by the header that names each. */
 class Calls {
   readonly #all = new Map<string, GuardedCall>()
   readonly #errors = new Map<string, unknown>()

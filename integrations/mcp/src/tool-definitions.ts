@@ -67,7 +67,7 @@ export class ToolDefinitions {
   readonly #faulty = new Map<string, Fault>()
   /** How often the list has changed. */
   #changes = 0
-  /** The look at the list that is under way: the names of what it finds sound. */
+  /** The look at the list that is in progress: the names of what it finds sound. */
   #look: Promise<ReadonlySet<string>> | null = null
 
   constructor(gate: PinnedTools) {

@@ -175,7 +175,7 @@ export function gatedServersV2(placement: 'server' | 'transport'): EnforcementAd
   return adapter(`a ${placement} of the SDK 2.x`, connect, CANNOT_SHOW[placement])
 }
 
-/** The calls of one client under way. */
+/** The calls of one client in progress. */
 class Calls {
   readonly #all = new Map<string, GuardedCall>()
   /** What the tool has thrown. */

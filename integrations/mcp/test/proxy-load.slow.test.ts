@@ -172,7 +172,7 @@ describe.each(['stdio', 'HTTP'] as const)('the proxy over %s', (kind) => {
     expect(trouble.faults).toEqual([])
   })
 
-  it('49: answers what is under way when the server is killed, and leaves its hold', async () => {
+  it('49: answers what is in progress when the server is killed, and leaves its hold', async () => {
     const trouble = await Trouble.open(kind)
     const calling = trouble.call('slow')
     const failure = calling.then(() => null, String)
@@ -184,7 +184,7 @@ describe.each(['stdio', 'HTTP'] as const)('the proxy over %s', (kind) => {
     expect(trouble.noted('slow')).toEqual(['slow begins'])
   })
 
-  it('settles what is under way by its end when the client is gone, once', async () => {
+  it('settles what is in progress by its end when the client is gone, once', async () => {
     const trouble = await Trouble.open(kind)
     const calling = trouble.call('slow').catch(() => undefined)
     await trouble.slowBegins()

@@ -277,7 +277,7 @@ export function serverFilesystem(folder: string): Upstream {
 }
 
 /**
- * Leaves a call under way, lets it end, and goes on: nobody may answer it.
+ * Leaves a call in progress, lets it end, and goes on: nobody may answer it.
  *
  * @param begun resolves, once the tool runs, with what lets it end; its argument, once the client heard of progress
  */

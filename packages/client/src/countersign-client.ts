@@ -260,7 +260,7 @@ export abstract class CountersignClient {
   }
 
   /**
-   * Ends calls under way with an UnavailableError, and every connection. A closed client refuses further calls, and drops
+   * Ends calls in progress with an UnavailableError, and every connection. A closed client refuses further calls, and drops
    * settlements that could not be told yet: `flush` first.
    */
   close(): void {

@@ -68,7 +68,7 @@ export class Requester {
     return (await this.#run(call, async (request) => resultOf(await this.#exchange(name, request)))).status
   }
 
-  /** Ends every call under way with an UnavailableError, and every connection. */
+  /** Ends every call in progress with an UnavailableError, and every connection. */
   close(): void {
     this.#isClosed = true
     for (const controller of this.#underWay) {

@@ -252,7 +252,7 @@ describeTransports('faults', (rig) => {
     expect(await client.authorize(asked)).toMatchObject({ status: 'authorized' })
   })
 
-  it('ends calls under way when it is closed, and refuses further ones', async () => {
+  it('ends calls in progress when it is closed, and refuses further ones', async () => {
     const { stub, open } = rig()
     stub.answer(answerNever)
     const client = open({ maxRetries: 2 })

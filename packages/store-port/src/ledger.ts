@@ -10,7 +10,7 @@
  *   instead. Every later mutation of the decision moves the balances by the difference of its postings: so it commits,
  *   releases and expires. Whatever crashes, balances and decisions come to agree.
  * - A reservation that no mutation committed is given back by `release`, or by the adapter when the process died.
- * - No call is refused for what it has reserved itself: `reserve` rejects with `CallUnderWayError` instead.
+ * - No call is refused for what it has reserved itself: `reserve` rejects with `CallInProgressError` instead.
  * - A call that cannot be served rejects with `StoreUnavailableError`, or with `BudgetBusyError` when only the account
  *   cannot be written; nothing is known to be reserved then.
  */
@@ -63,6 +63,6 @@ export class BudgetBusyError extends Error {
 }
 
 /** There is no room, and some of it is taken by the same call: ask again once it is known what became of that. */
-export class CallUnderWayError extends Error {
-  override readonly name = 'CallUnderWayError'
+export class CallInProgressError extends Error {
+  override readonly name = 'CallInProgressError'
 }

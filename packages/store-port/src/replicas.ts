@@ -82,7 +82,7 @@ export interface Replicas {
   revision(): Promise<Revision>
   /**
    * May call back when another process has changed something, so that it is seen before the next look: nothing rests on it.
-   * Answers how to stop, which waits for what is under way.
+   * Answers how to stop, which waits for what is in progress.
    */
   listen(onChange: () => void): () => Promise<void>
   publishSigningKeys(keys: readonly SharedSigningKey[], now: string): Promise<void>

@@ -4,7 +4,7 @@ import type { StoredAccount } from '@countersign/store-port/documents'
 import {
   type Balance,
   type BudgetDemand,
-  CallUnderWayError,
+  CallInProgressError,
   type Ledger,
   type ReservationAnswer,
   type ReservationRequest,
@@ -73,7 +73,7 @@ export class SqliteLedger implements Ledger {
         balances: demands.map(({ account }) => this.#balance(db, account)),
       }
     })
-    if (answer.reservation === null && call !== undefined && this.#calls.has(call)) throw new CallUnderWayError()
+    if (answer.reservation === null && call !== undefined && this.#calls.has(call)) throw new CallInProgressError()
     return answer
   }
 

@@ -43,7 +43,7 @@ export function prometheusMetrics(): Metrics {
   let waiting = (): number => 0
   new Gauge({
     name: 'countersign_store_waiting_records',
-    help: 'Records that wait for the write under way to end.',
+    help: 'Records that wait for the write in progress to end.',
     registers,
     collect() {
       this.set(waiting())

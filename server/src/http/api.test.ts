@@ -184,7 +184,7 @@ test('a long read whose turn comes late is refused when its key was revoked mean
   const long: Route = { ...during(() => {}), isLong: true, handle: async () => held.then(() => MADE) }
   const underWay = Array.from({ length: 4 }, () => ask(long))
   const late = ask({ ...during(() => {}), isLong: true })
-  // Those that are under way have begun.
+  // Those that are in progress have begun.
   for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
   keys.apply({ ...KEY, revoked_at: '2026-11-21T10:00:00.000Z' })
   letGo()

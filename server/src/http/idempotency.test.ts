@@ -1,5 +1,5 @@
 import type { StoredKey } from '@countersign/store-port/documents'
-import { CallUnderWayError } from '@countersign/store-port/ledger'
+import { CallInProgressError } from '@countersign/store-port/ledger'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { expect, test } from 'vitest'
 import { Idempotency } from './idempotency.js'
@@ -20,12 +20,12 @@ const routeThat = (handle: Route['handle']): Route =>
   })
 const idempotency = () => new Idempotency({ findIdempotency: () => Promise.resolve(null) }, { now: () => new Date() })
 
-test('copies that meet one under way elsewhere wait for it, one after the other, and let all else go on', async () => {
+test('copies that meet one in progress elsewhere wait for it, one after the other, and let all else go on', async () => {
   let met = 0
   const meets = routeThat(async () => {
     if (met < 4) {
       met += 1
-      throw new CallUnderWayError()
+      throw new CallInProgressError()
     }
     return { status: 200, body: {} }
   })
@@ -36,6 +36,6 @@ test('copies that meet one under way elsewhere wait for it, one after the other,
 })
 
 test('one that comes to no end is not waited for without end', async () => {
-  const never = routeThat(() => Promise.reject(new CallUnderWayError()))
+  const never = routeThat(() => Promise.reject(new CallInProgressError()))
   await expect(idempotency().once(never, '/v1/x', 'k', call)).rejects.toThrow(StoreUnavailableError)
 })

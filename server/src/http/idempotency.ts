@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { LIMITS } from '@countersign/contract'
 import type { IdempotencyRecord } from '@countersign/store-port/documents'
-import { CallUnderWayError } from '@countersign/store-port/ledger'
+import { CallInProgressError } from '@countersign/store-port/ledger'
 import { ConflictError, type Store } from '@countersign/store-port/store'
 import canonicalize from 'canonicalize'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
-import { pauseForSameCall } from '../state/same-call.js'
+import { waitForCallInProgress } from '../state/call-in-progress.js'
 import { callNameOf } from '../use-cases/idempotency.js'
 import type { Reply } from './reply.js'
 import type { Call, Route } from './route.js'
@@ -40,13 +40,13 @@ export class Idempotency {
       try {
         return await attempt
       } catch (error) {
-        if (!isSameCall(error)) throw error
+        if (!isInProgress(error)) throw error
         met = error
       } finally {
         // Before the pause: who waits for a call that has ended would never let anything else happen.
         if (this.running.get(id) === attempt) this.running.delete(id)
       }
-      await pauseForSameCall(tries, met)
+      await waitForCallInProgress(tries, met)
     }
   }
 
@@ -75,8 +75,10 @@ export class Idempotency {
 }
 
 /** Whether a call met another copy of itself: its record came meanwhile, or it holds what the other would need. */
-function isSameCall(error: unknown): boolean {
-  return error instanceof CallUnderWayError || (error instanceof ConflictError && error.conflict === 'idempotency_key')
+function isInProgress(error: unknown): boolean {
+  return (
+    error instanceof CallInProgressError || (error instanceof ConflictError && error.conflict === 'idempotency_key')
+  )
 }
 
 /** @throws DomainError validation_failed */

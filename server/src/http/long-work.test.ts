@@ -40,7 +40,7 @@ test('one piece is done in each turn of the event loop, however many have work',
   expect(turns.every((done) => done.length <= 1)).toBe(true)
   const order = turns.flat()
   expect(order).toHaveLength(15)
-  // Those that are under way take turns.
+  // Those that are in progress take turns.
   expect(new Set(order.slice(0, 4))).toEqual(new Set(['a', 'b', 'c', 'd']))
 })
 

@@ -1,6 +1,6 @@
 import { DomainError } from '../domain-error.js'
 
-/** So much of it is under way at a time: what it has read and made is held meanwhile. */
+/** So much of it is in progress at a time: what it has read and made is held meanwhile. */
 const AT_ONCE = 4
 /** So much of one API key may wait. */
 const MAX_WAITING_PER_KEY = 100
@@ -76,7 +76,7 @@ export class LongWork {
         if (waitMs === null) return
         timer = setTimeout(() => {
           this.drop(keyId, resolve)
-          reject(refused(`Other lists, simulations and the like were under way for ${waitMs} ms.`))
+          reject(refused(`Other lists, simulations and the like were in progress for ${waitMs} ms.`))
         }, waitMs)
       })
     } finally {

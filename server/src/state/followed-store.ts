@@ -37,7 +37,7 @@ export class FollowedStore {
     this.freshness.confirm(at)
   }
 
-  /** Looks again and again, and when it is told of a change, until it is stopped. Stopping waits for the looks under way. */
+  /** Looks again and again, and when it is told of a change, until it is stopped. Stopping waits for the looks in progress. */
   follow(changes: Pick<Changes, 'inTurn'>, everyMs: number, onError: (error: unknown) => void): () => Promise<void> {
     const looks = new Set<Promise<void>>()
     let isStopped = false

@@ -14,7 +14,7 @@ interface Wanting {
 
 /**
  * Counts the decisions that await a review over all processes that share a store. Slots that are wanted at the same time
- * are taken in one write: while one write is under way, the next one gathers.
+ * are taken in one write: while one write is in progress, the next one gathers.
  */
 export class SharedOpenReviews implements OpenReviews {
   private readonly turns = new Turns()

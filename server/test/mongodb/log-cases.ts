@@ -303,7 +303,7 @@ export const LOG_CASES: readonly LogCase[] = [
     },
   },
   {
-    title: 'what is announced and met a conflict then is not under way any more',
+    title: 'what is announced and met a conflict then is not in progress any more',
     async run(processes) {
       const [slow, fast] = [await processes.start(), await processes.start()]
       const pens = { slow: await LogPen.of(slow.store), fast: await LogPen.of(fast.store) }

@@ -87,7 +87,7 @@ export class RemoteServer implements StdioServer {
     }
   }
 
-  /** Ends the session, and all that is under way. */
+  /** Ends the session, and all that is in progress. */
   async stop(): Promise<void> {
     const { signal } = this.#ending
     if (!signal.aborted && this.#session['mcp-session-id'] !== undefined) {

@@ -227,7 +227,7 @@ describe('the end of the proxy', () => {
     await proxy.gone()
   })
 
-  test('waits for what is under way', async () => {
+  test('waits for what is in progress', async () => {
     const proxy = start()
     const held = relay.hold('ask')
     try {

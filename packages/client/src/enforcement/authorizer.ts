@@ -54,7 +54,7 @@ export interface Question {
   readonly options: AdmitOptions
 }
 
-/** A question under way. */
+/** A question in progress. */
 interface AskedCall extends Question {
   readonly holder: string
   readonly claimHolder: string

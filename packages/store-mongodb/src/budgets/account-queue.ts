@@ -1,4 +1,4 @@
-import { type Balance, BudgetBusyError, CallUnderWayError } from '@countersign/store-port/ledger'
+import { type Balance, BudgetBusyError, CallInProgressError } from '@countersign/store-port/ledger'
 import type { Database } from '../connection/database.js'
 import type { AccountDocument, DecisionHome, Mark } from '../stored.js'
 import { accountOf, type Draft, draftOf, forget, newAccount, remove, reserve, settle } from './account-steps.js'
@@ -124,8 +124,8 @@ export class AccountQueue {
         if (draft.marks[task.attempt] !== undefined) break
         const amount = BigInt(task.mark.reserved)
         if (task.limit !== null && draft.spent + draft.reserved + amount > task.limit)
-          return isUnderWay(draft, task.mark.call)
-            ? new CallUnderWayError()
+          return isInProgress(draft, task.mark.call)
+            ? new CallInProgressError()
             : { isDone: false, balance: balanceOf(draft) }
         if (Object.keys(draft.marks).length >= MAX_MARKS)
           return new BudgetBusyError('Too many decisions of this account are on their way.')
@@ -174,6 +174,6 @@ function balanceOf({ spent, reserved }: Draft): Balance {
   return { spent, reserved }
 }
 
-function isUnderWay({ marks }: Draft, call: string | undefined): boolean {
+function isInProgress({ marks }: Draft, call: string | undefined): boolean {
   return call !== undefined && Object.values(marks).some((mark) => mark.call === call)
 }

@@ -87,7 +87,7 @@ export class Settlements {
     if (this.#untidy.length > 0) this.#tidying ??= this.#tidySoon()
   }
 
-  /** Waits for the tidying up under way, and does what is left of it. */
+  /** Waits for the tidying up in progress, and does what is left of it. */
   async finish(): Promise<void> {
     this.#isFinishing = true
     await this.#batch

@@ -67,7 +67,7 @@ export const RECEIPT = { receipt: 'R-7' }
 /** What no decision leaves again. */
 const FINAL_STATUSES: readonly DecisionStatus[] = ['confirmed', 'rejected', 'denied', 'declined', 'expired']
 
-/** One case under way: its own relay, agent and actions, and all that it opened. */
+/** One case in progress: its own relay, agent and actions, and all that it opened. */
 export class Trial {
   readonly relay: Relay
   readonly operator: Operator

@@ -3,7 +3,7 @@ import type { AccountKey } from '@countersign/contract'
 import {
   type Balance,
   type BudgetDemand,
-  CallUnderWayError,
+  CallInProgressError,
   type ReservationAnswer,
 } from '@countersign/store-port/ledger'
 import type { Change, Store } from '@countersign/store-port/store'
@@ -112,13 +112,13 @@ export const LEDGER_CASES: readonly StoreCase[] = [
           ...(call !== undefined && { call }),
         })
       const first = (await ask(1, 60n, 'one')).reservation as string
-      await expect(ask(2, 60n, 'one')).rejects.toThrow(CallUnderWayError)
+      await expect(ask(2, 60n, 'one')).rejects.toThrow(CallInProgressError)
       for (const call of ['other', undefined])
         expect(await ask(3, 60n, call)).toEqual({ reservation: null, balances: [balance(0n, 60n)] })
       // With room for both there is no reason to wait.
       const second = (await ask(4, 40n, 'one')).reservation as string
       await store.ledger.release(first)
-      await expect(ask(5, 61n, 'one')).rejects.toThrow(CallUnderWayError)
+      await expect(ask(5, 61n, 'one')).rejects.toThrow(CallInProgressError)
       await store.ledger.release(second)
       expect((await ask(6, 100n, 'one')).reservation).not.toBeNull()
     },

@@ -52,7 +52,7 @@ export interface DecideOutput {
  * all.
  *
  * @throws DomainError agent_not_allowed
- * @throws CallUnderWayError the same call has reserved what this one would need
+ * @throws CallInProgressError the same call has reserved what this one would need
  * @throws StoreUnavailableError nothing was permitted
  *
  * Source: docs/decisions.md

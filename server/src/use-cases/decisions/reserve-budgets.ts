@@ -27,7 +27,7 @@ interface Asker {
 /**
  * Reserves in all the budgets asked, or in none when one refuses.
  *
- * @throws CallUnderWayError, StoreUnavailableError
+ * @throws CallInProgressError, StoreUnavailableError
  */
 export async function reserveBudgets(
   deps: ExpireDeps,

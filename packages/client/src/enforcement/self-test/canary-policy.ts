@@ -55,7 +55,7 @@ function ruleFor(effect: Rule['effect'], canary: GuardCanary | undefined): Rule 
   return effect === 'allow' ? { action, effect, conditions } : { action, effect, conditions, on_unknown: 'skip' }
 }
 
-/** Those of trials that cannot be under way any more, by the clock of the decision point. */
+/** Those of trials that cannot be in progress any more, by the clock of the decision point. */
 async function deleteDead(admin: CountersignClient, made: Policy): Promise<void> {
   const beforeMs = Date.parse(made.created_at) - DEAD_MS
   for await (const { id, name, created_at } of admin.policies.list()) {

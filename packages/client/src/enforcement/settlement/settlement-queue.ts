@@ -43,7 +43,7 @@ interface Queued extends SettlementOrder {
   /** The same on each attempt. */
   readonly idempotencyKey: string
   readonly sinceMs: number
-  isUnderWay: boolean
+  isInProgress: boolean
 }
 
 const MAX_QUEUED = 1_000
@@ -81,7 +81,7 @@ export class SettlementQueue {
         ...order,
         idempotencyKey: crypto.randomUUID(),
         sinceMs: this.#clock.now(),
-        isUnderWay: false,
+        isInProgress: false,
       }),
     )
   }
@@ -172,10 +172,10 @@ export class SettlementQueue {
   }
 
   async #retry(order: Queued, timeoutMs: number): Promise<Fault | undefined> {
-    if (order.isUnderWay || !this.#queued.has(order)) return undefined
-    order.isUnderWay = true
+    if (order.isInProgress || !this.#queued.has(order)) return undefined
+    order.isInProgress = true
     const fault = await this.#attempt(order, Math.min(ATTEMPT_TIMEOUT_MS, timeoutMs))
-    order.isUnderWay = false
+    order.isInProgress = false
     if (!fault?.mayPass) this.#remove(order)
     else if (this.#clock.now() - order.sinceMs > GIVE_UP_MS) this.#drop(order, 'gave_up')
     else this.#moveToEnd(order)

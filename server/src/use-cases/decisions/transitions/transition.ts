@@ -1,7 +1,7 @@
 /** One step of a decision's life: it is read, planned, and written only if nobody else changed it meanwhile. */
 import type { AuditType, JsonObject } from '@countersign/contract'
 import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
-import { CallUnderWayError } from '@countersign/store-port/ledger'
+import { CallInProgressError } from '@countersign/store-port/ledger'
 import {
   ConflictError,
   type DecisionWithRequest,
@@ -11,8 +11,8 @@ import {
 import type { Caller } from '../../../caller.js'
 import type { MutationWriter } from '../../../mutation-writer.js'
 import type { Clock } from '../../../ports/clock.js'
+import { waitForCallInProgress } from '../../../state/call-in-progress.js'
 import type { OpenReviews } from '../../../state/open-reviews.js'
-import { pauseForSameCall } from '../../../state/same-call.js'
 import type { Turns } from '../../../state/turns.js'
 import type { IdempotencyDraft } from '../../idempotency.js'
 import { findVisible } from '../get.js'
@@ -81,7 +81,7 @@ export async function transitionDecision(
         caller.recorded()
         return { decision, record: null }
       } catch (error) {
-        if (error instanceof CallUnderWayError) await pauseForSameCall(++met, error)
+        if (error instanceof CallInProgressError) await waitForCallInProgress(++met, error)
         else if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
       }
     }
