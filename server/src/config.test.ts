@@ -75,6 +75,15 @@ describe('the settings', () => {
     expect(problems.join()).not.toContain('secret')
   })
 
+  test('name every problem, each in a sentence', () => {
+    expect(problemsOf({ PORT: 'abc', LOG_LEVEL: 'loud', HOST: '0.0.0.0', RETENTION_DAYS: '30' })).toEqual([
+      'PORT must be a whole number between 0 and 65535, but is "abc".',
+      'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, but is "loud".',
+      'RETENTION_DAYS must be a whole number between 31 and 36500, but is "30".',
+      'ISSUER must be set because HOST (0.0.0.0) is not a loopback address: permits name the issuer.',
+    ])
+  })
+
   test.each(['-1', '65536', '1.5', '1e3', '0x10', ' 80', '8787 ', 'NaN', '9'.repeat(13)])(
     'refuse the port %j',
     (PORT) => {

@@ -1,36 +1,161 @@
-/** The process's settings from its environment: all of them valid, or every problem at once. */
+/** The settings of the server: environment variables, in one table that the page about them is generated from too. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '@countersign/contract'
 import { faultOfMongoUrl } from '@countersign/store-mongodb/connection/url'
 import { isPlausibleKeyText } from './api-key-text.js'
 
-export interface Config {
-  readonly port: number
-  readonly host: string
-  readonly dataDir: string
-  /** Null: the embedded store in `dataDir`. */
-  readonly mongodbUrl: string | null
-  /** Null: made from the host and the bound port. */
-  readonly issuer: string | null
-  /** Null: the issuer. */
-  readonly permitAudience: string | null
-  readonly logLevel: string
-  readonly bootstrapKey: string | null
-  readonly metricsToken: string | null
-  readonly rateLimitPerSecond: number
-  readonly decisionTtlSeconds: number
-  readonly reviewTtlSeconds: number
-  readonly approvalTtlSeconds: number
-  readonly maxOpenReviews: number
-  readonly maxOpenReviewsPerKey: number
-  readonly maxEvaluationSteps: number
-  readonly maxConnections: number
-  /** Null: decisions are kept for good. */
-  readonly retentionDays: number | null
+/** Why a value cannot be used: what follows the name of the variable in a sentence. */
+class Invalid {
+  constructor(readonly reason: string) {}
 }
 
-/** Settings that cannot be run with; `problems` names every one. */
+interface Setting {
+  readonly variable: string
+  /** As it would be in the environment; null: none. */
+  readonly fallback: string | null
+  /** The default where it is none: Markdown for the page. */
+  readonly otherwise?: string
+  /** The values that are allowed: Markdown for the page. */
+  readonly allowed: string
+  /** What it does: Markdown for the page. */
+  readonly description: string
+  readonly parse: (text: string) => unknown
+}
+
+const DAY_SECONDS = 86_400
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+/** After a change run scripts/generate-configuration-page.mjs: it writes docs/reference/configuration.md from this. */
+export const SETTINGS = {
+  port: {
+    ...wholeNumber('PORT', '8787', 0, 65_535),
+    description: 'The port to listen on. With `0` the server takes a free port and prints it.',
+  },
+  host: {
+    variable: 'HOST',
+    fallback: '127.0.0.1',
+    allowed: 'an address or a host name',
+    parse: (address: string) => address,
+    description: 'The address to listen on. If it is not a loopback address, `ISSUER` is required.',
+  },
+  dataDir: {
+    variable: 'DATA_DIR',
+    fallback: 'data',
+    allowed: 'a folder',
+    parse: (path: string) => resolve(path),
+    description: 'Where the server keeps its data. A relative path starts at the working directory.',
+  },
+  issuer: {
+    variable: 'ISSUER',
+    fallback: null,
+    otherwise: '`http://<HOST>:<port>`',
+    allowed: 'an `http` or `https` URL',
+    parse: (url: string) =>
+      isHttpUrl(url) ? url : new Invalid('must be an http or https URL without credentials, query and fragment.'),
+    description: 'The issuer that permits name.',
+  },
+  permitAudience: {
+    variable: 'PERMIT_AUDIENCE',
+    fallback: null,
+    otherwise: 'the issuer',
+    allowed: 'any text',
+    parse: (audience: string) => audience,
+    description: 'The audience that permits name.',
+  },
+  logLevel: {
+    variable: 'LOG_LEVEL',
+    fallback: 'info',
+    allowed: LOG_LEVELS.map((level) => `\`${level}\``).join(', '),
+    parse: (level: string) =>
+      LOG_LEVELS.includes(level)
+        ? level
+        : new Invalid(`must be one of ${LOG_LEVELS.join(', ')}, but is ${JSON.stringify(level)}.`),
+    description: 'The lowest level that is logged. On a terminal the default is `warn`.',
+  },
+  bootstrapKey: {
+    variable: 'COUNTERSIGN_BOOTSTRAP_KEY',
+    fallback: null,
+    allowed: '32 to 256 visible ASCII characters',
+    parse: (key: string) => {
+      if (!/^[\x21-\x7e]{32,256}$/.test(key)) return new Invalid('must be 32 to 256 visible ASCII characters.')
+      if (isPlausibleKeyText(key)) return key
+      return new Invalid('starts like a Countersign key, but its form or its checksum is wrong.')
+    },
+    description: 'The first API key. Ignored once the store has keys.',
+  },
+  metricsToken: {
+    variable: 'METRICS_TOKEN',
+    fallback: null,
+    allowed: '16 to 256 visible ASCII characters',
+    parse: (token: string) =>
+      /^[\x21-\x7e]{16,256}$/.test(token) ? token : new Invalid('must be 16 to 256 visible ASCII characters.'),
+    description: 'If set, `/metrics` requires it as a bearer token.',
+  },
+  rateLimitPerSecond: {
+    ...wholeNumber('RATE_LIMIT_PER_SECOND', '1000', 0, 1_000_000),
+    description: 'Requests that each API key may send in a second. `0` switches the limit off.',
+  },
+  // A permit lives as long as its decision, and verifiers reject a permit that lives longer than an hour.
+  decisionTtlSeconds: {
+    ...wholeNumber('DECISION_TTL_SECONDS', '300', 1, 3600),
+    description: 'How long a decision and its permit live.',
+  },
+  reviewTtlSeconds: {
+    ...wholeNumber('REVIEW_TTL_SECONDS', '86400', 1, 365 * DAY_SECONDS),
+    description: 'How long a review waits for its reviewer.',
+  },
+  approvalTtlSeconds: {
+    ...wholeNumber('APPROVAL_TTL_SECONDS', '3600', 1, 30 * DAY_SECONDS),
+    description: 'How long an approved decision waits for its claim.',
+  },
+  maxOpenReviews: {
+    ...wholeNumber('MAX_OPEN_REVIEWS', '100', 0, 1_000_000),
+    description: 'How many decisions of one agent may wait for a review.',
+  },
+  maxOpenReviewsPerKey: {
+    ...wholeNumber('MAX_OPEN_REVIEWS_PER_KEY', '1000', 0, 1_000_000),
+    description: 'How many decisions of one API key may wait for a review.',
+  },
+  maxEvaluationSteps: {
+    ...wholeNumber('MAX_EVALUATION_STEPS', `${LIMITS.evaluationSteps}`, 1000, 10_000_000),
+    description:
+      'How much [work](../concepts/policies.md#how-much-work-a-decision-takes) an evaluation may take. A request that takes ' +
+      'more is denied. 200000 steps take 10 to 40 ms for most policies, and up to 200 ms for many `$like` patterns with ' +
+      'long text between stars.',
+  },
+  maxConnections: {
+    ...wholeNumber('MAX_CONNECTIONS', '10000', 1, 1_000_000),
+    description:
+      'How many connections may be open. The server closes [each further one](http.md#too-many-connections).',
+  },
+  // A decision can be settled for 30 days after its end.
+  retentionDays: {
+    ...wholeNumber('RETENTION_DAYS', null, 31, 36_500),
+    description:
+      'How many days decisions are kept at least ([retention](../operations.md#retention)). If not set, the server keeps ' +
+      'them for good.',
+  },
+  mongodbUrl: {
+    variable: 'MONGODB_URL',
+    fallback: null,
+    allowed: '`mongodb://…` or `mongodb+srv://…`',
+    parse: (url: string) => {
+      const fault = faultOfMongoUrl(url)
+      return fault === null ? url : new Invalid(fault)
+    },
+    description:
+      'If set, the data are kept on MongoDB, in the database that the URL names or in `countersign`; `DATA_DIR` then holds ' +
+      'only the signing keys.',
+  },
+} as const satisfies Readonly<Record<string, Setting>>
+
+type Value<S extends Setting> = Exclude<ReturnType<S['parse']>, Invalid> | (S['fallback'] extends string ? never : null)
+
+/** The settings, each as its value; null: not set, and there is no default. */
+export type Config = { readonly [Name in keyof typeof SETTINGS]: Value<(typeof SETTINGS)[Name]> }
+
+/** Settings that the server cannot run with. `problems` names every one. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly problems: readonly string[]) {
@@ -38,72 +163,41 @@ export class ConfigError extends Error {
   }
 }
 
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-const DAY_SECONDS = 86_400
-
 /**
- * Reads the settings. An empty variable counts as absent.
+ * Reads the settings from the environment. An empty variable counts as absent.
  *
  * @throws ConfigError
- *
- * Source: docs/reference/configuration.md
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = []
-  const text = (name: string): string | null => env[name] || null
-  const whole = (name: string, fallback: number, min: number, max: number): number => {
-    const given = text(name)
-    if (given === null) return fallback
-    const value = /^\d{1,12}$/.test(given) ? Number(given) : Number.NaN
-    if (value >= min && value <= max) return value
-    problems.push(`${name} has to be a whole number from ${min} to ${max}; it is ${JSON.stringify(given)}.`)
-    return fallback
+  const values: Record<string, unknown> = {}
+  for (const [name, { variable, fallback, parse }] of Object.entries<Setting>(SETTINGS)) {
+    const given = env[variable] || fallback
+    const value = given === null ? null : parse(given)
+    if (value instanceof Invalid) problems.push(`${variable} ${value.reason}`)
+    else values[name] = value
   }
-
-  const host = text('HOST') ?? '127.0.0.1'
-  const issuer = text('ISSUER')
-  if (issuer !== null && !isHttpUrl(issuer))
-    problems.push('ISSUER has to be an http or https URL without credentials, query and fragment.')
-  if (issuer === null && !isLoopback(host))
-    problems.push(`ISSUER has to be set when HOST is not loopback (it is ${host}): permits name it.`)
-  const bootstrapKey = text('COUNTERSIGN_BOOTSTRAP_KEY')
-  if (bootstrapKey !== null && !/^[\x21-\x7e]{32,256}$/.test(bootstrapKey))
-    problems.push('COUNTERSIGN_BOOTSTRAP_KEY has to be 32 to 256 visible ASCII characters.')
-  else if (bootstrapKey !== null && !isPlausibleKeyText(bootstrapKey))
-    problems.push('COUNTERSIGN_BOOTSTRAP_KEY starts like a Countersign key, but its form or checksum is wrong.')
-  const logLevel = text('LOG_LEVEL') ?? 'info'
-  if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL has to be one of ${LOG_LEVELS.join(', ')}.`)
-  const mongodbUrl = text('MONGODB_URL')
-  const mongodbFault = mongodbUrl === null ? null : faultOfMongoUrl(mongodbUrl)
-  if (mongodbFault !== null) problems.push(`MONGODB_URL ${mongodbFault}`)
-  const metricsToken = text('METRICS_TOKEN')
-  if (metricsToken !== null && !/^[\x21-\x7e]{16,256}$/.test(metricsToken))
-    problems.push('METRICS_TOKEN has to be 16 to 256 visible ASCII characters.')
-
-  const config: Config = {
-    port: whole('PORT', 8787, 0, 65_535),
-    host,
-    dataDir: resolve(text('DATA_DIR') ?? 'data'),
-    mongodbUrl,
-    issuer,
-    permitAudience: text('PERMIT_AUDIENCE'),
-    logLevel,
-    bootstrapKey,
-    metricsToken,
-    rateLimitPerSecond: whole('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000),
-    // A permit lives as long as its decision, and a verifier takes none that lives over an hour.
-    decisionTtlSeconds: whole('DECISION_TTL_SECONDS', 300, 1, 3600),
-    reviewTtlSeconds: whole('REVIEW_TTL_SECONDS', DAY_SECONDS, 1, 365 * DAY_SECONDS),
-    approvalTtlSeconds: whole('APPROVAL_TTL_SECONDS', 3600, 1, 30 * DAY_SECONDS),
-    maxOpenReviews: whole('MAX_OPEN_REVIEWS', 100, 0, 1_000_000),
-    maxOpenReviewsPerKey: whole('MAX_OPEN_REVIEWS_PER_KEY', 1000, 0, 1_000_000),
-    maxEvaluationSteps: whole('MAX_EVALUATION_STEPS', LIMITS.evaluationSteps, 1000, 10_000_000),
-    maxConnections: whole('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
-    // A decision can be settled for 30 days after its end.
-    retentionDays: text('RETENTION_DAYS') === null ? null : whole('RETENTION_DAYS', 0, 31, 36_500),
-  }
+  // Each value is of its setting's own `parse`, or null where there is no default.
+  const config = values as Config
+  if (config.issuer === null && !isLoopback(config.host))
+    problems.push(
+      `ISSUER must be set because HOST (${config.host}) is not a loopback address: permits name the issuer.`,
+    )
   if (problems.length > 0) throw new ConfigError(problems)
   return config
+}
+
+function wholeNumber<Fallback extends string | null>(variable: string, fallback: Fallback, min: number, max: number) {
+  return {
+    variable,
+    fallback,
+    allowed: `${min} to ${max}`,
+    parse(given: string): number | Invalid {
+      const value = /^\d{1,12}$/.test(given) ? Number(given) : Number.NaN
+      if (value >= min && value <= max) return value
+      return new Invalid(`must be a whole number between ${min} and ${max}, but is ${JSON.stringify(given)}.`)
+    },
+  }
 }
 
 function isLoopback(host: string): boolean {

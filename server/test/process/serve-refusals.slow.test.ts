@@ -55,7 +55,7 @@ describe('serve refuses to start', () => {
   ])('with %s, which is no URL of MongoDB, and tells nothing of it', async (MONGODB_URL) => {
     const { code, message } = await refused({ MONGODB_URL })
     expect(code).toBe(78)
-    expect(message).toContain('MONGODB_URL is no URL that can be used')
+    expect(message).toContain('MONGODB_URL is not a usable URL')
     expect(message).not.toMatch(/pa55|w0rd|%zz/)
   })
 

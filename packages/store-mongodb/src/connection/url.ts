@@ -33,16 +33,16 @@ export function addressOf(url: string): string {
 const NAME = /^[^/\\. "$*<>:|?\0]{1,63}$/
 
 /**
- * Why the driver could not use a URL, null when it can. It tells no part of the URL, not even what the driver says of it:
- * where the password is not encoded, any part may be of the password.
+ * Why the driver cannot use a URL: what follows its name in a sentence. Null when it can. Repeats no part of the URL and not
+ * the driver's message either: where the password is not encoded, any part may belong to the password.
  */
 export function faultOfMongoUrl(url: string): string | null {
   if (!/^mongodb(\+srv)?:\/\//.test(url))
-    return 'has to start with mongodb:// or mongodb+srv://. Unset it to use the embedded store in DATA_DIR.'
+    return 'must start with mongodb:// or mongodb+srv://. Unset it to use the embedded store in DATA_DIR.'
   const address = readMongoUrl(url)
   if (address === null || !isTakenByDriver(url))
-    return 'is no URL that can be used. Encode the user and the password (encodeURIComponent), and look at the hosts and options.'
-  if (!NAME.test(address.database)) return 'names a database by what is no name of one.'
+    return 'is not a usable URL. Percent-encode the user and the password (encodeURIComponent), and check the hosts and options.'
+  if (!NAME.test(address.database)) return 'contains a database name that MongoDB does not allow.'
   return null
 }
 
