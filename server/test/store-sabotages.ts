@@ -113,6 +113,101 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'knows which positions of its log are filled',
   },
   {
+    what: 'reads a log from behind the index that was asked for',
+    broken: (sound) => ({ readLog: (log, from, ...room) => sound.readLog(log, from + 1, ...room) }),
+    caughtBy: 'reads a log forward from any index',
+  },
+  {
+    what: 'reads a log backward',
+    broken: (sound) => ({ readLog: async (...asked) => (await sound.readLog(...asked)).toReversed() }),
+    caughtBy: 'reads a log forward from any index',
+  },
+  {
+    what: 'reads one entry more of a log than was asked for',
+    broken: (sound) => ({ readLog: (log, from, limit, bytes) => sound.readLog(log, from, limit + 1, bytes) }),
+    caughtBy: 'reads a log forward from any index',
+  },
+  {
+    what: 'reads the last entry of a log again and again',
+    broken: (sound) => ({
+      async readLog(log, from, ...room) {
+        const found = await sound.readLog(log, from, ...room)
+        return found.length > 0 || from === 0 ? found : sound.readLog(log, from - 1, ...room)
+      },
+    }),
+    caughtBy: 'reads nothing behind the end of a log',
+  },
+  {
+    what: 'reads all logs as one',
+    broken: (sound) => ({
+      async readLog(_, from, limit) {
+        const { items } = await sound.listAuditEntries({}, { limit: 1000, after: null })
+        return items.toReversed().slice(from, from + limit)
+      },
+    }),
+    caughtBy: 'reads one log and nothing of another',
+  },
+  {
+    what: 'remembers where a log ended',
+    broken: (sound) => {
+      const known = new Map<string, ReturnType<Store['readLog']>>()
+      return {
+        readLog(log, from, ...room) {
+          const name = `${log}/${from}`
+          const answer = known.get(name) ?? sound.readLog(log, from, ...room)
+          known.set(name, answer)
+          return answer
+        },
+      }
+    },
+    caughtBy: 'reads an entry of a log as soon as its commit has resolved',
+  },
+  {
+    what: 'reads entries that are not durable yet',
+    broken: (sound) => {
+      let leaving: readonly Mutation[] = []
+      return {
+        async commit(mutations) {
+          leaving = mutations
+          return sound.commit(mutations).finally(() => {
+            leaving = []
+          })
+        },
+        async readLog(log, from, limit) {
+          const found = [...(await sound.readLog(log, from, limit))]
+          for (const { entry } of leaving) if (entry?.index === from + found.length) found.push(entry)
+          return found.slice(0, limit)
+        },
+      }
+    },
+    caughtBy: 'reads each entry of a log once that is written while',
+  },
+  {
+    what: 'skips an entry of a log that comes later than the one behind it',
+    broken: (sound) => {
+      let late: number | undefined
+      return {
+        async commit(mutations) {
+          const result = await sound.commit(mutations)
+          if (result.written > 1) late = mutations[0]?.entry?.index
+          return result
+        },
+        async readLog(...asked) {
+          const found = await sound.readLog(...asked)
+          const there = found.length > 1 ? found.filter(({ index }) => index !== late) : found
+          late = undefined
+          return there
+        },
+      }
+    },
+    caughtBy: 'reads each entry of a log once that is written while',
+  },
+  {
+    what: 'bounds what it reads of a log by entries alone',
+    broken: (sound) => ({ readLog: (log, from, limit) => sound.readLog(log, from, limit) }),
+    caughtBy: 'ends what it reads of a log by bytes',
+  },
+  {
     what: 'answers reads from a memory that is never renewed',
     broken: (sound) => {
       const known = new Map<string, Promise<DecisionWithRequest | null>>()

@@ -6,7 +6,7 @@ import { Connection, type SqlValue } from '@countersign/store-sqlite/driver'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { listAccounts, readAccounts } from '@countersign/store-sqlite/tables/accounts'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from '@countersign/store-sqlite/tables/agents'
-import { listAuditEntries, nextLogIndex } from '@countersign/store-sqlite/tables/audit-entries'
+import { listAuditEntries, nextLogIndex, readLog } from '@countersign/store-sqlite/tables/audit-entries'
 import {
   findDecision,
   firstApprovalEnd,
@@ -148,6 +148,7 @@ describe('the plans of the embedded store', () => {
     ['metadata', (on) => findAgentMetadata(on, 'a', 1), '(agent_id=? AND revision=?)'],
     ['a page of agents', (on) => listAgents(on, ['a*'], WHOLE), `agents_by_time (${TIME})`],
     ['an idempotency record', (on) => findIdempotency(on, name, instant(0)), '(key_id=? AND operation=? AND key=?)'],
+    ['the entries of a log', (on) => readLog(on, 'log', 7, 10, 1000), '(log=? AND log_index=?)'],
     ['the end of the log', (on) => nextLogIndex(on, 'log'), '(log=?)'],
   ]
   it.each(others)('find %s by an index', async (_, read, search) => {

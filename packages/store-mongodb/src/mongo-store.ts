@@ -21,7 +21,7 @@ import { listAccounts, readAccounts } from './budgets/accounts.js'
 import { MongoLedger } from './budgets/ledger.js'
 import { Settlements } from './budgets/settlements.js'
 import { findAgent, findAgentMetadata, LastSeenWriter, listAgents, loadAgents } from './collections/agents.js'
-import { hasEntry, listAuditEntries } from './collections/audit.js'
+import { hasEntry, listAuditEntries, readLog } from './collections/audit.js'
 import {
   findDecision,
   findDecisionStatus,
@@ -103,6 +103,9 @@ export class MongoStore implements Store {
 
   hasEntry(place: LogPosition) {
     return hasEntry(this.#database, place)
+  }
+  readLog(log: string, fromIndex: number, limit: number, maxBytes?: number) {
+    return readLog(this.#database, log, fromIndex, { limit, ...(maxBytes !== undefined && { maxBytes }) })
   }
   /** MongoDB's own tools restore it: they say nothing of that. */
   isRestored() {

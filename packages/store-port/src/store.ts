@@ -236,6 +236,14 @@ export interface Store {
 
   /** Whether an entry has this position; asked of positions that a `commit` which resolved has filled. */
   hasEntry(position: LogPosition): Promise<boolean>
+  /**
+   * The entries of a log from this index on, forward: in the order of their index, without a gap, at most `limit`.
+   * - The first is the one at `fromIndex`. None at all: no entry is durable there, or nobody knows the log.
+   * - There may be fewer than `limit`. They end before the one that would make them more than `maxBytes` (as in
+   *   `PageRequest`), but never before the first; and before an index that is not durable yet, even where a later one is.
+   * - An entry never changes. So whoever reads on at the last index + 1 gets each entry exactly once.
+   */
+  readLog(log: string, fromIndex: number, limit: number, maxBytes?: number): Promise<readonly AuditEntry[]>
   /** Whether the store was put back from a backup, and nobody has opened a log since. */
   isRestored(): Promise<boolean>
   /** Logs that nobody writes to now are not continued from the next `openLog` on: their next positions may have been given. */

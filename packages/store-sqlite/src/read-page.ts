@@ -43,7 +43,7 @@ export async function readPage<Item>(
 }
 
 /** Of the texts of a row, which are nearly all of it. */
-function bytesOf(row: Row): number {
+export function bytesOf(row: Row): number {
   let bytes = 0
   for (const value of Object.values(row)) if (typeof value === 'string') bytes += Buffer.byteLength(value)
   return bytes

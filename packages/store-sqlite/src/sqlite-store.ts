@@ -21,7 +21,7 @@ import { sayClosed } from './page-sums.js'
 import { configureReader } from './schema.js'
 import { listAccounts, readAccounts } from './tables/accounts.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
-import { hasPosition, listAuditEntries } from './tables/audit-entries.js'
+import { hasPosition, listAuditEntries, readLog } from './tables/audit-entries.js'
 import {
   findDecision,
   findDecisionStatus,
@@ -84,6 +84,9 @@ export class SqliteStore implements Store {
 
   hasEntry(position: LogPosition) {
     return this.#read((db) => hasPosition(db, position))
+  }
+  readLog(log: string, fromIndex: number, limit: number, maxBytes = Number.POSITIVE_INFINITY) {
+    return this.#read((db) => readLog(db, log, fromIndex, limit, maxBytes))
   }
   isRestored() {
     return this.#read(isRestored)

@@ -1,5 +1,6 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
+import { PageRoom } from '@countersign/store-port/page-room'
 import {
   type AuditFilter,
   type LogPosition,
@@ -7,9 +8,9 @@ import {
   type PageRequest,
   StoreUnavailableError,
 } from '@countersign/store-port/store'
-import type { Database } from '../connection/database.js'
+import { type Database, READ_LIMIT_MS } from '../connection/database.js'
 import type { AuditDocument, Intent, LastRecord, Place } from '../stored.js'
-import { equality, pageOf } from './pages.js'
+import { bytesOf, equality, pageOf, rowsAtOnce } from './pages.js'
 
 export function auditId({ log, index }: { readonly log: string; readonly index: number }): string {
   return `${log}/${index}`
@@ -18,6 +19,37 @@ export function auditId({ log, index }: { readonly log: string; readonly index: 
 export async function hasEntry(database: Database, place: LogPosition): Promise<boolean> {
   const found = await database.call(() => database.audit.findOne({ _id: { $eq: auditId(place) } }))
   return found !== null
+}
+
+/** By their ids, not by a range of indexes: an entry may be there before the one ahead of it. */
+export async function readLog(
+  database: Database,
+  log: string,
+  fromIndex: number,
+  page: Pick<PageRequest, 'limit' | 'maxBytes'>,
+): Promise<readonly AuditEntry[]> {
+  const room = new PageRoom(page)
+  const entries: AuditEntry[] = []
+  while (entries.length < page.limit) {
+    const ids = [...Array(Math.min(page.limit - entries.length, rowsAtOnce(page))).keys()].map((i) =>
+      auditId({ log, index: fromIndex + entries.length + i }),
+    )
+    const found = await database.lists.pass(() =>
+      database.call(() =>
+        database.audit
+          .find({ _id: { $in: ids } })
+          .maxTimeMS(READ_LIMIT_MS)
+          .toArray(),
+      ),
+    )
+    const byId = new Map(found.map((document) => [document._id, document]))
+    for (const id of ids) {
+      const document = byId.get(id)
+      if (document === undefined || !room.takes(bytesOf(document))) return entries
+      entries.push(JSON.parse(document.document) as AuditEntry)
+    }
+  }
+  return entries
 }
 
 /** Whether a record, such as the last one of a home, is the one of that place. */

@@ -73,7 +73,7 @@ export async function takePage<T extends Document, Item>(
 }
 
 /** So many whole documents are read at a time for a page: how large they are is not known before. */
-export function rowsAtOnce({ limit, maxBytes }: PageRequest): number {
+export function rowsAtOnce({ limit, maxBytes }: Pick<PageRequest, 'limit' | 'maxBytes'>): number {
   return maxBytes === undefined ? limit + 1 : Math.min(limit + 1, ROWS_AT_ONCE)
 }
 const ROWS_AT_ONCE = 16
@@ -125,7 +125,7 @@ async function* wholeOf<T extends Document>(
 }
 
 /** Of the texts of a document, which are nearly all of it. */
-function bytesOf(document: Document): number {
+export function bytesOf(document: Document): number {
   let bytes = 0
   for (const value of Object.values(document)) if (typeof value === 'string') bytes += Buffer.byteLength(value)
   return bytes

@@ -1,6 +1,8 @@
 import type { AuditEntry } from '@countersign/contract'
+import { PageRoom } from '@countersign/store-port/page-room'
 import type { AuditFilter, LogPosition, Page, PageRequest } from '@countersign/store-port/store'
 import type { Connection, Row } from '../driver.js'
+import { bytesOf } from '../read-page.js'
 import { equality, pageOf, type Scan } from '../scan-newest-first.js'
 
 /** False when the log holds an entry at the index. */
@@ -27,6 +29,25 @@ export function hasAuditEntry(db: Connection, { log, index, id }: AuditEntry): b
 
 export function hasPosition(db: Connection, { log, index }: LogPosition): boolean {
   return db.get('SELECT 1 FROM audit_entries WHERE log = ? AND log_index = ?', log, index) !== undefined
+}
+
+/** Index by index: so no more rows are held than the answer has. */
+export function readLog(
+  db: Connection,
+  log: string,
+  fromIndex: number,
+  limit: number,
+  maxBytes: number,
+): readonly AuditEntry[] {
+  const room = new PageRoom({ limit, maxBytes })
+  const entries: AuditEntry[] = []
+  while (entries.length < limit) {
+    const index = fromIndex + entries.length
+    const row = db.get('SELECT document FROM audit_entries WHERE log = ? AND log_index = ?', log, index)
+    if (row === undefined || !room.takes(bytesOf(row))) break
+    entries.push(entryOf(row))
+  }
+  return entries
 }
 
 export function nextLogIndex(db: Connection, log: string): number {

@@ -12,6 +12,7 @@ const CALLS: {
   commit: (store) => store.commit([]),
   openLog: (store) => store.openLog(),
   hasEntry: (store) => store.hasEntry({ log: 'log', index: 0 }),
+  readLog: (store) => store.readLog('log', 0, 10),
   isRestored: (store) => store.isRestored(),
   leaveLogs: (store) => store.leaveLogs(),
   findDecision: (store) => store.findDecision(idOf('dec', 1)),

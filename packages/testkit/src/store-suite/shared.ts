@@ -21,6 +21,7 @@ import {
   writeKeyOf,
   writePolicyOf,
 } from './documents.js'
+import { LogReader } from './read-log.js'
 
 /** Two openings of the same, empty data, as two processes have them. */
 export interface OpenedSharedStore {
@@ -112,6 +113,33 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
         const decision = decisionOf(number)
         await pen.commit(createOf(decision))
         expect((await second.findDecision(decision.id))?.decision).toEqual(decision)
+      }
+    },
+  },
+  {
+    title: 'reads the log of the other process forward while both write, and some meet a conflict with the other',
+    async run({ stores }) {
+      const pens = await Promise.all(stores.map((store) => LogPen.of(store)))
+      const readers = pens.map(({ log }, i) => new LogReader(stores[1 - i] as Store, log, 3))
+      let decision = decisionOf(1)
+      await pens[0]?.commit(createOf(decision))
+      for (let round = 1; round <= ROUNDS / 2; round += 1) {
+        const update = updateOf(decision, { holder: { name: `holder-${round}` } })
+        // The logs of two processes have no entry in common.
+        const commits = pens.map((pen, i) =>
+          pen.commit(
+            { change: update, entry: { id: idOf('aud', 1000 * (i + 1) + 2 * round) } },
+            { change: { kind: 'entry.only' }, entry: { id: idOf('aud', 1000 * (i + 1) + 2 * round + 1) } },
+          ),
+        )
+        await Promise.all(readers.map((reader) => reader.readOn()))
+        await Promise.all(commits)
+        decision = (await stores[0].findDecision(decision.id))?.decision ?? decision
+      }
+      for (const [i, reader] of readers.entries()) {
+        await reader.readOn()
+        const { next_index } = await (stores[i] as Store).openLog()
+        expect(reader.entries.map(({ index }) => index)).toEqual([...Array(next_index).keys()])
       }
     },
   },

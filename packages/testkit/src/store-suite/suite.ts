@@ -17,6 +17,7 @@ import { LIFE_CASES } from './life.js'
 import { OVERDUE_CASES } from './overdue.js'
 import { PAGES_BY_BYTES_CASES } from './pages-by-bytes.js'
 import { POLICY_CASES } from './policies.js'
+import { READ_LOG_CASES } from './read-log.js'
 import { REMOVAL_CASES } from './removal.js'
 import type { OpenedStore, StoreCase } from './store-case.js'
 
@@ -34,6 +35,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...KEY_CASES,
   ...IDEMPOTENCY_CASES,
   ...AUDIT_CASES,
+  ...READ_LOG_CASES,
   ...PAGES_BY_BYTES_CASES,
   ...LIFE_CASES,
 ]
