@@ -52,7 +52,7 @@ import { OwnOpenReviews } from './state/open-reviews.js'
 import { Policies } from './state/policies.js'
 import { SharedOpenReviews } from './state/shared-open-reviews.js'
 import { SharedSigningKeys } from './state/shared-signing-keys.js'
-import { Turns } from './state/turns.js'
+import { StoreMutex } from './state/store-mutex.js'
 import { confirmClock } from './use-cases/clock/confirm.js'
 import { clockJumpReporter } from './use-cases/clock/report-jump.js'
 import { startClock } from './use-cases/clock/start.js'
@@ -255,7 +255,7 @@ async function composeOn(
       approvalSeconds: config.approvalTtlSeconds,
     },
     approvalEnds: new ApprovalEnds(await store.firstApprovalEnd()),
-    turns: new Turns(),
+    mutex: new StoreMutex(),
     longPolls: new LongPolls((id) => isAwaitingReview({ store, clock }, id)),
     changes,
     freshness: confirmed ?? alwaysFresh,

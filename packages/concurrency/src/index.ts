@@ -1,3 +1,4 @@
+export { KeyedMutex } from './keyed-mutex.js'
 export { type Moment, msBetween, msSince, thisMoment } from './moment.js'
 export { type Poll, type PollOptions, poll } from './poll.js'
 export { SerialQueue } from './serial-queue.js'

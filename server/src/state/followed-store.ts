@@ -2,7 +2,7 @@ import { type Moment, thisMoment } from '@countersign/concurrency'
 import type { Replicas, Revision } from '@countersign/store-port/replicas'
 import type { Changes } from './changes.js'
 import type { ConfirmedFreshness } from './freshness.js'
-import { Turns } from './turns.js'
+import { StoreMutex } from './store-mutex.js'
 
 /** Reads one of the things that are kept in memory anew from the store. */
 export type Reload = Readonly<Record<keyof Revision, () => Promise<void>>>
@@ -50,9 +50,9 @@ export class FollowedStore {
       await begun
     }
     const timer = setInterval(look, everyMs).unref()
-    const turns = new Turns()
+    const mutex = new StoreMutex()
     // However many changes are told of while it looks, it looks once more.
-    const stopListening = this.replicas.listen(() => void turns.join('look', look))
+    const stopListening = this.replicas.listen(() => void mutex.join('look', look))
     return async () => {
       isStopped = true
       clearInterval(timer)

@@ -1,7 +1,7 @@
 import type { ReviewSlot, ReviewSlots, WantedSlot } from '@countersign/store-port/replicas'
 import type { OpenReview } from '@countersign/store-port/store'
 import type { OpenReviewLimits, OpenReviews } from './open-reviews.js'
-import { Turns } from './turns.js'
+import { StoreMutex } from './store-mutex.js'
 
 /** As many as one write takes. */
 const MOST_AT_ONCE = 256
@@ -17,7 +17,7 @@ interface Wanting {
  * are taken in one write: while one write is in progress, the next one gathers.
  */
 export class SharedOpenReviews implements OpenReviews {
-  private readonly turns = new Turns()
+  private readonly mutex = new StoreMutex()
   private readonly wanting: Wanting[] = []
   private readonly released: ReviewSlot[] = []
   private isTaking = false
@@ -50,7 +50,7 @@ export class SharedOpenReviews implements OpenReviews {
   /** When no slot is free, the store looks which slots can be released: once for all that find none before that look begins. */
   private async takeOne(slot: WantedSlot): Promise<boolean> {
     if (await this.ask(slot)) return true
-    await this.turns.join(slot.owner, () => this.slots.clear(slot.owner, slot.at))
+    await this.mutex.join(slot.owner, () => this.slots.clear(slot.owner, slot.at))
     return this.ask(slot)
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PublishedSigningKey, Replicas, SharedSigningKey } from '@countersign/store-port/replicas'
 import type { Clock } from '../ports/clock.js'
 import { KNOWN_AFTER_MS, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../ports/signer.js'
-import { Turns } from './turns.js'
+import { StoreMutex } from './store-mutex.js'
 
 type SharedStore = Pick<
   Replicas,
@@ -27,7 +27,7 @@ export class SharedSigningKeys implements Signer {
   /** Until when each of our keys is known to be published. */
   private readonly published = new Map<string, number>()
   private publishing: Promise<void> | null = null
-  private readonly turns = new Turns()
+  private readonly mutex = new StoreMutex()
   private nextLook: Promise<void> | null = null
   private askedAt = Number.NEGATIVE_INFINITY
   private knownFromMs = 0
@@ -135,7 +135,7 @@ export class SharedSigningKeys implements Signer {
    * @throws StoreUnavailableError
    */
   load(): Promise<void> {
-    return this.turns.run('load', () => this.takeOver())
+    return this.mutex.run('load', () => this.takeOver())
   }
 
   private async takeOver(): Promise<void> {

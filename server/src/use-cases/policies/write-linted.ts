@@ -1,11 +1,11 @@
 import type { Policy, Warning } from '@countersign/contract'
 import type { Caller } from '../../caller.js'
-import type { Turns } from '../../state/turns.js'
+import type { StoreMutex } from '../../state/store-mutex.js'
 import { type LintedDocument, lintBeside } from './lint-beside.js'
 import type { WritePolicyDeps } from './write.js'
 
 export interface WriteLintedDeps extends WritePolicyDeps {
-  readonly turns: Turns
+  readonly mutex: StoreMutex
 }
 
 /** After so many, the warnings are those of the last one: a warning never keeps a policy from being stored. */
@@ -26,7 +26,7 @@ export function writeLinted(
   pause: () => Promise<void>,
   write: (warnings: Warning[]) => Promise<Policy>,
 ): Promise<Policy> {
-  return deps.turns.run('policies', async () => {
+  return deps.mutex.run('policies', async () => {
     for (let looks = 1; ; looks++) {
       const { policySet } = deps.policies
       const warnings = await lintBeside(deps.policies, linted, pause)

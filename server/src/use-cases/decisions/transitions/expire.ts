@@ -34,7 +34,7 @@ async function expireAllApprovals(deps: ExpireDeps): Promise<void> {
 }
 
 function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<void> {
-  return deps.turns.join(`overdue ${status}`, async () => {
+  return deps.mutex.join(`overdue ${status}`, async () => {
     for (;;) {
       const now = deps.clock.now().toISOString()
       const overdue = await deps.store.listOverdue(status, now, BATCH)

@@ -13,7 +13,7 @@ import type { MutationWriter } from '../../../mutation-writer.js'
 import type { Clock } from '../../../ports/clock.js'
 import { waitForCallInProgress } from '../../../state/call-in-progress.js'
 import type { OpenReviews } from '../../../state/open-reviews.js'
-import type { Turns } from '../../../state/turns.js'
+import type { StoreMutex } from '../../../state/store-mutex.js'
 import type { IdempotencyDraft } from '../../idempotency.js'
 import { findVisible } from '../get.js'
 import { expiry, isOverdue } from './expiry.js'
@@ -24,7 +24,7 @@ export interface TransitionDeps {
   readonly writer: MutationWriter
   readonly openReviews: OpenReviews
   /** Transitions of one decision happen one after the other. */
-  readonly turns: Turns
+  readonly mutex: StoreMutex
 }
 
 /** What a transition may change; what was decided never changes. */
@@ -63,7 +63,7 @@ export async function transitionDecision(
   plan: PlanTransition,
   idempotency: IdempotencyDraft | null,
 ): Promise<StoredDecision> {
-  const { decision, record } = await deps.turns.run(id, async () => {
+  const { decision, record } = await deps.mutex.run(id, async () => {
     for (let met = 0; ; ) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
