@@ -46,7 +46,8 @@ const LITTLE_PATIENCE_MS = 1_000
  * integration is run all the same.
  */
 export function enforcementSuite(adapter: EnforcementAdapter, point: () => RealDecisionPoint): void {
-  describe(`enforcement by ${adapter.name}`, () => {
+  // Each case has its own agent, action and relay, and many wait for what has to happen: they run side by side.
+  describe.concurrent(`enforcement by ${adapter.name}`, () => {
     const { doesNotApply = {} } = adapter
     let apiKey: string
     beforeAll(async () => {
