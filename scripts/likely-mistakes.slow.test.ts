@@ -38,27 +38,27 @@ const MISTAKES: readonly Mistake[] = [
     name: 'server down',
     env: () => ({ COUNTERSIGN_URL: 'http://127.0.0.1:1' }),
     stderr: /COUNTERSIGN_UNREACHABLE.*ECONNREFUSED 127\.0\.0\.1:1.*Start it, or set COUNTERSIGN_URL/,
-    answer: /503 application\/problem\+json.*No decision could be had.*Try again later/,
+    answer: /503 application\/problem\+json.*gave no usable answer.*Try again later/,
   },
   {
     name: 'wrong key',
     env: () => ({ COUNTERSIGN_API_KEY: 'cs_sk_wrong' }),
     stderr: /COUNTERSIGN_WRONG_KEY.*401 unauthorized.*Set COUNTERSIGN_API_KEY/,
-    answer: /503 .*The decision point did not take the question.*the operator finds the cause in the warnings/,
+    answer: /503 .*The decision point rejected the request.*The operator finds the cause in the warnings/,
   },
   {
     name: 'missing scope',
     env: () => ({ COUNTERSIGN_API_KEY: keys.reader }),
     stderr:
       /COUNTERSIGN_MISSING_SCOPE.*needs the scope decisions:write; the key has policies:read.*Create a key that has it/,
-    answer: /503 .*The decision point did not take the question.*the operator finds the cause in the warnings/,
+    answer: /503 .*The decision point rejected the request.*The operator finds the cause in the warnings/,
   },
   {
     name: 'bound key',
     env: () => ({ COUNTERSIGN_API_KEY: keys.bound }),
     stderr:
       /COUNTERSIGN_AGENT_NOT_ALLOWED.*bound to other agents.*Ask for an agent of the key, or create a key for this one/,
-    answer: /403 .*The decision point did not take the question.*the operator finds the cause in the warnings/,
+    answer: /403 .*The decision point rejected the request.*The operator finds the cause in the warnings/,
   },
   {
     name: 'no body parser',
@@ -73,7 +73,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'malformed action',
     stderr: /COUNTERSIGN_QUESTION_REFUSED.*\/action .*Correct what gives this member/,
-    answer: /403 .*The decision point did not take the question.*the operator finds the cause in the warnings/,
+    answer: /403 .*The decision point rejected the request.*The operator finds the cause in the warnings/,
   },
   {
     name: 'wrong issuer',

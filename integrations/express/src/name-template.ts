@@ -157,7 +157,7 @@ class UnfitValue extends Error {
 /** @param cause for the operator alone */
 function refusal(option: TemplateOption, place: string, fault: string, cause: Error): DeniedError {
   return new DeniedError('question_refused', {
-    detail: `The ${option} of this call is made of ${place}, which ${fault}, so the action did not run. Check what you have sent; the operator finds the cause in the warnings and events of this service.`,
+    detail: `The ${option} of this call is made of ${place}, which ${fault}. Check what you have sent. The operator finds the cause in the warnings and events of this service.`,
     cause,
   })
 }

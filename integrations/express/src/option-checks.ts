@@ -16,7 +16,7 @@ const HOMES: Readonly<Record<string, string>> = {
   issuer: TO_REQUIRE_PERMIT,
   audience: TO_REQUIRE_PERMIT,
   jwks: TO_REQUIRE_PERMIT,
-  keys: TO_REQUIRE_PERMIT,
+  keys: 'requirePermit takes jwks: { keys }',
   requestHash: TO_REQUIRE_PERMIT,
   effects: TO_REQUIRE_PERMIT,
   singleUse: TO_REQUIRE_PERMIT,

@@ -4,8 +4,7 @@ import { REFUSAL_SENTENCES } from '@countersign/client/kernel'
 import type { PermitErrorCode } from '@countersign/permit'
 import type { RouteDeniedCode } from './route-denied-error.js'
 
-const NO_PERMIT =
-  'What this request shows is no permit of the decision point. Show the permit_token of a decision, whole.'
+const NO_PERMIT = 'This request shows something other than a permit. Show the whole permit_token of a decision.'
 const NOT_FOR_THIS = 'Ask for a decision about exactly what this call does, and show its permit.'
 const OPERATOR = 'The operator finds the cause in the warnings and events of this service.'
 
@@ -19,26 +18,26 @@ export const PERMIT_SENTENCES: Readonly<Record<PermitErrorCode, string>> = {
   type_not_allowed: NO_PERMIT,
   claims_invalid: NO_PERMIT,
   life_too_long: NO_PERMIT,
-  signature_invalid: 'The signature of this permit does not hold. Show the permit_token of a decision, unchanged.',
-  key_unknown: `This permit was signed with a key that this service does not know: it is from another decision point, or the service reads another key set. ${OPERATOR}`,
-  key_unusable: `The key that this permit was signed with cannot be used here. ${OPERATOR}`,
-  key_set_unavailable: `This service cannot read the keys of the decision point now, so nothing ran. Try again later. ${OPERATOR}`,
-  issuer_mismatch: `This permit is from another issuer than this service takes permits from. ${OPERATOR}`,
-  audience_mismatch: `This permit is for another audience than this service. ${OPERATOR}`,
+  signature_invalid: 'The signature of this permit is not valid. Show the permit_token of a decision, unchanged.',
+  key_unknown: `This service does not know the key that signed this permit. The permit is from another decision point, or the service reads another key set. ${OPERATOR}`,
+  key_unusable: `This service cannot use the key that signed this permit. ${OPERATOR}`,
+  key_set_unavailable: `This service cannot read the keys of the decision point now. Try again later. ${OPERATOR}`,
+  issuer_mismatch: `This service does not accept permits of this issuer. ${OPERATOR}`,
+  audience_mismatch: `This permit is for another audience. ${OPERATOR}`,
   expired:
-    'This permit is over. Ask for a new decision, and show its permit at once. If new permits are over at once, the operator has to set the clock of this service.',
+    'This permit has expired. Ask for a new decision, and show its permit at once. If new permits expire at once, the operator has to set the clock of this service.',
   issued_in_future:
-    'By the clock of this service, this permit was signed in the future: the clocks of the service and the decision point differ. The operator has to set them.',
-  effect_not_allowed: `A permit of this effect lets nothing run here. ${NOT_FOR_THIS}`,
-  expectation_missing: `This call does not say what its permit has to be for, so nothing ran. Check what you have sent. ${OPERATOR}`,
+    'This permit was signed in the future by the clock of this service. The operator has to set the clocks of the service and the decision point.',
+  effect_not_allowed: `This service does not accept permits of this effect. ${NOT_FOR_THIS}`,
+  expectation_missing: `The arguments of this call could not be mapped to what its permit has to be for. Check what you have sent. ${OPERATOR}`,
   action_mismatch: `This permit is for another action. ${NOT_FOR_THIS}`,
   resource_mismatch: `This permit is for another resource. ${NOT_FOR_THIS}`,
   agent_mismatch: `This permit is for another agent. ${NOT_FOR_THIS}`,
   amount_mismatch: `This permit is for another amount. ${NOT_FOR_THIS}`,
   unit_mismatch: `This permit is for another unit. ${NOT_FOR_THIS}`,
-  request_hash_mismatch: `This permit is for another request: the facts that were asked about differ from those of this call. ${NOT_FOR_THIS}`,
-  already_seen: 'This permit was used up before. Every call needs a permit of its own: ask for a new decision.',
-  replay_check_failed: `This service cannot tell now whether this permit was used before, so nothing ran. Try again later. ${OPERATOR}`,
+  request_hash_mismatch: `This permit is for a request with other facts. ${NOT_FOR_THIS}`,
+  already_seen: 'This permit was used before. Ask for a new decision: every call needs a permit of its own.',
+  replay_check_failed: `This service cannot tell now whether this permit was used before. Try again later. ${OPERATOR}`,
 }
 
 type OwnCode = Exclude<RouteDeniedCode, DeniedReason | PermitErrorCode>
@@ -55,5 +54,6 @@ const OWN_SENTENCES: Readonly<Record<OwnCode, string>> = {
 export const ROUTE_SENTENCES: Readonly<Record<RouteDeniedCode, string>> = {
   ...PERMIT_SENTENCES,
   ...REFUSAL_SENTENCES,
+  unmapped: 'This route is not mapped to an action. The operator has to map it to one.',
   ...OWN_SENTENCES,
 }

@@ -298,7 +298,7 @@ describe('the question of a route', () => {
     expect([body.code, runs]).toEqual(['mapping_failed', 0])
     expect(rig().stub.requests).toEqual([])
     const [option = ''] = Object.keys(options)
-    const told = { cause: { message: `${option} has to be given at once, not as a promise` } }
+    const told = { cause: { message: `${option} must not return a promise` } }
     expect(rig().events).toMatchObject([{ type: 'denied', reason: 'mapping_failed', error: told }])
   })
 

@@ -383,13 +383,13 @@ describe('the option outcome', () => {
       "an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'",
     ],
     ['says nothing that is one', () => 'failed', "an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'"],
-    ['gives a promise', async () => ({ kind: 'failed' }), 'outcome has to be given at once, not as a promise'],
+    ['gives a promise', async () => ({ kind: 'failed' }), 'outcome must not return a promise'],
     [
       'gives a promise that rejects',
       async () => {
         throw new Error('late')
       },
-      'outcome has to be given at once, not as a promise',
+      'outcome must not return a promise',
     ],
   ])('leaves the decision alone when it %s, and tells of the fault', async (_what, outcome, message) => {
     await request(appOf((_req, res) => void res.json({}), { outcome: outcome as never }))

@@ -69,7 +69,7 @@ it('says each option of each route by itself, and once', async () => {
   await request(app).post('/second/1').send({}).expect(403)
   expect(warnings).toEqual([
     expect.stringContaining(
-      'COUNTERSIGN_MAPPING_FAILED: A call could not be turned into a question, so it did not run (the route /given/:id: TypeError: resource `order:undefined`',
+      'COUNTERSIGN_MAPPING_FAILED: A call could not be mapped to a request (the route /given/:id: TypeError: resource `order:undefined`',
     ),
     expect.stringContaining('(the route /first/:id resource: TypeError: req.params has no orderId'),
     expect.stringContaining('(the route /second/:id: TypeError: resource `order:undefined`'),

@@ -194,9 +194,9 @@ describe('a callback handler', () => {
     const [id = ''] = rig.decisionIds()
     expect(await rig.operator.decision(id)).toMatchObject({ context: { n: 500 }, status: 'confirmed' })
     expect(runs).toEqual(['500'])
-    await expect(allow?.invoke({ n: 5 } as never, { callbacks: [handler([])] })).rejects.toThrow(/ran nothing/)
+    await expect(allow?.invoke({ n: 5 } as never, { callbacks: [handler([])] })).rejects.toThrow(/did not run/)
     await expect(log?.invoke({ n: new Date() } as never, { callbacks: [handler(tools)] })).rejects.toThrow(
-      /ran nothing/,
+      /did not run/,
     )
     expect(() => new BlockingCallbackHandler({ client: rig.client, map: MAP } as never)).toThrow(/tools/)
     expect(runs).toEqual(['500'])

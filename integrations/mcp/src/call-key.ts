@@ -17,7 +17,7 @@ export function callKey(
   of: CallOfState,
   agent_id: string | undefined,
 ): string | undefined {
-  const given = atOnce('an idempotencyKey', name?.(of.call))
+  const given = atOnce('idempotencyKey', name?.(of.call))
   if (given === undefined || given === null) return undefined
   if (typeof given !== 'string' || given === '') throw new TypeError('idempotencyKey has to return a non-empty string')
   return JSON.stringify([agent_id ?? null, given, variantOf(of)])

@@ -42,8 +42,7 @@ type Validate = (tool: object, args: unknown, name: string) => Promise<unknown>
 /** Both get the context of the request as their third parameter. */
 const RUNNERS = ['executeToolHandler', 'handleAutomaticTaskPolling'] as const
 
-const CHANGED =
-  'The tool or its arguments have changed since this call was decided on, so it did not run. Call it again.'
+const CHANGED = 'The tool or its arguments have changed since this call was decided on. Call it again.'
 
 export class RegisteredTools {
   readonly #server: Internals

@@ -202,7 +202,7 @@ describe('a call that is answered by a task', () => {
     const { call, works } = await startServer()
     const refused = await call(name).catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: -32003, data: { 'countersign/decision': { reason } } })
-    expect(String(refused)).toContain('This call ran nothing.')
+    expect(String(refused)).toContain('The call did not run.')
     expect(works).toEqual([])
   })
 

@@ -119,7 +119,7 @@ describe.each(cases)('$name', ({ sdk, way }) => {
     const denied = await client.call('allow', { n: 3 })
     expect(denied).toMatchObject({ isError: true })
     expect(textOf(denied)).toBe(
-      'This call ran nothing. This tool has changed since it was mapped. Do not make this call again; tell the person you work for. (unmapped)',
+      'The call did not run. This tool has changed since it was mapped. Do not repeat this call. Tell your user. (unmapped)',
     )
     expect(await client.list()).toEqual(['deny', 'review', 'log', 'allow2'])
 

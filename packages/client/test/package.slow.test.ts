@@ -246,7 +246,6 @@ describe('the package', () => {
     expect(JSON.parse(stdout)).toEqual({
       kernel: [
         'ENFORCEMENT_OPTIONS',
-        'HeldData',
         'HiddenTools',
         'MAPPED_MEMBERS',
         'REFUSAL_SENTENCES',
@@ -257,6 +256,8 @@ describe('the package', () => {
         'atOnce',
         'checkToolMapping',
         'eventTeller',
+        'frozenCopy',
+        'heldData',
         'isOutcomeUnknown',
         'mappingIn',
         'noteFaultPlace',

@@ -69,7 +69,7 @@ describe('calls', () => {
     proxy.call(4, 'slow')
     proxy.call(5, 'die')
     proxy.call(6, 'constructor')
-    expect(await proxy.textOf(3)).toMatch(/^This call ran nothing\. .*\(denied, decision dec_/)
+    expect(await proxy.textOf(3)).toMatch(/^The call did not run\. .*\(denied, decision dec_/)
     expect(await proxy.textOf(4)).toMatch(/review_required, decision dec_/)
     expect(await proxy.textOf(5)).toMatch(/\{gone\}, which is missing/)
     expect(await proxy.textOf(6)).toMatch(/unmapped/)

@@ -1,13 +1,12 @@
 /**
- * What a function of the caller's gave where a value is needed at once. A promise is refused; what it rejects with later
- * ends no process.
+ * What a function of the app returned, where a promise cannot be waited for. If the promise rejects later, the process goes on.
  *
- * @param what names the value in the message
- * @throws TypeError
+ * @param what names the function in the message
+ * @throws TypeError for a promise
  */
 export function atOnce<Value>(what: string, value: Value): Value {
   const then = typeof value === 'object' && value !== null ? (value as { then?: unknown }).then : undefined
   if (typeof then !== 'function') return value
   Promise.resolve(value).catch(() => undefined)
-  throw new TypeError(`${what} has to be given at once, not as a promise`)
+  throw new TypeError(`${what} must not return a promise`)
 }

@@ -394,6 +394,7 @@ function assertAdmitOptions(options: AdmitOptions): void {
 /** Why the action does not run: its permit could not be redeemed. */
 function unredeemed(error: unknown, decision: Decision): DeniedError {
   if (!ApiError.isInstance(error) || error.code !== 'insufficient_scope') return denialFor(error, decision)
-  const message = "runs: 'at-most-once' needs an API key with the scope permits:redeem."
+  const message =
+    "runs: 'at-most-once' needs an API key with the scope permits:redeem. Do not try again. Tell your user."
   return denial('refused', decision, { cause: error, advice: { retry: 'never', message } })
 }

@@ -71,7 +71,8 @@ export class EnforcementPoint {
   }
 
   #ask(request: GuardRequest | (() => GuardRequest), options: AdmitOptions, site: object): Promise<Admission> {
-    const read = typeof request === 'function' ? () => atOnce('a question', request()) : () => request
+    const read =
+      typeof request === 'function' ? () => atOnce('the function that maps to the request', request()) : () => request
     return this.admitBy(() => ({ request: read, options }), site)
   }
 
@@ -297,7 +298,7 @@ async function settleError(
   const { settle, signal } = admission
   let isPaused: unknown
   try {
-    isPaused = atOnce('whether an error is a pause', isPause?.(error))
+    isPaused = atOnce('isPause', isPause?.(error))
   } catch (fault) {
     // Whether it goes on later nobody knows.
     await settle.by(() => {

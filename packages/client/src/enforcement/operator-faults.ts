@@ -91,7 +91,7 @@ function warnOfMapping(cause: unknown, place?: string): void {
   const own = typeof code === 'string' && code.startsWith('COUNTERSIGN_') ? code : undefined
   warnOperator(
     own ?? 'COUNTERSIGN_MAPPING_FAILED',
-    `A call could not be turned into a question, so it did not run (${place === undefined ? '' : `${place}: `}${name}: ${message}). ${own ? '' : 'Correct what gives agent_id, action, resource and context: the value, or the function that maps to it.'}`.trim(),
+    `A call could not be mapped to a request (${place === undefined ? '' : `${place}: `}${name}: ${message}). ${own ? '' : 'Correct what gives agent_id, action, resource and context: the value, or the function that maps to it.'}`.trim(),
     // What is not mapped by a place of its own begins with the member that is at fault.
     `${place ?? ''} ${memberAt(String(message))}`,
   )

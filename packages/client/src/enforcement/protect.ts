@@ -74,7 +74,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
     let held: HeldArguments | undefined
     let signal: CallSignal | undefined
     const admission = await point.admitBy(() => {
-      signal = atOnce('a signal', kept.signal?.(...given))
+      signal = atOnce('signal', kept.signal?.(...given))
       held = heldOrDenied(hold, given)
       return askingOf(point, name, kept, held, signal)
     }, fn)
@@ -108,7 +108,7 @@ function askingOf<Args extends readonly unknown[]>(
   ): Value | undefined => {
     if (typeof from !== 'function') return from
     try {
-      return atOnce('what a question is mapped to', (from as (...args: unknown[]) => Value)(...held.toMap()))
+      return atOnce(member, (from as (...args: unknown[]) => Value)(...held.toMap()))
     } catch (error) {
       noteFaultPlace(error, `${place} ${member}`)
       throw error

@@ -28,7 +28,7 @@ export function outcomeOfValue<Value>(
   signal: CallSignal | undefined,
   outcome: RunOptions<Value>['outcome'],
 ): ActionOutcome {
-  const said = atOnce('an outcome', outcome?.(value))
+  const said = atOnce('outcome', outcome?.(value))
   if (said === undefined) return { kind: 'succeeded', value, amount }
   if (said?.kind === 'succeeded') return { value, ...said, amount: said.amount ?? amount }
   if (said?.kind !== 'failed') return said

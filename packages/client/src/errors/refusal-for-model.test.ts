@@ -10,21 +10,21 @@ const PERMIT = 'eyJhbGciOiJFZERTQSJ9.eyJqdGkiOiJkZWMifQ.c2ln'
 /** Of each reason, what it has to say, and about making the same call again. */
 const REASONS: Readonly<Record<DeniedReason, readonly [happened: RegExp, again: RegExp]>> = {
   denied: [/policies do not allow/, /Do not repeat it unchanged/],
-  review_required: [/person has to approve/, /do not make this call again before it is approved/],
+  review_required: [/person has to approve/, /Make the same call again after a person has approved it, not before/],
   declined: [/person has declined/, /Do not repeat it/],
-  withdrawn: [/was withdrawn/, /Do not make this call again unless you are told to/],
-  expired: [/decision is over/, /make this call once more/],
-  settled: [/was settled before/, /Do not make this call again/],
-  already_claimed: [/has been begun before/, /Do not make this call again/],
-  permit_already_used: [/used up before/, /Do not make this call again/],
-  policy_denies: [/do not allow it any more/, /Do not repeat it unchanged/],
-  agent_suspended: [/is suspended/, /Do not make this call again/],
-  unavailable: [/No decision could be had/, /Try again later/],
-  refused: [/did not take the question/, /Do not repeat it unchanged/],
-  mapping_failed: [/does not say what has to be known/, /Do not repeat it unchanged/],
-  question_refused: [/value .* is missing/, /Do not repeat it unchanged/],
-  unmapped: [/no known action/, /Do not make this call again/],
-  arguments_refused: [/cannot be held unchanged/, /Do not repeat it unchanged/],
+  withdrawn: [/was withdrawn/, /Do not repeat this call unless you are told to/],
+  expired: [/decision has expired/, /make this call once more/],
+  settled: [/was settled before/, /Do not repeat this call/],
+  already_claimed: [/has begun before/, /Do not repeat this call/],
+  permit_already_used: [/was used before/, /Do not repeat this call/],
+  policy_denies: [/no longer allow it/, /Do not repeat it unchanged/],
+  agent_suspended: [/is suspended/, /Do not repeat this call/],
+  unavailable: [/gave no usable answer/, /Try again later/],
+  refused: [/rejected the request/, /Do not repeat it unchanged/],
+  mapping_failed: [/could not be mapped to a request/, /Do not repeat it unchanged/],
+  question_refused: [/value is missing/, /Do not repeat it unchanged/],
+  unmapped: [/not mapped to an action/, /Do not repeat this call/],
+  arguments_refused: [/are not plain data/, /Do not repeat it unchanged/],
 }
 
 describe('a refusal for a model', () => {
@@ -33,7 +33,7 @@ describe('a refusal for a model', () => {
     const text = refusalForModel(new DeniedError(reason as DeniedReason, { decision_id, cause }))
     const mayHaveRun = ['settled', 'already_claimed', 'permit_already_used'].includes(reason)
     expect(text).toMatch(
-      mayHaveRun ? /^This call does not run again; it may have run before\. / : /^This call ran nothing\. /,
+      mayHaveRun ? /^The call does not run again; it may have run before\. / : /^The call did not run\. /,
     )
     expect(text).toMatch(happened)
     expect(text).toMatch(again)
@@ -44,7 +44,11 @@ describe('a refusal for a model', () => {
   })
 
   it.each([
-    [{ retry: 'never', message: 'x.send is denied.' }, 'x.send is denied. Do not make this call again.'],
+    [{ retry: 'never', message: 'x.send is denied.' }, 'x.send is denied.'],
+    [
+      { retry: 'never', max_amount: 57.5, message: 'The budget is used up. At most 57.5 EUR now.' },
+      'The budget is used up. At most 57.5 EUR now. Do not repeat it unchanged.',
+    ],
     [
       { retry: 'changed', message: 'Give context.amount as a number.' },
       'Give context.amount as a number. Do not repeat it unchanged.',
@@ -62,27 +66,24 @@ describe('a refusal for a model', () => {
       },
       'At most 40 EUR now, or ask again after 2026-12-01. Do not repeat it unchanged before then.',
     ],
-    [
-      { retry: 'after_approval', message: 'A person has to approve this.' },
-      'A person has to approve this. Do not make this call again before a person has approved it.',
-    ],
+    [{ retry: 'after_approval', message: 'A person has to approve this.' }, 'A person has to approve this.'],
     [{ retry: 'constructor' as 'never', message: 'New.' }, 'New. Do not repeat it unchanged.'],
   ] as const)('says the advice %j', (advice, words) => {
     expect(refusalForModel(new DeniedError('denied', { decision_id, advice }))).toBe(
-      `This call ran nothing. ${words} (denied, decision ${decision_id})`,
+      `The call did not run. ${words} (denied, decision ${decision_id})`,
     )
   })
 
   it('says how long to wait, and leaves out what is not known', () => {
     expect(refusalForModel(new DeniedError('unavailable', { retryAfterSeconds: 2.5 }))).toBe(
-      'This call ran nothing. No decision could be had, so the action did not run. Try again later. Wait at least 3 s. (unavailable)',
+      'The call did not run. The decision point gave no usable answer. Try again later. Wait at least 3 s. (unavailable)',
     )
   })
 
   it('has words for a reason that only a newer copy knows', () => {
     for (const reason of ['moonphase', 'constructor']) {
       const text = refusalForModel(new DeniedError(reason as DeniedReason))
-      expect(text).toBe(`This call ran nothing. The action did not run. Do not repeat it unchanged. (${reason})`)
+      expect(text).toBe(`The call did not run. The action may not run. Do not repeat it unchanged. (${reason})`)
     }
   })
 
@@ -101,7 +102,7 @@ describe('a refusal for a model', () => {
       const text = refusalForModel(error)
       expect(text).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|eyJ|cs_sk_/u)
       expect(text.length).toBeLessThan(1_000)
-      expect(text).toMatch(/Do not (make this call again|repeat it unchanged)/)
+      expect(text).toMatch(/^The call did not run\. /)
     }
   })
 })

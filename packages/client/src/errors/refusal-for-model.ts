@@ -9,12 +9,13 @@ const MAX_WORDS = 400
 const MAX_ID = 64
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]{1,20}Z$/
 
-/** Whether the same call may be made again, as the advice says. */
-const AGAIN: Readonly<Record<Advice['retry'], string>> = {
-  never: 'Do not make this call again.',
-  changed: 'Do not repeat it unchanged.',
+const UNCHANGED = 'Do not repeat it unchanged.'
+/** Whether the model may make the same call again. Null: the message of the advice says so itself. */
+const AGAIN: Readonly<Record<Advice['retry'], string | null>> = {
+  never: null,
+  changed: UNCHANGED,
   after: 'Do not repeat it unchanged before then.',
-  after_approval: 'Do not make this call again before a person has approved it.',
+  after_approval: null,
 }
 
 /** Refusals of what was begun before, here or elsewhere. */
@@ -33,7 +34,7 @@ export function refusalForModel(error: DeniedError): string {
   const { reason, decision_id, retryAfterSeconds } = error
   const about = decision_id === null ? '' : `, decision ${bounded(decision_id, MAX_ID)}`
   const sentences = [
-    RAN_BEFORE.includes(reason) ? 'This call does not run again; it may have run before.' : 'This call ran nothing.',
+    RAN_BEFORE.includes(reason) ? 'The call does not run again; it may have run before.' : 'The call did not run.',
     ...(error.advice === null ? wordsOf(error) : wordsOfAdvice(error.advice)),
     ...(isAmount(retryAfterSeconds) ? [`Wait at least ${Math.ceil(retryAfterSeconds)} s.`] : []),
   ]
@@ -49,12 +50,15 @@ function wordsOf({ reason, detail }: DeniedError): string[] {
 function wordsOfAdvice({ retry, message, max_amount, after }: Advice): string[] {
   const words = bounded(message, MAX_WORDS)
   const isTime = typeof after === 'string' && TIMESTAMP.test(after)
+  // Where a smaller amount may run, no message of the decision point says what not to repeat.
+  const again =
+    retry === 'never' && isAmount(max_amount) ? UNCHANGED : Object.hasOwn(AGAIN, retry) ? AGAIN[retry] : UNCHANGED
   return [
     words,
     // The decision point's own messages say both.
     ...(isAmount(max_amount) && !words.includes(String(max_amount)) ? [`At most ${max_amount} is possible now.`] : []),
     ...(isTime && !words.includes(after.slice(0, 10)) ? [`Ask again after ${after}.`] : []),
-    Object.hasOwn(AGAIN, retry) ? AGAIN[retry] : AGAIN.changed,
+    ...(again === null ? [] : [again]),
   ]
 }
 

@@ -4,19 +4,20 @@ import type { NotPermittedReason } from './not-permitted-error.js'
 
 type Reason = DeniedReason | NotPermittedReason
 
-/** No policy is in it; what only the operator can mend is named as such, and its cause is in events and warnings. */
+/** It names no policy. Where only the operator can fix the cause, it says so; events and warnings have the cause. */
 interface Refusal {
   readonly happened: string
   /** What a person or a program may do. */
   readonly next: string
-  /** What a model may do, which chooses no keys and sees no events. Default: the same. */
+  /** What a model may do. A model chooses no keys and sees no events. Default: `next`. */
   readonly modelNext?: string
 }
 
-const CHECK = 'Check what you have sent; the operator finds the cause in the warnings and events of this service.'
+const CHECK = 'Check what you have sent. The operator finds the cause in the warnings and events of this service.'
 const MODEL_CHECK =
-  'Do not repeat it unchanged: check the arguments. If they are right, tell the person you work for that an operator has to look at it.'
-const MODEL_GIVE_UP = 'Do not make this call again; tell the person you work for.'
+  'Do not repeat it unchanged: check the arguments. If they are right, tell your user that an operator has to look at it.'
+const MODEL_GIVE_UP = 'Do not repeat this call. Tell your user.'
+const MODEL_FIND_OUT = 'Do not repeat this call. Find out what became of it.'
 
 const REFUSALS: Readonly<Record<Reason, Refusal>> = {
   denied: {
@@ -26,83 +27,83 @@ const REFUSALS: Readonly<Record<Reason, Refusal>> = {
   review_required: {
     happened: 'A person has to approve this action first.',
     next: 'Wait for the approval, then make the same call again, with the same idempotency key if it had one.',
-    modelNext: 'Tell the person you work for, and do not make this call again before it is approved.',
+    modelNext: 'Tell your user. Make the same call again after a person has approved it, not before.',
   },
   declined: {
     happened: 'A person has declined this action.',
     next: 'Do not repeat it.',
   },
   withdrawn: {
-    happened: 'The question was withdrawn before the action began.',
+    happened: 'The request was withdrawn before the action began.',
     next: 'To run the action, ask again with a new idempotency key.',
-    modelNext: 'Do not make this call again unless you are told to.',
+    modelNext: 'Do not repeat this call unless you are told to.',
   },
   expired: {
-    happened: 'The decision is over, so the action did not begin.',
-    next: 'Ask again. If new decisions are over at once, the operator has to set the clock of this service.',
-    modelNext: 'You may make this call once more. If it is over again, tell the person you work for.',
+    happened: 'The decision has expired.',
+    next: 'Ask again. If new decisions expire at once, the operator has to set the clock of this service.',
+    modelNext: 'You may make this call once more. If its decision has expired again, tell your user.',
   },
   settled: {
-    happened: 'This action was settled before, so it does not run again.',
-    next: 'If it has to run once more, ask again with a new idempotency key.',
-    modelNext: 'Do not make this call again.',
+    happened: 'This action was settled before.',
+    next: 'To run it once more, ask again with a new idempotency key.',
+    modelNext: 'Do not repeat this call.',
   },
   already_claimed: {
-    happened: 'This action has been begun before, here or by another holder, so it does not run again.',
-    next: 'For another action use a new idempotency key.',
-    modelNext: 'Do not make this call again; find out first what became of it.',
+    happened: 'This action has begun before, here or for another holder.',
+    next: 'For another action, use a new idempotency key.',
+    modelNext: MODEL_FIND_OUT,
   },
   not_reviewed: {
-    happened: 'This decision needs no review, and belongs to the holder that asked for it.',
+    happened: 'This decision needs no review. It belongs to the holder that asked for it.',
     next: 'Ask for a decision of your own.',
   },
   permit_already_used: {
-    happened: 'The permit was used up before, so the action may have run.',
-    next: 'Look what became of it before you ask for a new decision.',
-    modelNext: 'Do not make this call again; find out first what became of it.',
+    happened: 'The permit was used before. The action may have run.',
+    next: 'Find out what became of it before you ask for a new decision.',
+    modelNext: MODEL_FIND_OUT,
   },
   policy_denies: {
-    happened: 'This action was approved, and the policies do not allow it any more.',
+    happened: 'This action was approved, but the policies no longer allow it.',
     next: 'Do not repeat it unchanged.',
   },
   agent_suspended: {
     happened: 'The agent is suspended.',
-    next: 'Its actions run again only after the operator has let it resume.',
+    next: 'Its actions run again after an operator has resumed it.',
     modelNext: MODEL_GIVE_UP,
   },
   unavailable: {
-    happened: 'No decision could be had, so the action did not run.',
+    happened: 'The decision point gave no usable answer.',
     next: 'Try again later.',
   },
   refused: {
-    happened: 'The decision point did not take the question, so the action did not run.',
-    next: 'Repeating it unchanged does not help: the operator finds the cause in the warnings and events of this service.',
+    happened: 'The decision point rejected the request.',
+    next: 'Do not repeat it unchanged. The operator finds the cause in the warnings and events of this service.',
     modelNext: MODEL_CHECK,
   },
   mapping_failed: {
-    happened: 'This call does not say what has to be known to ask about it, so the action did not run.',
+    happened: 'The arguments of this call could not be mapped to a request.',
     next: CHECK,
     modelNext: MODEL_CHECK,
   },
   question_refused: {
-    happened: 'A value that names what this call is about is missing, so the action did not run.',
+    happened: 'A required value is missing in the agent, action or resource.',
     next: CHECK,
     modelNext: MODEL_CHECK,
   },
   unmapped: {
-    happened: 'This call stands for no known action, so it did not run.',
+    happened: 'This tool is not mapped to an action.',
     next: 'The operator has to map it to one.',
     modelNext: MODEL_GIVE_UP,
   },
   arguments_refused: {
-    happened: 'What this call was given cannot be held unchanged while it is asked about, so the action did not run.',
-    next: 'Give it plain data; the operator finds the cause in the warnings and events of this service.',
+    happened: 'The arguments are not plain data.',
+    next: 'Pass plain data. The operator finds the cause in the warnings and events of this service.',
     modelNext: MODEL_CHECK,
   },
 }
 
-/** A reason that a newer copy of this package knows has no words here. */
-const UNKNOWN: Refusal = { happened: 'The action did not run.', next: 'Do not repeat it unchanged.' }
+/** Of a reason that only a newer copy of this package knows. */
+const UNKNOWN: Refusal = { happened: 'The action may not run.', next: 'Do not repeat it unchanged.' }
 
 /** What happened and what to do next, for whoever called. */
 export const REFUSAL_SENTENCES = Object.fromEntries(

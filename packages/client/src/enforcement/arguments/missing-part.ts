@@ -39,7 +39,7 @@ function assertWhole(field: string, text: string): void {
   if (word === undefined && !hasEmptyPart(field, text)) return
   const fault = `has ${word === undefined ? 'an empty part' : `the part \`${word}\``}, which looks like a value that was missing`
   throw new DeniedError('question_refused', {
-    detail: `The ${field} of this call ${fault}, so the action did not run. Check what you have sent; the operator finds the cause in the warnings and events of this service.`,
+    detail: `The ${field} of this call ${fault}. Check what you have sent. The operator finds the cause in the warnings and events of this service.`,
     cause: new TypeError(`${field} \`${text.slice(0, 200)}\` ${fault}`),
   })
 }

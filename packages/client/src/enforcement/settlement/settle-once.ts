@@ -50,7 +50,7 @@ export class SettleOnce implements Settle {
     const { settleOn, onError } = this.#options
     return this.#once(() => {
       const outcome = readOutcome(typeof given === 'function' ? given() : given)
-      return atOnce('a settlement', settleOn?.(outcome)) ?? settlementByDefault(outcome, onError)
+      return atOnce('settleOn', settleOn?.(outcome)) ?? settlementByDefault(outcome, onError)
     })
   }
 
@@ -118,7 +118,7 @@ function settlementByDefault(outcome: ActionOutcome, onError: SettleOnceOptions[
 
 /** @throws TypeError for what is none, such as a promise */
 function readOutcome(given: ActionOutcome): ActionOutcome {
-  const outcome = atOnce('an outcome', given)
+  const outcome = atOnce('the function that gives the outcome', given)
   if (KINDS.has(Object(outcome).kind)) return outcome
   throw new TypeError("an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'")
 }

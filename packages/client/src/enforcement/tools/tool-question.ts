@@ -39,7 +39,7 @@ export type ToolMapping<Call> = string | MappedMembers<Call> | FromCall<MappedCa
 /** Who acts in a call: a name, or a function that reads it where the app has put it. */
 export type AgentIdOfCall<Call> = string | { of(call: Call): unknown }['of']
 
-const MAPPED = 'what a call is mapped to'
+const MAPPED = 'the mapping of a tool'
 
 export const MAPPED_MEMBERS = ['action', 'resource', 'context'] as const satisfies readonly (keyof MappedCall)[]
 
@@ -103,7 +103,7 @@ function mapped<Call>(mapping: ToolMapping<Call>, args: ToolArguments, call: Cal
 /** @throws TypeError where the function gives none */
 export function agentOfTool<Call>(agentId: AgentIdOfCall<Call> | undefined, call: Call): string | undefined {
   if (typeof agentId !== 'function') return agentId
-  const agent_id = atOnce('agent_id', agentId(call))
+  const agent_id = atOnce('agentId', agentId(call))
   if (typeof agent_id === 'string') return agent_id
   throw new TypeError('agent_id is missing: agentId has to give a string')
 }
