@@ -1,39 +1,42 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { SerialQueue } from '@countersign/concurrency'
 import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
 
 export interface ChangesOptions {
-  /** Reads the store anew. */
+  /** Reads the state in memory from the store again. */
   readonly reload: () => Promise<void>
-  /** Takes over what other processes changed, before each change; absent where there are none. */
+  /** Takes over the changes of other processes, before each change; absent where there are no other processes. */
   readonly catchUp?: () => Promise<void>
-  /** Throws when the API key has ended that a change is made by; asked when its turn has come. */
+  /** Throws when the API key of a change is not valid any more; called when the change runs. */
   readonly assertLives?: (keyId: string) => void
   readonly onReload?: (cause: unknown) => void
-  /** How soon a reload that failed is tried again; 1000 when absent. */
+  /** The time until a failed reload is tried again, in milliseconds; 1000 when absent. */
   readonly retryMs?: number
 }
 
-/** How often a change is made again that another process came in the way of. */
+/** How often a change is tried that conflicts with changes of other processes. */
 const MAX_TRIES = 10
 
 /**
- * Changes of what this process holds in memory of the store, one after the other. When a change fails without it being
- * known what the store holds now, the store is read anew before the next one: memory never stays behind it.
+ * Runs the changes of the state in memory one at a time. After a change with an unknown outcome it reads the store again
+ * before the next change, so memory never stays behind the store.
  */
 export class Changes {
-  private last: Promise<unknown> = Promise.resolve()
+  /** Tasks in it run between two changes. */
+  readonly queue = new SerialQueue()
   private recovery: Promise<void> | null = null
 
   constructor(private readonly options: ChangesOptions) {}
 
   /**
-   * Runs the change after those before it, and again by what is there now when another process was faster with the same.
+   * Runs a change after those before it. Runs it again, on the new state, when another process changed the same first.
    *
-   * @param by the id of the API key that makes it; null for the operator
-   * @throws what it throws; DomainError unauthorized; StoreUnavailableError while the store is not read anew
+   * @param by the id of the API key that makes the change; null for the operator
+   * @throws what the change throws; DomainError unauthorized; StoreUnavailableError until the store was read again
    */
   run<T>(by: string | null, change: () => Promise<T>): Promise<T> {
-    return this.inTurn(async () => {
+    return this.queue.run(async () => {
       for (let tries = 1; ; tries++) {
         if (this.recovery !== null) throw new StoreUnavailableError('An earlier change has an unknown outcome.')
         await this.options.catchUp?.()
@@ -46,22 +49,15 @@ export class Changes {
           if (cause instanceof ConflictError) await this.reloadAfter(cause)
           if (!isOvertaken(error)) throw error
           if (tries === MAX_TRIES)
-            throw new StoreUnavailableError('Other processes change the same without end.', { cause: error })
+            throw new StoreUnavailableError('Other processes keep changing the same data.', { cause: error })
         }
       }
     })
   }
 
-  /** Takes over what other processes changed by now, in its turn. @throws StoreUnavailableError as `run` */
+  /** Takes over the changes of other processes, between two changes. @throws StoreUnavailableError as `run` */
   catchUp(): Promise<void> {
     return this.run(null, async () => {})
-  }
-
-  /** Runs a task between two changes. */
-  inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.last.then(task)
-    this.last = result.catch(() => {})
-    return result
   }
 
   private async reloadAfter(cause: ConflictError): Promise<void> {
@@ -73,7 +69,7 @@ export class Changes {
     this.options.onReload?.(cause)
     const settled = cause instanceof StoreUnavailableError ? cause.settled : Promise.resolve()
     this.recovery = settled.then(async () => {
-      while (!(await this.reloaded())) await pause(this.options.retryMs ?? 1000)
+      while (!(await this.reloaded())) await pause(this.options.retryMs ?? 1000, undefined, { ref: false })
       this.recovery = null
     })
   }
@@ -89,11 +85,7 @@ export class Changes {
   }
 }
 
-/** Whether the change was made of what was there before another process changed it. */
+/** Whether another process changed the data first. */
 function isOvertaken(error: unknown): boolean {
   return error instanceof ConflictError && (error.conflict === 'version' || error.conflict === 'key_secret')
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref())
 }

@@ -1,18 +1,18 @@
-import { type Moment, thisMoment } from '@countersign/concurrency'
+import { type Moment, poll, thisMoment } from '@countersign/concurrency'
 import type { Replicas, Revision } from '@countersign/store-port/replicas'
 import type { Changes } from './changes.js'
 import type { ConfirmedFreshness } from './freshness.js'
 import { StoreMutex } from './store-mutex.js'
 
-/** Reads one of the things that are kept in memory anew from the store. */
+/** For each kind of state in memory, reads it from the store again. */
 export type Reload = Readonly<Record<keyof Revision, () => Promise<void>>>
 
-/** A look that is slow does not keep others waiting, which may find a connection that works; all of them count. */
-const MOST_LOOKS = 8
+/** A slow poll does not delay the next ones: they may find a connection that works. Each one counts. */
+const MAX_CONCURRENT_POLLS = 8
 
 /**
- * Keeps what this process has in memory up with a store that others change too: looks at the revision, reads anew what
- * has changed, and says so to whoever asks how fresh memory is.
+ * Keeps the state in memory up to date with a store that other processes change too: polls the store's revision, reads
+ * again what has changed, and confirms the freshness of memory.
  */
 export class FollowedStore {
   private known: Partial<Revision> = {}
@@ -25,43 +25,29 @@ export class FollowedStore {
   ) {}
 
   /**
-   * Looks once. Changes of this process wait while something is read anew: what they have made count is not undone by what
-   * was read before.
+   * Polls once. State is read again between two changes of this process: what is read cannot undo a later change.
    *
    * @throws StoreUnavailableError
    */
-  private async look(changes: Pick<Changes, 'inTurn'>): Promise<void> {
+  private async pollOnce({ queue }: Pick<Changes, 'queue'>): Promise<void> {
     const at = this.now()
     const revision = await this.replicas.revision()
-    if (this.changed(revision).length > 0) await changes.inTurn(() => this.takeOver(revision))
+    if (this.changed(revision).length > 0) await queue.run(() => this.takeOver(revision))
     this.freshness.confirm(at)
   }
 
-  /** Looks again and again, and when it is told of a change, until it is stopped. Stopping waits for the looks in progress. */
-  follow(changes: Pick<Changes, 'inTurn'>, everyMs: number, onError: (error: unknown) => void): () => Promise<void> {
-    const looks = new Set<Promise<void>>()
-    let isStopped = false
-    const look = async () => {
-      if (isStopped || looks.size >= MOST_LOOKS) return
-      const begun = this.look(changes)
-        .catch(onError)
-        .finally(() => looks.delete(begun))
-      looks.add(begun)
-      await begun
-    }
-    const timer = setInterval(look, everyMs).unref()
+  /** Polls every `everyMs`, and when the store reports a change. @returns stops, once the polls in progress have ended */
+  follow(changes: Pick<Changes, 'queue'>, everyMs: number, onError: (error: unknown) => void): () => Promise<void> {
+    const loop = poll(() => this.pollOnce(changes), { everyMs, concurrency: MAX_CONCURRENT_POLLS, onError })
     const mutex = new StoreMutex()
-    // However many changes are told of while it looks, it looks once more.
-    const stopListening = this.replicas.listen(() => void mutex.join('look', look))
+    // One more poll, however many changes are reported during one.
+    const stopListening = this.replicas.listen(() => void mutex.join('poll', () => loop.runNow()))
     return async () => {
-      isStopped = true
-      clearInterval(timer)
-      await stopListening()
-      await Promise.all(looks)
+      await Promise.all([stopListening(), loop.stop()])
     }
   }
 
-  /** The same from within a change, which has its turn already. */
+  /** Polls from within a change, which runs in the queue already. */
   async catchUp(): Promise<void> {
     const at = this.now()
     await this.takeOver(await this.replicas.revision())

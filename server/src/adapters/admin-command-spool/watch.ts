@@ -1,3 +1,4 @@
+import { poll } from '@countersign/concurrency'
 import type { AdminCommand, CommandResult } from '../../ports/admin-command.js'
 import { completeCommand, pendingCommands, readCommand, removeCommand } from './spool.js'
 
@@ -14,14 +15,11 @@ export interface SpoolWatch {
 /**
  * Polls the spool and executes its commands. Does not keep the process alive.
  *
- * @returns stops polling
+ * @returns stops polling, once the command in progress has ended
  */
-export function watchSpool({ dataDir, execute, onError, intervalMs = 500 }: SpoolWatch): () => void {
-  let isBusy = false
+export function watchSpool({ dataDir, execute, onError, intervalMs = 500 }: SpoolWatch): () => Promise<void> {
   let reported: ReadonlySet<string> = new Set()
-  const poll = async (): Promise<void> => {
-    if (isBusy) return
-    isBusy = true
+  const executePending = async (): Promise<void> => {
     const failing = new Set<string>()
     const reportOnce = (path: string, error: unknown): void => {
       failing.add(path)
@@ -34,10 +32,8 @@ export function watchSpool({ dataDir, execute, onError, intervalMs = 500 }: Spoo
       reportOnce(dataDir, error)
     }
     reported = failing
-    isBusy = false
   }
-  const timer = setInterval(poll, intervalMs).unref()
-  return () => clearInterval(timer)
+  return poll(executePending, { everyMs: intervalMs, onError }).stop
 }
 
 async function executeOne(path: string, execute: SpoolWatch['execute'], onError: SpoolWatch['onError']): Promise<void> {

@@ -436,7 +436,7 @@ describe('a change by another process', () => {
       await noticed
       expect(serving.list()).toEqual(other.list())
     } finally {
-      serving.close()
+      await serving.close()
     }
   })
 
@@ -478,7 +478,7 @@ describe('a change by another process', () => {
       await noticed
       expect(failures).toEqual([expect.any(KeyFileError)])
     } finally {
-      serving.close()
+      await serving.close()
     }
   })
 
@@ -502,7 +502,7 @@ describe('a change by another process', () => {
       await recorded
       expect(failures).toEqual([new Error('failure 1')])
     } finally {
-      serving.close()
+      await serving.close()
     }
   })
 

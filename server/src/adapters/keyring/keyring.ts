@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Poll, poll, SerialQueue } from '@countersign/concurrency'
 import { whileLocked } from '@countersign/durable-files'
 import {
   importSigningKey,
@@ -65,9 +66,9 @@ export class Keyring implements Signer {
   private keys: readonly StoredSigningKey[]
   private newest: LogPosition | null
   private active: SigningKey
-  private lastTask: Promise<unknown> = Promise.resolve()
+  private readonly queue = new SerialQueue()
   private signing = 0
-  private watcher: NodeJS.Timeout | undefined
+  private watcher: Poll | undefined
 
   /** Use `openKeyring` or `findKeyring`. */
   constructor(
@@ -133,14 +134,13 @@ export class Keyring implements Signer {
   /** Has the file remember a position, or none. Durable once the promise resolves; a file that is gone is not made again. */
   async remember(position: LogPosition | null): Promise<void> {
     if (position?.log === this.newest?.log && position?.index === this.newest?.index) return
-    await this.inTurn(() =>
+    await this.queue.run(() =>
       whileLocked(lockOf(this.path), async () => {
         const kept = await readKeyFile(this.path)
-        if (kept === null) return []
+        if (kept === null) return
         await writeKeyFile(this.path, { ...kept, newest_entry: position })
-        this.newest = position
         // Not the keys: `watch` has to notice what another process changed in them.
-        return []
+        this.newest = position
       }),
     )
   }
@@ -152,7 +152,7 @@ export class Keyring implements Signer {
    * @throws KeyFileError when the file is damaged or open to other users; the keys stay as they were
    */
   reload(): Promise<SigningKeyChange[]> {
-    return this.inTurn(async () => this.takeOver(await this.present()))
+    return this.queue.run(async () => this.takeOver(await this.present()))
   }
 
   /**
@@ -161,37 +161,31 @@ export class Keyring implements Signer {
    * what `onChange` rejected with: once, until all is well again.
    */
   watch(onChange: () => Promise<void>, onError: (error: unknown) => void, intervalMs = 1000): void {
-    let isBusy = false
     let isFailing = false
-    let isUntold = false
-    const look = async () => {
-      if (isBusy) return
-      isBusy = true
-      try {
-        isUntold = (await this.reload()).length > 0 || isUntold
-        if (isUntold) await onChange()
-        isUntold = false
-        isFailing = false
-      } catch (error) {
-        if (!isFailing) onError(error)
-        isFailing = true
-      }
-      isBusy = false
+    let isUnreported = false
+    const reloadAndReport = async () => {
+      isUnreported = (await this.reload()).length > 0 || isUnreported
+      if (isUnreported) await onChange()
+      isUnreported = false
+      isFailing = false
     }
-    this.close()
-    this.watcher = setInterval(look, intervalMs).unref()
+    const reportOnce = (error: unknown) => {
+      if (!isFailing) onError(error)
+      isFailing = true
+    }
+    this.watcher = poll(reloadAndReport, { everyMs: intervalMs, onError: reportOnce })
   }
 
-  /** Stops watching. */
-  close(): void {
-    clearInterval(this.watcher)
+  /** Stops watching, once the poll in progress has ended. */
+  async close(): Promise<void> {
+    await this.watcher?.stop()
   }
 
   /** Made from what the file holds at that moment, which no other process changes meanwhile. */
   private change(
     step: (keys: readonly StoredSigningKey[]) => readonly StoredSigningKey[],
   ): Promise<SigningKeyChange[]> {
-    return this.inTurn(() =>
+    return this.queue.run(() =>
       whileLocked(lockOf(this.path), async () => {
         const kept = await this.present()
         const keys = step(kept.keys)
@@ -211,12 +205,6 @@ export class Keyring implements Signer {
     this.keys = keys
     this.newest = newest_entry
     return changes
-  }
-
-  private inTurn(task: () => Promise<SigningKeyChange[]>): Promise<SigningKeyChange[]> {
-    const result = this.lastTask.then(task)
-    this.lastTask = result.catch(() => undefined)
-    return result
   }
 }
 
