@@ -63,12 +63,12 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'no body parser',
     stderr: /COUNTERSIGN_NO_BODY_PARSER.*req\.body is undefined.*put app\.use\(express\.json\(\)\) before the route/,
-    answer: /403 .*does not say what has to be known.*the operator finds the cause in the warnings/,
+    answer: /403 .*could not be mapped to a request.*The operator finds the cause in the warnings/,
   },
   {
     name: 'no body parser, and careful',
     stderr: /COUNTERSIGN_NO_BODY_PARSER.*req\.body is undefined.*put app\.use\(express\.json\(\)\) before the route/,
-    answer: /403 .*does not say what has to be known.*the operator finds the cause in the warnings/,
+    answer: /403 .*could not be mapped to a request.*The operator finds the cause in the warnings/,
   },
   {
     name: 'malformed action',
@@ -79,7 +79,7 @@ const MISTAKES: readonly Mistake[] = [
     name: 'wrong issuer',
     stderr:
       /COUNTERSIGN_NO_PERMIT_HOLDS.*issuer_mismatch.*from the issuer "(http:\/\/[^"/]+)", not "\1\/".*issuer is its ISSUER/,
-    answer: /401 .*This permit is from another issuer than this service takes permits from.*warnings/,
+    answer: /401 .*This service does not accept permits of this issuer.*warnings/,
   },
   {
     name: 'wrong key set',
@@ -92,13 +92,13 @@ const MISTAKES: readonly Mistake[] = [
     clockOffMinutes: 10,
     stderr:
       /COUNTERSIGN_CLOCK.*a decision was over (299|30\d) s before it came, so this clock is ahead.*set both by NTP/,
-    answer: /403 .*The decision is over.*the operator has to set the clock of this service/,
+    answer: /403 .*The decision has expired.*the operator has to set the clock of this service/,
   },
   {
     name: 'clock 10 min behind',
     clockOffMinutes: -10,
     stderr: /COUNTERSIGN_CLOCK.*issued_in_future.*from the future, by (59\d|600) s of the clock here.*set both by NTP/,
-    answer: /401 .*signed in the future: the clocks .* differ.*The operator has to set them/,
+    answer: /401 .*signed in the future by the clock of this service.*The operator has to set the clocks/,
   },
   {
     name: 'guard twice',
