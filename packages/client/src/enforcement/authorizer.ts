@@ -1,80 +1,41 @@
-import type { AuthorizeRequest } from '../authorize-request.js'
 import { holderOf, idempotencyKeyOf } from '../call-names.js'
 import { ApiError } from '../errors/api-error.js'
 import { DeniedError } from '../errors/denied-error.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import { isPermitted } from '../is-permitted.js'
-import type { CallOptions, CallSignal } from '../options.js'
-import type { ReviewWaitOptions } from '../resources/decisions.js'
-import type { Decision, DecisionDetail } from '../wire.js'
+import type { Decision } from '../wire.js'
 import { Aborted, unlessAborted } from './abort.js'
 import type { AdmitOptions } from './admission.js'
 import type { Turn } from './admitted-decisions.js'
-import type { Asked, GuardRequest } from './arguments/asked.js'
+import type { Asked } from './arguments/asked.js'
 import { deepFreeze } from './arguments/frozen-copy.js'
 import { readQuestion } from './arguments/question.js'
+import type { AskedCall, Asking, AskingCalls, Question } from './asking.js'
 import { denial, denialBy, denialFor } from './denial.js'
 import type { ShownDecision } from './enforcement-event.js'
 import type { EnforcementSettings } from './enforcement-options.js'
 import { faultPlaceOf, noteFaultPlace } from './fault-place.js'
 import { Late, unlessLate } from './late.js'
-import type { OlderReviews } from './older-reviews.js'
-import { type PendingReview, type PendingReviews, pendingReview } from './pending-reviews.js'
 import { RepeatableCall } from './repeatable-call.js'
-import { isEnded, isGone, isTaken, staysOpen } from './review-end.js'
-import { isForReview, type Progress, type Settler, type Settling } from './settlement/settler.js'
-
-/** The calls that asking is made of. */
-export interface AskingCalls extends Settling {
-  /** The agent that is asked for. @throws TypeError for another one than the client's own, or none at all */
-  agentOf(agent_id: string | undefined): string
-  /**
-   * @param lateMs how long an answer is still taken after the time limit, in milliseconds
-   * @param requestId names the call; default: none
-   */
-  authorize(request: AuthorizeRequest, lateMs: number, requestId: string | undefined): Promise<Decision>
-  decision(id: string, options: CallOptions): Promise<DecisionDetail>
-  waitForReview(decision: Decision, options: ReviewWaitOptions): Promise<Decision>
-  redeem(permit_token: string, options: { readonly timeoutMs: number }): Promise<Decision>
-  /** Time limit of a call, in milliseconds. */
-  readonly timeoutMs: number
-  readonly pendingReviews: PendingReviews
-  readonly olderReviews: OlderReviews
-}
-
-/** A question and what steers the asking. */
-export interface Asking {
-  readonly options: AdmitOptions
-  request(): GuardRequest
-}
-
-/** What is asked, read once and held still. */
-export interface Question {
-  readonly asked: Asked
-  readonly options: AdmitOptions
-}
-
-/** A question in progress. */
-interface AskedCall extends Question {
-  readonly holder: string
-  readonly claimHolder: string
-  /** Of a call without an idempotency key: a repeat of it takes up the review that it leaves behind. */
-  readonly repeatable: RepeatableCall | undefined
-}
+import { isTaken } from './review-end.js'
+import { type AdmissionSteps, ReviewedCalls } from './reviewed-calls.js'
+import { isForReview, type Progress, type Settler } from './settlement/settler.js'
 
 /** So much longer is listened for an answer that nobody waits for, in milliseconds. */
 const LATE_ANSWER_MS = 5_000
 
 /** THE place where everything that is not a clear yes, known or not, becomes an error. */
-export class Authorizer {
+export class Authorizer implements AdmissionSteps {
   readonly #calls: AskingCalls
   readonly #settings: EnforcementSettings
   readonly #settler: Settler
+  readonly #reviews: ReviewedCalls
 
   constructor(calls: AskingCalls, settings: EnforcementSettings, settler: Settler) {
     this.#calls = calls
     this.#settings = settings
     this.#settler = settler
+    this.#reviews = new ReviewedCalls(calls, settings, this)
   }
 
   /**
@@ -89,9 +50,9 @@ export class Authorizer {
     const call = { asked, options, holder, claimHolder, repeatable }
     const decision =
       goOnWith === undefined
-        ? ((await this.#leftBehind(call, progress)) ?? (await this.#ask(call, progress)))
-        : await this.#goOn(goOnWith, call, progress)
-    if (decision.status === 'authorized') this.#take(decision, progress)
+        ? ((await this.#reviews.leftBehind(call, progress)) ?? (await this.#ask(call, progress)))
+        : await this.#reviews.goOn(goOnWith, call, progress)
+    if (decision.status === 'authorized') this.take(decision, progress)
     if (signal?.aborted) throw new Aborted(signal)
     const now = this.#settings.now()
     if (!isPermitted(decision, asked, new Date(now))) throw denialBy(decision, now)
@@ -114,7 +75,7 @@ export class Authorizer {
     // It was paused here, and nobody else can go on with it.
     if (turn === null || turn.isRedeemed) return
     try {
-      const timeoutMs = this.#timeoutMs
+      const timeoutMs = this.timeoutMs
       const redeemed = await unlessAborted(this.#calls.redeem(permit_token, { timeoutMs }), signal)
       if (redeemed.id !== decision.id || !isPermitted(redeemed, asked, new Date(this.#settings.now())))
         throw new UnavailableError('bad_answer', 'POST /v1/permits/redeem: the answer permits something else')
@@ -158,59 +119,25 @@ export class Authorizer {
     }
   }
 
-  /**
-   * The decision of this id, if it is about the very same question: nothing is asked, whatever became of it.
-   *
-   * @throws DeniedError (`refused`) for the decision of another question
-   */
-  async #goOn(id: string, { asked, options, claimHolder }: AskedCall, progress: Progress): Promise<Decision> {
-    const { pendingReviews } = this.#calls
-    const { question, request_hash } = new RepeatableCall(asked, options)
-    const looking = this.#calls.decision(id, { timeoutMs: this.#timeoutMs })
-    const found = await unlessAborted(looking, options.signal)
-    if (found.request_hash !== request_hash) throw new DeniedError('refused')
-    this.#note(found, progress)
-    progress.mayHaveBegun = found.status === 'authorized'
-    try {
-      // Who names its claim takes up nobody else's: it claims once more what is claimed already.
-      const isClaimed = found.effect === 'review' && found.status === 'authorized' && options.claimHolder !== undefined
-      if (!isForReview(found) && !isClaimed) return found
-      const answered = await this.#review(found, claimHolder, options.signal)
-      this.#note(answered, progress)
-      return answered
-    } finally {
-      // Of what is over for the reviewers, this call has heard: no repeat is to hear it once more.
-      if (!isForReview(progress.decision)) pendingReviews.forget(question, id)
-    }
-  }
-
-  /** The decision that an equal call has left behind; undefined when there is none that can still run. */
-  async #leftBehind(call: AskedCall, progress: Progress): Promise<Decision | undefined> {
-    const { pendingReviews } = this.#calls
-    if (call.repeatable === undefined || pendingReviews.isEmpty) return undefined
-    const review = pendingReviews.of(call.repeatable.question, this.#settings.now())
-    return review && this.#takeUp(review, call, progress)
-  }
-
   /** @param isLast there was another review, which somebody else has run meanwhile: this one is the call's own */
   async #ask(call: AskedCall, progress: Progress, isLast = false): Promise<Decision> {
     const { signal, idempotencyKey } = call.options
     const decision = await this.#authorizeOrGoOn(call, progress)
-    this.#note(decision, progress)
+    this.note(decision, progress)
     if (!isForReview(decision)) return decision
     progress.isOnlyOurs = idempotencyKey === undefined
-    const older = isLast ? undefined : await this.#older(decision, call)
+    const older = isLast ? undefined : await this.#reviews.older(decision, call)
     if (signal?.aborted) throw new Aborted(signal)
     if (older === undefined) return this.#reviewedOrTaken(decision, call, progress)
     this.#settler.takeBack({ ...progress }, undefined, `it repeats ${older.id}`)
     progress.isOnlyOurs = false
-    return (await this.#takeUp(older, call, progress)) ?? (await this.#ask(call, progress, true))
+    return (await this.#reviews.takeUp(older, call, progress)) ?? (await this.#ask(call, progress, true))
   }
 
   /** An equal call of another process may have taken up what this one waits for, and have run: then this one asks anew. */
   async #reviewedOrTaken(decision: Decision, call: AskedCall, progress: Progress): Promise<Decision> {
     try {
-      return await this.#reviewed(decision, call, progress)
+      return await this.#reviews.reviewed(decision, call, progress)
     } catch (error) {
       if (call.repeatable === undefined || error instanceof Aborted || !isTaken(error)) throw error
     }
@@ -218,77 +145,13 @@ export class Authorizer {
     return this.#ask(call, progress, true)
   }
 
-  /** The review that an equal call has left behind, here or in another process, and that is to be answered in place of this one. */
-  async #older(decision: Decision, { repeatable, options }: AskedCall): Promise<PendingReview | undefined> {
-    if (repeatable === undefined) return undefined
-    const { pendingReviews, olderReviews } = this.#calls
-    const limits = { timeoutMs: this.#timeoutMs, signal: options.signal }
-    const isFree = (id: string): boolean => !pendingReviews.isWaitedFor(id)
-    const found = await olderReviews.before(decision, repeatable, isFree, limits)
-    const known = pendingReviews.of(repeatable.question, this.#settings.now())
-    if (known !== undefined) return known.id === decision.id ? undefined : known
-    // Claimed as nobody else: a process that has claimed it by the same name runs it.
-    return found && pendingReview(found, crypto.randomUUID())
-  }
-
-  /** Undefined, with nothing noted, when it cannot run any more: whoever repeats the call has to ask anew. */
-  async #takeUp(
-    { id, holder: claimHolder }: PendingReview,
-    call: AskedCall,
-    progress: Progress,
-  ): Promise<Decision | undefined> {
-    const { repeatable, options } = call
-    if (repeatable === undefined) return undefined
-    try {
-      const looking = this.#calls.decision(id, { timeoutMs: this.#timeoutMs })
-      const found = await unlessAborted(looking, options.signal)
-      if (found.request_hash === repeatable.request_hash && !isEnded(found)) {
-        this.#note(found, progress)
-        return await this.#reviewed(found, { ...call, claimHolder }, progress)
-      }
-    } catch (error) {
-      if (error instanceof Aborted || !isGone(error)) throw error
-    }
-    this.#calls.pendingReviews.forget(repeatable.question, id)
-    progress.decision = null
-    progress.turn = null
-    return undefined
-  }
-
-  /** The decision once this holder has taken it; what stays open is left behind for a repeat of the call. */
-  async #reviewed(decision: Decision, call: AskedCall, progress: Progress): Promise<Decision> {
-    const { repeatable, claimHolder, options } = call
-    const review = async (): Promise<Decision> => {
-      const answered = await this.#review(decision, claimHolder, options.signal)
-      this.#note(answered, progress)
-      this.#take(answered, progress)
-      return answered
-    }
-    if (repeatable === undefined) return review()
-    const { pendingReviews } = this.#calls
-    const { question } = repeatable
-    const leave = (last: Decision): void => pendingReviews.leave(question, pendingReview(last, claimHolder))
-    const isWaiting = this.#settings.review === 'wait'
-    try {
-      const answered = await (isWaiting ? pendingReviews.whileWaitingFor(question, decision.id, review) : review())
-      pendingReviews.forget(question, decision.id)
-      progress.leaveBehind = () => leave(answered)
-      return answered
-    } catch (error) {
-      const isOpen = error instanceof Aborted ? !progress.isOnlyOurs : staysOpen(error, decision)
-      if (isOpen) leave(decision)
-      else pendingReviews.forget(question, decision.id)
-      throw error
-    }
-  }
-
-  #note(decision: Decision, progress: Progress): void {
+  note(decision: Decision, progress: Progress): void {
     const { asked } = progress
     progress.decision = decision
     if (asked !== null) this.#settler.tell(progress, { type: 'decision', asked, decision: shown(decision) })
   }
 
-  get #timeoutMs(): number {
+  get timeoutMs(): number {
     return this.#settings.timeoutMs ?? this.#calls.timeoutMs
   }
 
@@ -316,7 +179,7 @@ export class Authorizer {
     const question = { ...names, ...(resource === null ? {} : { resource }), ...(context === null ? {} : { context }) }
     const isOnlyOurs = idempotencyKey === undefined
     const { isAskedAgain } = progress
-    const timeoutMs = this.#timeoutMs
+    const timeoutMs = this.timeoutMs
     const asking = this.#calls.authorize(
       { ...question, ...given, holder, timeoutMs },
       isAskedAgain ? 0 : LATE_ANSWER_MS,
@@ -339,21 +202,8 @@ export class Authorizer {
     void this.#calls.settlements.track(asking.then(takeBack, () => undefined))
   }
 
-  /** The decision after a person has approved it and this holder has claimed it. */
-  async #review(decision: Decision, holder: string, signal: CallSignal | undefined): Promise<Decision> {
-    const { mode, review, reviewTimeoutMs } = this.#settings
-    const isWaiting = decision.status === 'awaiting_review'
-    if (isWaiting && (review !== 'wait' || mode === 'observe')) throw denialBy(decision, this.#settings.now())
-    const limitMs = isWaiting ? reviewTimeoutMs : this.#timeoutMs
-    try {
-      return await this.#calls.waitForReview(decision, { holder, signal, timeoutMs: limitMs })
-    } catch (error) {
-      throw signal?.aborted ? new Aborted(signal) : error
-    }
-  }
-
   /** @throws DeniedError (`already_claimed`) when this process runs it, or has run it */
-  #take(decision: Decision, progress: Progress): void {
+  take(decision: Decision, progress: Progress): void {
     progress.turn ??= this.#turnOf(decision)
     if (progress.turn === null) throw denial('already_claimed', decision)
     progress.mayHaveBegun ||= progress.turn.hasBegun

@@ -7,8 +7,8 @@ import type { Admission } from './admission.js'
 import type { GuardRequest } from './arguments/asked.js'
 import { textOfData } from './arguments/data-text.js'
 import { argumentHolder, type HeldArguments } from './arguments/held-arguments.js'
+import type { Asking } from './asking.js'
 import { atOnce } from './at-once.js'
-import type { Asking } from './authorizer.js'
 import { noteFaultPlace } from './fault-place.js'
 
 /** A value, or what gives it from the arguments. */

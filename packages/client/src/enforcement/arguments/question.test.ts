@@ -67,7 +67,7 @@ describe('the question', () => {
     ['a member that is misspelt', { ...asked, contxt: { amount: 1 } }, 'contxt'],
     ['a context that is an array', { ...asked, context: [1] }, 'context'],
     ['a context that is text', { ...asked, context: '{"amount":1}' }, 'context'],
-    ['a big integer', { ...asked, context: { amount: 10n } }, 'context.amount is 10'],
+    ['a big integer', { ...asked, context: { amount: 10n } }, 'context.amount is a bigint'],
     ['what is circular', { ...asked, context: circular }, 'contains itself'],
     ['NaN', { ...asked, context: { amount: Number.NaN } }, 'context.amount is NaN'],
     ['Infinity', { ...asked, context: { amounts: [1, Number.POSITIVE_INFINITY] } }, 'context.amounts.1 is Infinity'],

@@ -48,7 +48,8 @@ function readContext(context: unknown): JsonObject {
     if (count > MAX_VALUES) throw new TypeError(`context has more than ${MAX_VALUES} values`)
     if (depth >= MAX_DEPTH && typeof value === 'object') throw new TypeError(`${path} is nested too deep`)
     const isJson = typeof value === 'number' ? Number.isFinite(value) : value !== undefined && typeof value !== 'bigint'
-    if (!isJson) throw new TypeError(`${path} is ${value}, which JSON cannot hold`)
+    if (!isJson)
+      throw new TypeError(`${path} is ${typeof value === 'bigint' ? 'a bigint' : value}, which JSON cannot hold`)
   }
   return frozenCopy(context, 'context', { check }) as JsonObject
 }
