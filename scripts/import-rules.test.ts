@@ -35,8 +35,8 @@ describe('an import that no rule allows', () => {
     ['server/src/ports/store.ts', "import Database from 'libsql'"],
     ['server/src/adapters/keyring/keyring.ts', "import { open } from '../store-sqlite/open.js'"],
     ['server/src/adapters/keyring/keyring.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
-    ['server/src/state/keys.ts', "import { compose } from '../compose.js'"],
-    ['server/src/compose.ts', "import { main } from './cli/main.js'"],
+    ['server/src/state/keys.ts', "import { compose } from '../compose/compose.js'"],
+    ['server/src/compose/compose.ts', "import { main } from '../cli/main.js'"],
     ['packages/store-port/src/store.ts', "import type { Db } from 'mongodb'"],
     ['packages/testkit/src/store-suite/commit.ts', "import { start } from '@countersign/server'"],
     ['packages/testkit/src/enforcement-suite/rig.ts', "import { Countersign } from '@countersign/client'"],
@@ -58,7 +58,7 @@ describe('an import that no rule allows', () => {
     ['integrations/mcp/src/proxy/serve.ts', "import { requestHash } from '@countersign/contract'"],
     ['integrations/langchain/src/index.ts', "import { guard } from '../../mcp/src/index.js'"],
     ['integrations/langchain/src/index.ts', "export { guard } from '@countersign/mcp'"],
-    ['examples/quickstart/main.mjs', "import '../../server/src/compose.js'"],
+    ['examples/quickstart/main.mjs', "import '../../server/src/compose/compose.js'"],
   ])('%s: %s', (path, text) => {
     expect(importFaults([{ path, text }], IMPORT_RULES)).toHaveLength(1)
   })
@@ -80,7 +80,7 @@ describe('an import that no rule allows', () => {
 describe('an import that a rule allows', () => {
   it.each([
     ['server/src/http/routes/decisions.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
-    ['server/src/compose.ts', "import { open } from '@countersign/store-sqlite/open'"],
+    ['server/src/compose/store.ts', "import { open } from '@countersign/store-sqlite/open'"],
     ['server/src/adapters/keyring/keyring.ts', "import { readKeyFile } from './key-file.js'"],
     ['packages/client/src/index.ts', "import type { Decision } from '@countersign/contract'"],
     ['packages/client/src/index.ts', "export type { Decision } from '@countersign/contract'"],

@@ -1,15 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { withDeadline } from '@countersign/concurrency'
-import {
-  type Composed,
-  compose,
-  composeConnectionBound,
-  composeRefusals,
-  composeStalled,
-  composeStarting,
-  type Parts,
-} from './compose.js'
+import { type Composed, compose } from './compose/compose.js'
+import { composeFront } from './compose/front.js'
+import type { Parts } from './compose/parts.js'
 import type { Config } from './config.js'
 
 /** The store did not close in time. What was acknowledged is in it. */
@@ -44,14 +38,12 @@ const CLOSE_DEADLINE_MS = 6_000
  * @throws an error with code EADDRINUSE or EACCES, or what `compose` refuses to open
  */
 export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
-  let handler = composeStarting(parts)
-  const refusals = composeRefusals(parts)
+  const { starting, refusals, watch } = composeFront(config, parts)
+  let handler = starting
   const server = createServer(HTTP_LIMITS, (req, res) => {
     if (refusals.admits(req, res)) handler(req, res)
   })
-  refusals.watch(server)
-  composeStalled(parts).watch(server)
-  composeConnectionBound(config, parts).watch(server)
+  watch(server)
   await listen(server, config)
   const { port } = server.address() as AddressInfo
   const url = `http://${isIPv6(config.host) ? `[${config.host}]` : config.host}:${port}`

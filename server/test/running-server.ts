@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Parts } from '#server/compose'
+import type { Parts } from '#server/compose/parts'
 import { type Config, readConfig } from '#server/config'
 import type { ClockJump } from '#server/ports/clock'
 import { type Started, start } from '#server/start'

@@ -23,7 +23,7 @@ import type { Cursors } from '../cursor.js'
 import { pageQuery, replyPage } from '../pages.js'
 import { type Call, type Route, route } from '../route.js'
 
-export type AgentRouteDeps = ChangeAgentDeps & { readonly store: Store; readonly cursors: Cursors }
+export type AgentRouteDeps = ChangeAgentDeps & { readonly store: Pick<Store, 'listAgents'>; readonly cursors: Cursors }
 
 const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
 

@@ -6,7 +6,10 @@ import { givenFilters } from '../filter.js'
 import { pageQuery, replyPage } from '../pages.js'
 import { type Route, route } from '../route.js'
 
-export function auditRoutes(deps: { readonly store: Store; readonly cursors: Cursors }): Route[] {
+export function auditRoutes(deps: {
+  readonly store: Pick<Store, 'listAuditEntries'>
+  readonly cursors: Cursors
+}): Route[] {
   return [
     route({
       method: 'GET',

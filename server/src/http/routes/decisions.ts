@@ -17,14 +17,13 @@ import {
   TimestampSchema,
 } from '@countersign/contract'
 import { requestHash } from '@countersign/permit'
-import type { Store } from '@countersign/store-port/store'
 import { z } from 'zod'
 import { assertMaySpeakFor } from '../../caller.js'
 import { type CapabilitiesDeps, listCapabilities } from '../../use-cases/decisions/capabilities.js'
 import { type DecideDeps, decide } from '../../use-cases/decisions/decide.js'
-import { explainDecision } from '../../use-cases/decisions/explain.js'
+import { type ExplainDecisionDeps, explainDecision } from '../../use-cases/decisions/explain.js'
 import { awaitReview, type GetDecisionDeps, getDecision } from '../../use-cases/decisions/get.js'
-import { listDecisions } from '../../use-cases/decisions/list.js'
+import { type ListDecisionsDeps, listDecisions } from '../../use-cases/decisions/list.js'
 import { replayDecision } from '../../use-cases/decisions/replay.js'
 import type { Cursors } from '../cursor.js'
 import { givenFilters } from '../filter.js'
@@ -40,7 +39,9 @@ const WaitSchema = queryNumber(0, 30, {
 
 export type DecisionRouteDeps = DecideDeps &
   GetDecisionDeps &
-  CapabilitiesDeps & { readonly store: Store; readonly cursors: Cursors }
+  CapabilitiesDeps &
+  ExplainDecisionDeps &
+  ListDecisionsDeps & { readonly cursors: Cursors }
 
 export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
   return [

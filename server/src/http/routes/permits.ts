@@ -1,11 +1,10 @@
 import { DecisionSchema, LIMITS, RedeemSchema } from '@countersign/contract'
-import type { Store } from '@countersign/store-port/store'
 import { findVisible } from '../../use-cases/decisions/get.js'
 import { findByPermit, type RedeemDeps, redeemPermit } from '../../use-cases/decisions/transitions/redeem.js'
 import { viewDecision } from '../../use-cases/decisions/view.js'
 import { type Route, route } from '../route.js'
 
-export function permitRoutes(deps: RedeemDeps & { readonly store: Store }): Route[] {
+export function permitRoutes(deps: RedeemDeps): Route[] {
   return [
     route({
       method: 'POST',

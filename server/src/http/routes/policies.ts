@@ -27,7 +27,11 @@ import { pageQuery, replyPage } from '../pages.js'
 import { type Route, route } from '../route.js'
 
 export type PolicyRouteDeps = WriteLintedDeps &
-  SimulateDeps & { readonly ids: Ids; readonly store: Store; readonly cursors: Cursors }
+  SimulateDeps & {
+    readonly ids: Ids
+    readonly store: Pick<Store, 'listPolicies' | 'listPolicyRevisions'>
+    readonly cursors: Cursors
+  }
 
 const ETAG = { ETag: z.string().meta({ description: 'The revision, quoted.' }) }
 
@@ -160,7 +164,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
 }
 
 /** The policy as it was last, also when it is deleted since. */
-async function latestRevision(store: Store, id: string): Promise<Policy> {
+async function latestRevision(store: PolicyRouteDeps['store'], id: string): Promise<Policy> {
   const { items } = await store.listPolicyRevisions(id, { limit: 1, after: null })
   return viewPolicy(items[0] as StoredPolicy)
 }

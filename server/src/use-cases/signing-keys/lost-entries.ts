@@ -25,6 +25,12 @@ interface LostEntriesDeps {
   readonly log: Pick<Log, 'warn'>
 }
 
+interface NewestEntryDeps {
+  readonly memory: Pick<Memory, 'remember'>
+  readonly writer: Pick<MutationWriter, 'newestEntry'>
+  readonly log: Pick<Log, 'error'>
+}
+
 /**
  * Before anything is written: whether the store holds the newest entry that is known beside the signing keys. If it does
  * not and may not, a new log begins, so that no position is given twice. Resolves with the entry whose loss was accepted.
@@ -58,4 +64,24 @@ export async function recordLoss(writer: MutationWriter, at: string, { log, inde
     change: () => ({ kind: 'entry.only' }),
     idempotency: null,
   })
+}
+
+/**
+ * Keeps the newest audit entry of this process beside the signing keys: that entry is missed when the store is lost.
+ *
+ * @returns to be called again and again; never rejects, and logs once when it begins to fail
+ */
+export function newestEntryMemory({ memory, writer, log }: NewestEntryDeps): () => Promise<void> {
+  let isRemembered = true
+  return async () => {
+    if (writer.newestEntry === null) return
+    try {
+      await memory.remember(writer.newestEntry)
+      isRemembered = true
+    } catch (err) {
+      // A file that can only be read, for one: what the store holds is whole all the same.
+      if (isRemembered) log.error({ err }, 'the newest audit entry could not be kept beside the signing keys')
+      isRemembered = false
+    }
+  }
 }

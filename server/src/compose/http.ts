@@ -1,0 +1,104 @@
+/** The API over HTTP: what each group of routes may touch, the API around them, and Express at the rim. */
+import type { RequestListener } from 'node:http'
+import { evaluate } from '@countersign/engine'
+import type { Config } from '../config.js'
+import { Api } from '../http/api.js'
+import { Cursors } from '../http/cursor.js'
+import { expressApp } from '../http/express-app.js'
+import { Idempotency } from '../http/idempotency.js'
+import { LongWork } from '../http/long-work.js'
+import { openPages } from '../http/open-pages.js'
+import { openApiDocument } from '../http/openapi.js'
+import { RateLimit } from '../http/rate-limit.js'
+import type { Route } from '../http/route.js'
+import { agentRoutes } from '../http/routes/agents.js'
+import { auditRoutes } from '../http/routes/audit.js'
+import { budgetRoutes } from '../http/routes/budgets.js'
+import { decisionTransitionRoutes } from '../http/routes/decision-transitions.js'
+import { decisionRoutes } from '../http/routes/decisions.js'
+import { keyRoutes } from '../http/routes/keys.js'
+import { permitRoutes } from '../http/routes/permits.js'
+import { policyRoutes } from '../http/routes/policies.js'
+import { UnreadAnswers } from '../http/unread-answers.js'
+import { permitCheck } from '../use-cases/permits/verify.js'
+import type { LiveState } from './live-state.js'
+import type { Base, Parts } from './parts.js'
+import type { SigningKeys } from './signing-keys.js'
+
+/** How long a caller waits for an answer, when each step of a call may have to wait for a network. */
+const ANSWER_DEADLINE_MS = 8000
+
+interface HttpParts extends Base, LiveState, SigningKeys {
+  readonly config: Config
+  readonly parts: Parts
+  readonly expireOverdue: () => Promise<void>
+}
+
+export interface Http {
+  readonly routes: readonly Route[]
+  readonly handler: RequestListener
+}
+
+/** @throws StoreUnavailableError */
+export async function composeHttp(all: HttpParts): Promise<Http> {
+  const { isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys, config, parts } = all
+  const routes = composeRoutes(all, new Cursors(await store.secret('cursors')))
+  const unread = parts.unread ?? new UnreadAnswers()
+  metrics.watchUnreadBytes(() => unread.total)
+  const api = new Api({
+    clock,
+    ids,
+    log,
+    keys,
+    freshness,
+    unread,
+    longWork: parts.longWork ?? new LongWork(),
+    rateLimit: new RateLimit(config.rateLimitPerSecond),
+    idempotency: new Idempotency(store, clock),
+    answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
+  })
+  const pages = openPages({
+    isServing,
+    clock,
+    log,
+    metrics,
+    store,
+    freshness,
+    metricsToken: config.metricsToken,
+    jwks: async () => sharedKeys?.jwksForVerifiers() ?? keyring.jwks(),
+    isSignerKnown: () => sharedKeys?.isKnown ?? true,
+    openApi: () => openApiDocument(routes),
+  })
+  return { routes, handler: expressApp(api, routes, { isServing, log, metrics, unread, openPages: pages }) }
+}
+
+/** Each group of routes is given what its use cases name, and nothing else. */
+function composeRoutes(all: HttpParts, cursors: Cursors): Route[] {
+  const { isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = all
+  const { openReviews, approvalEnds, mutex, longPolls, signer, permits, config, parts, expireOverdue } = all
+  const evaluation = {
+    policies,
+    agents,
+    log,
+    evaluate: parts.evaluate ?? evaluate,
+    maxEvaluationSteps: config.maxEvaluationSteps,
+  }
+  const lifetimes = {
+    decisionSeconds: config.decisionTtlSeconds,
+    reviewSeconds: config.reviewTtlSeconds,
+    approvalSeconds: config.approvalTtlSeconds,
+  }
+  const transition = { clock, store, writer, openReviews, mutex }
+  const decide = { ...transition, ...evaluation, approvalEnds, lifetimes, signer, permits }
+  const verifyPermit = permitCheck(signer, clock, permits)
+  return [
+    ...decisionRoutes({ ...decide, ids, metrics, longPolls, isServing, cursors }),
+    ...decisionTransitionRoutes({ ...decide, keys, changes }),
+    ...policyRoutes({ ...evaluation, clock, ids, store, writer, changes, mutex, cursors }),
+    ...budgetRoutes({ clock, policies, store, expireOverdue, cursors }),
+    ...agentRoutes({ clock, agents, store, writer, changes, cursors }),
+    ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
+    ...permitRoutes({ ...transition, agents, verifyPermit }),
+    ...auditRoutes({ store, cursors }),
+  ]
+}

@@ -1,0 +1,64 @@
+/** What this process holds of the store in memory, and how it stays what the store holds. */
+import type { Config } from '../config.js'
+import { Agents } from '../state/agents.js'
+import { ApprovalEnds } from '../state/approval-ends.js'
+import { Changes } from '../state/changes.js'
+import { FollowedStore } from '../state/followed-store.js'
+import { alwaysFresh, ConfirmedFreshness } from '../state/freshness.js'
+import { Keys } from '../state/keys.js'
+import { LongPolls } from '../state/long-polls.js'
+import { OwnOpenReviews } from '../state/open-reviews.js'
+import { Policies } from '../state/policies.js'
+import { SharedOpenReviews } from '../state/shared-open-reviews.js'
+import { StoreMutex } from '../state/store-mutex.js'
+import { isAwaitingReview } from '../use-cases/decisions/awaiting.js'
+import type { Base } from './parts.js'
+import type { SigningKeys } from './signing-keys.js'
+
+export type LiveState = Awaited<ReturnType<typeof loadLiveState>>
+
+/** @throws StoreUnavailableError */
+export async function loadLiveState({ clock, log, store }: Base, config: Config, { sharedKeys }: SigningKeys) {
+  const policies = new Policies(await store.loadPolicies())
+  const agents = new Agents(await store.loadAgents())
+  const keys = new Keys(await store.loadKeys(), await store.loadKeyUses())
+  const limits = { perAgent: config.maxOpenReviews, perKey: config.maxOpenReviewsPerKey }
+  const openReviews =
+    store.replicas === null
+      ? new OwnOpenReviews(await store.listOpenReviews(clock.now().toISOString()), limits)
+      : new SharedOpenReviews(store.replicas.reviewSlots, limits, (err) =>
+          log.error({ err }, 'a review slot could not be released'),
+        )
+
+  const reload = {
+    policies: async () => policies.load(await store.loadPolicies()),
+    agents: async () => agents.load(await store.loadAgents()),
+    keys: async () => keys.load(await store.loadKeys()),
+    signing_keys: async () => sharedKeys?.load(),
+  }
+  const confirmed = store.replicas && new ConfirmedFreshness()
+  const followed = store.replicas && confirmed && new FollowedStore(store.replicas, reload, confirmed)
+  const changes = new Changes({
+    reload: async () => {
+      await Promise.all([reload.policies(), reload.agents(), reload.keys()])
+    },
+    ...(followed && { catchUp: () => followed.catchUp() }),
+    assertLives: (keyId) => keys.assertLive(keyId, clock.now().toISOString()),
+    onReload: (err) => log.warn({ err }, 'a change met another one or has an unknown outcome; memory is read anew'),
+  })
+  await followed?.catchUp()
+
+  return {
+    policies,
+    agents,
+    keys,
+    openReviews,
+    changes,
+    freshness: confirmed ?? alwaysFresh,
+    /** Null when no other process changes the store. */
+    followed,
+    approvalEnds: new ApprovalEnds(await store.firstApprovalEnd()),
+    mutex: new StoreMutex(),
+    longPolls: new LongPolls((id) => isAwaitingReview({ store, clock }, id)),
+  }
+}
