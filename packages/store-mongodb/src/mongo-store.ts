@@ -101,8 +101,8 @@ export class MongoStore implements Store {
     return this.#work(() => this.#log.open())
   }
 
-  hasEntry(place: LogPosition) {
-    return hasEntry(this.#database, place)
+  hasEntry(position: LogPosition) {
+    return hasEntry(this.#database, position)
   }
   readLog(log: string, fromIndex: number, limit: number, maxBytes?: number) {
     return readLog(this.#database, log, fromIndex, { limit, ...(maxBytes !== undefined && { maxBytes }) })

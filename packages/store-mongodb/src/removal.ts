@@ -7,7 +7,7 @@ import { copyToLog } from './collections/audit.js'
 import { OPEN_STATUSES } from './collections/decisions.js'
 import { VOID } from './collections/fences.js'
 import { type Database, READ_LIMIT_MS } from './connection/database.js'
-import type { DecisionHome } from './stored.js'
+import type { DecisionDocument } from './stored.js'
 
 const CURSOR = /^(\d+)\/(.*)$/s
 
@@ -31,7 +31,7 @@ export async function listClosed(
       .sort({ at_ms: 1, _id: 1 })
       .limit(limit + 1)
       .maxTimeMS(READ_LIMIT_MS)
-      .project<Pick<DecisionHome, '_id' | 'at_ms' | 'version' | 'ledger'>>({ at_ms: 1, version: 1, ledger: 1 })
+      .project<Pick<DecisionDocument, '_id' | 'at_ms' | 'version' | 'ledger'>>({ at_ms: 1, version: 1, ledger: 1 })
       .toArray(),
   )
   const items = found.slice(0, limit)
@@ -60,7 +60,9 @@ export async function removeDecisions(
 ): Promise<number> {
   const versions = new Map(decisions.map(({ id, version }) => [id, version]))
   const found = await database.call(() => database.decisions.find({ _id: { $in: [...versions.keys()] } }).toArray())
-  const settled = found.filter((home) => home.version === versions.get(home._id) && !home.is_void && isSettled(home))
+  const settled = found.filter(
+    (decision) => decision.version === versions.get(decision._id) && !decision.is_void && isSettled(decision),
+  )
   const named = await namedByCalls(database, settled, Date.parse(now))
   const over = settled.filter(({ _id }) => !named.has(_id))
   if (over.length === 0) return 0
@@ -80,16 +82,16 @@ export async function removeDecisions(
   return ids.length - (await database.call(() => database.decisions.countDocuments({ _id: { $in: ids } })))
 }
 
-function isSettled({ unsettled, ledger }: DecisionHome): boolean {
+function isSettled({ unsettled, ledger }: DecisionDocument): boolean {
   return unsettled === undefined && Object.values(ledger).every(({ due, booked }) => due.n === booked.n)
 }
 
 async function namedByCalls(
   database: Database,
-  homes: readonly DecisionHome[],
+  decisions: readonly DecisionDocument[],
   nowMs: number,
 ): Promise<ReadonlySet<string>> {
-  const ids = homes.map(({ _id }) => _id)
+  const ids = decisions.map(({ _id }) => _id)
   const found = await database.call(() =>
     database.claims
       .find({ subject: { $in: ids }, expires_ms: { $gt: nowMs } })
@@ -100,9 +102,13 @@ async function namedByCalls(
 }
 
 /** None comes again for a decision that stays as it was read. */
-async function dropMarks(database: Database, settlements: Settlements, homes: readonly DecisionHome[]): Promise<void> {
-  const ids = new Set(homes.map(({ _id }) => _id))
-  const accounts = new Set(homes.flatMap(({ ledger }) => Object.keys(ledger)))
+async function dropMarks(
+  database: Database,
+  settlements: Settlements,
+  decisions: readonly DecisionDocument[],
+): Promise<void> {
+  const ids = new Set(decisions.map(({ _id }) => _id))
+  const accounts = new Set(decisions.flatMap(({ ledger }) => Object.keys(ledger)))
   const found = await database.call(() => database.accounts.find({ _id: { $in: [...accounts] } }).toArray())
   for (const account of found) {
     const marked = new Set(Object.values(account.marks).map(({ decision }) => decision))
@@ -120,7 +126,7 @@ async function dropMarks(database: Database, settlements: Settlements, homes: re
  * frozen, for ids are never given twice. That process looks at its clocks right before the insert leaves, and so does the
  * driver before each try: one that has had the record in hand for a minute sends it no more (LEAVES_WITHIN_MS in write-decisions.ts).
  * What has left arrives while TCP goes on with it, some 15 minutes, or not at all. A day is far beyond both, and beyond what
- * the clocks of two machines differ by. Whatever looks for the record later finds the entry `void` in its place.
+ * the clocks of two machines differ by. Whatever looks for the record later finds a void entry at its index.
  */
 const TOMBSTONES_STAY_MS = 86_400_000
 const MOST_TOMBSTONES = 1000

@@ -11,9 +11,9 @@ const FORGOTTEN_AFTER_MS = 86_400_000
 const KEY_SET = 'key_set'
 
 /**
- * The revision comes from the logs: each says before its group leaves which kinds it will change, and after it that they
- * are written. So a change can be announced and never come, but never come without being announced; and one that was left
- * half done shows as being on its way until another process has finished the group.
+ * The revision comes from the logs. Each log names the kinds that its group will change before the group is written, and
+ * again after it. So no change is committed before its kind was named, and a change that was left half done shows as under
+ * way until another process has finished the group.
  */
 export class MongoReplicas implements Replicas {
   readonly reviewSlots: MongoReviewSlots

@@ -3,24 +3,29 @@
  * is ever the name of a field or an operator, and all comes back to the last bit. The fields beside the text are what is
  * searched. Amounts are decimal text, for they may be larger than 64 bits: every write of them is conditional on a version,
  * so that the arithmetic is done here. Times are milliseconds since 1970.
+ *
+ * Some stored names are older than the words of the code: `home` is the name of a primary, `place` and `places` are a log
+ * position and review slots, `announced` are the counts of changes.
  */
 import type { AccountKey } from '@countersign/contract'
 
-/** Where a record stands in the log of its process. The entry's id tells one try to take the place from another. */
-export interface Place {
+/** The log position of a record's entry. The entry's id tells apart several tries to write at one index. */
+export interface EntryPosition {
   readonly log: string
   readonly index: number
   readonly entry_id: string
 }
 
 /** The audit entry of the last record that wrote a document, until it is in the log: it became durable with the document. */
-export interface LastRecord extends Place {
+export interface LastRecord extends EntryPosition {
   /** The entry, as JSON text. */
   readonly entry: string
 }
 
-/** What every document has that records write. `rev` is raised by each write. */
-export interface Home {
+/**
+ * The primary document of a record: the write of it commits the record. `rev` is raised by each write.
+ */
+export interface Primary {
   _id: string
   rev: number
   last: LastRecord | null
@@ -41,10 +46,10 @@ export interface LedgerLine {
   readonly booked: Amounts
 }
 
-export interface DecisionHome extends Home {
+export interface DecisionDocument extends Primary {
   /** That of the port. */
   readonly version: number
-  /** Only that: it stands where a decision would that came too late. */
+  /** A tombstone: no decision with this id can be written any more. */
   readonly is_void: boolean
   readonly at_ms: number
   readonly status: string
@@ -59,7 +64,7 @@ export interface DecisionHome extends Home {
   readonly document: string
   readonly context: string | null
   readonly salt: string
-  /** The reservation that stands with it. */
+  /** The reservation that was committed with it. */
   readonly attempt: string | null
   /** By account id. */
   readonly ledger: Readonly<Record<string, LedgerLine>>
@@ -100,7 +105,7 @@ export interface AccountDocument {
   readonly marks: Readonly<Record<string, Mark>>
 }
 
-export interface AgentHome extends Home {
+export interface AgentDocument extends Primary {
   /** That of the port. */
   readonly version: number
   readonly at_ms: number
@@ -126,7 +131,7 @@ export interface AgentRevision {
 }
 
 /** All live policies by name and version, so that one condition on one document keeps names unique and sets in order. */
-export interface PolicyDirectory extends Home {
+export interface PolicyDirectory extends Primary {
   /** The present set. */
   readonly policy_set: number
   readonly live: Readonly<Record<string, { readonly version: number; readonly name: string }>>
@@ -156,7 +161,7 @@ export interface KeyEntry {
  * All keys that live, with the hashes of their secrets, so that one condition on one document keeps secrets unique. Those
  * that are over leave it with the next write of a key.
  */
-export interface KeyDirectory extends Home {
+export interface KeyDirectory extends Primary {
   readonly keys: Readonly<Record<string, KeyEntry>>
 }
 
@@ -170,7 +175,7 @@ export interface KeyUse {
   readonly used_at: string
 }
 
-/** The name of a call, taken by a record that stands or may come to. */
+/** The name of a call, taken by a record that is committed or may still be. */
 export interface Claim {
   _id: string
   /** One try to take the name: also the same record's next try is another. */
@@ -184,11 +189,11 @@ export interface Claim {
   readonly created_ms: number
   readonly expires_ms: number
   /** Of the record that it belongs to, null for one that is nothing but the claim. */
-  readonly place: Place | null
-  readonly home: HomeName | null
+  readonly place: EntryPosition | null
+  readonly home: PrimaryName | null
 }
 
-export interface HomeName {
+export interface PrimaryName {
   readonly kind: 'decision' | 'agent' | 'policies' | 'keys' | 'none'
   readonly id: string
 }
@@ -205,10 +210,10 @@ export interface AuditDocument {
   readonly document: string
 }
 
-/** A record of the group that a process is about to write. */
-export interface Intent extends Place {
+/** A record that a process is about to write: its log takes the intents of a group before any of it is written. */
+export interface Intent extends EntryPosition {
   readonly at: string
-  readonly home: HomeName
+  readonly home: PrimaryName
   readonly claim: string | null
 }
 
@@ -223,14 +228,14 @@ export interface LogDocument {
   readonly until_ms: number
   readonly start: number
   readonly group: readonly Intent[]
-  /** Raised when records are announced that change what every process keeps in memory, and again when they are settled. */
+  /** How often changes of what every process keeps in memory were begun or settled: raised with the intents, and after. */
   readonly announced: Readonly<Record<FollowedKind, number>>
   /** Of which kinds some may still be on their way. */
   readonly underway: readonly FollowedKind[]
 }
 
 /** What every process keeps in memory. */
-export type FollowedKind = Extract<HomeName['kind'], 'policies' | 'agent' | 'keys'>
+export type FollowedKind = Extract<PrimaryName['kind'], 'policies' | 'agent' | 'keys'>
 
 /** A process that shares the store, as it said last. */
 export interface ReplicaDocument {

@@ -192,7 +192,7 @@ describe('the directory of policies', () => {
 describe('a record that can never be written', () => {
   const huge = { reason: 'x'.repeat(17 * MIB) }
 
-  it('is refused alone: those beside it stand, its place in the log is void, and the next ones follow', async () => {
+  it('is refused alone: the others of its group are committed, its log entry is void, and the next ones follow', async () => {
     await pen.commit(createOf(decisionOf(1)), createOf(decisionOf(2)))
     const settled = { status: 'confirmed' } as const
     const group = [

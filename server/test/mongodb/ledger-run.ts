@@ -355,8 +355,8 @@ class Run {
         `the log ${log} has a gap: ${indexes}`,
       )
     }
-    const announced = await database.logs.find({ 'group.0': { $exists: true } }).toArray()
-    this.#expect(announced.length === 0, `groups are left unfinished: ${JSON.stringify(announced)}`)
+    const unfinished = await database.logs.find({ 'group.0': { $exists: true } }).toArray()
+    this.#expect(unfinished.length === 0, `groups are left unfinished: ${JSON.stringify(unfinished)}`)
     for (const [key, ids] of this.#keys) this.#expect(ids.length <= 1, `${key} was taken by ${ids}`)
   }
 

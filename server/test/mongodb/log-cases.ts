@@ -110,7 +110,7 @@ type LogUpdate = { readonly $set: Partial<Record<'group' | 'underway' | 'epoch',
 
 const updateIn = (parameters: Parameters) => (parameters[1] as LogUpdate).$set
 const isSettle = (parameters: Parameters) => 'underway' in updateIn(parameters) && !('group' in updateIn(parameters))
-const isAnnouncement = (parameters: Parameters) => ((updateIn(parameters).group as unknown[]) ?? []).length > 0
+const writesIntents = (parameters: Parameters) => ((updateIn(parameters).group as unknown[]) ?? []).length > 0
 const isFinish = (parameters: Parameters) => ((updateIn(parameters).group as unknown[]) ?? ['none']).length === 0
 
 /** Does something right before the first call. */
@@ -238,10 +238,10 @@ export const LOG_CASES: readonly LogCase[] = [
     },
   },
   {
-    title: 'whoever takes a log over finishes its last group, whatever is announced late',
+    title: 'whoever takes a log over finishes its last group, whatever intents come late',
     async run(processes) {
       const [dead, heir] = [await processes.start(), await processes.start()]
-      const late = comesLate(dead.database, 'logs', 'updateOne', isAnnouncement)
+      const late = comesLate(dead.database, 'logs', 'updateOne', writesIntents)
       const pen = await LogPen.of(dead.store)
       await pen.commit(createOf(decisionOf(1)))
       before(dead.database, 'audit', 'insertMany', late)
@@ -303,7 +303,7 @@ export const LOG_CASES: readonly LogCase[] = [
     },
   },
   {
-    title: 'what is announced and met a conflict then is not in progress any more',
+    title: 'what has an intent and then meets a conflict is not in progress any more',
     async run(processes) {
       const [slow, fast] = [await processes.start(), await processes.start()]
       const pens = { slow: await LogPen.of(slow.store), fast: await LogPen.of(fast.store) }
@@ -323,7 +323,7 @@ export const LOG_CASES: readonly LogCase[] = [
         { change: createOf(decisionOf(1)), entry: { id: idOf('aud', 9) } },
       ])
       await database.audit.insertOne(auditDocumentOf(entry as NonNullable<typeof entry>))
-      await expect(pen.commit(createOf(decisionOf(1)))).rejects.toThrow('Another entry has the place')
+      await expect(pen.commit(createOf(decisionOf(1)))).rejects.toThrow('Another entry is at')
     },
   },
 ]

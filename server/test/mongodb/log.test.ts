@@ -45,7 +45,7 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'what was in doubt when its process ended is finished by another, and the name of the call is free',
   },
   {
-    what: 'settles whatever group is announced',
+    what: 'settles whatever intents are there',
     broken: logsSay((filter, update) => {
       const isSettlement = 'underway' in update.$set && !('group' in update.$set)
       if (!isSettlement) return [filter, update]
@@ -55,14 +55,14 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'a change is not taken for known while it is on its way, whatever settles late',
   },
   {
-    what: 'announces a group whatever it announced since',
+    what: 'writes intents whatever it wrote since',
     broken: logsSay((filter, update) =>
       (update.$set.group as readonly unknown[] | undefined)?.length ? [withoutRev(filter), update] : [filter, update],
     ),
-    caughtBy: 'whoever takes a log over finishes its last group, whatever is announced late',
+    caughtBy: 'whoever takes a log over finishes its last group, whatever intents come late',
   },
   {
-    what: 'finishes whatever group is announced',
+    what: 'finishes whatever intents are there',
     broken: logsSay((filter, update) =>
       (update.$set.group as readonly unknown[] | undefined)?.length === 0
         ? [withoutRev(filter), update]

@@ -84,7 +84,7 @@ export const EVERY_WRITE: readonly string[] = [
   'update key_directory: written',
   'update key_uses',
   'update leases',
-  'update logs: announced',
+  'update logs: intents',
   'update logs: finished',
   'update logs: given up',
   'update logs: renewed',
@@ -110,7 +110,7 @@ const BY_RECOVERY = ['update decisions: settled, by recovery', 'update decisions
 /** A process that is so far ahead takes all others for dead. */
 const FAR_AHEAD_MS = 120_000
 const ACCOUNT = accountOf()
-const HOMES = new Set(['decisions', 'agents', 'policy_directory', 'key_directory'])
+const PRIMARIES = new Set(['decisions', 'agents', 'policy_directory', 'key_directory'])
 const KEY = { kid: 'kid-1', x: 'x', published_until: instant(DAY), revoked_at: null }
 
 /** When a process dies, by the write that it is about to send. */
@@ -201,7 +201,7 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   expect(await store.purgeIdempotency(instant(4 * DAY))).toBe(2)
 }
 
-/** A process announces a group of everything, and dies before any of it is written. */
+/** A process writes the intents of a group of everything, and dies before any of it is written. */
 async function dieBefore(cuts: Cuts, url: string): Promise<void> {
   await die(cuts, url, isOfHome, async (store, pen) => {
     const reservation = await reserve(store, 11)
@@ -289,7 +289,7 @@ async function die(
 }
 
 function isOfHome(command: Command): boolean {
-  return (command.name === 'insert' || command.name === 'update') && HOMES.has(command.collection)
+  return (command.name === 'insert' || command.name === 'update') && PRIMARIES.has(command.collection)
 }
 
 function held(number: number) {

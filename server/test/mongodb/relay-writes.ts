@@ -25,7 +25,7 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
   'update logs': ({ u: { $set } }) => {
     if ($set.epoch !== undefined) return 'taken over'
     if ($set.until_ms === 0) return 'given up'
-    if ($set.group !== undefined) return $set.group.length > 0 ? 'announced' : 'finished'
+    if ($set.group !== undefined) return $set.group.length > 0 ? 'intents' : 'finished'
     return $set.underway === undefined ? 'renewed' : 'settled'
   },
   'update review_places': ({ u }) => (u.$unset === undefined ? 'taken' : 'released'),

@@ -3,7 +3,7 @@
 import { Database } from '@countersign/store-mongodb/connection/database'
 import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
-import type { DecisionHome } from '@countersign/store-mongodb/stored'
+import type { DecisionDocument } from '@countersign/store-mongodb/stored'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import {
   accountOf,
@@ -30,7 +30,7 @@ const MINUTE_MS = 60_000
 
 const client = new MongoClient(mongoUrl(NAME))
 afterAll(() => client.close())
-const documents = (): Collection<DecisionHome> => client.db(NAME).collection('decisions')
+const documents = (): Collection<DecisionDocument> => client.db(NAME).collection('decisions')
 
 const account = accountOf()
 
@@ -147,7 +147,7 @@ describe('a decision that was in hand for more than a minute', () => {
     ])
   })
 
-  it('never comes when it has waited since its group was announced', async () => {
+  it('never comes when it has waited since its intent was written', async () => {
     const database = await Database.open(mongoUrl(NAME))
     const slow = new MongoStore(database, Date.now)
     const pen = await LogPen.of(slow)

@@ -153,7 +153,7 @@ export const SABOTAGES: Readonly<Record<string, (database: Database) => void>> =
         ),
     })),
 
-  'announces a group in a log that was taken over': (database) =>
+  'writes intents to a log that was taken over': (database) =>
     change(database, 'logs', (own) => ({
       updateOne: (filter: { _id: never; epoch?: number }, update: { $set: { group?: unknown } }) =>
         own.updateOne(update.$set.group === undefined ? (filter as never) : { _id: filter._id }, update as never),

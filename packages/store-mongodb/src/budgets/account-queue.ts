@@ -1,6 +1,6 @@
 import { type Balance, BudgetBusyError, CallInProgressError } from '@countersign/store-port/ledger'
 import type { Database } from '../connection/database.js'
-import type { AccountDocument, DecisionHome, Mark } from '../stored.js'
+import type { AccountDocument, DecisionDocument, Mark } from '../stored.js'
 import { accountOf, type Draft, draftOf, forget, newAccount, remove, reserve, settle } from './account-steps.js'
 import { replaceAccount } from './account-write.js'
 
@@ -16,7 +16,7 @@ export type AccountTask =
   | { readonly kind: 'settle'; readonly decision: string }
   /** Drop the marks that the decision has booked. */
   | { readonly kind: 'forget'; readonly decision: string; readonly attempt: string | null; readonly n: number }
-  /** Take out a reservation that cannot stand any more. */
+  /** Remove a reservation that can never be committed. */
   | { readonly kind: 'remove'; readonly attempt: string }
 
 export interface TaskAnswer {
@@ -117,7 +117,7 @@ export class AccountQueue {
     }
   }
 
-  #apply(draft: Draft, task: AccountTask, decisions: ReadonlyMap<string, DecisionHome>): TaskAnswer | Error {
+  #apply(draft: Draft, task: AccountTask, decisions: ReadonlyMap<string, DecisionDocument>): TaskAnswer | Error {
     switch (task.kind) {
       case 'reserve': {
         // A mark of this very attempt: the answer to its write was lost.
@@ -151,13 +151,13 @@ export class AccountQueue {
     return found ?? newAccount(this.#id, this.#text, this.#opened)
   }
 
-  async #readDecisions(batch: readonly Waiting[]): Promise<ReadonlyMap<string, DecisionHome>> {
+  async #readDecisions(batch: readonly Waiting[]): Promise<ReadonlyMap<string, DecisionDocument>> {
     const ids = batch.flatMap(({ task }) => (task.kind === 'settle' ? [task.decision] : []))
     if (ids.length === 0) return new Map()
     const found = await this.#database.call(() =>
       this.#database.decisions
         .find({ _id: { $in: ids } })
-        .project<DecisionHome>({ ledger: 1, attempt: 1, rev: 1, is_void: 1 })
+        .project<DecisionDocument>({ ledger: 1, attempt: 1, rev: 1, is_void: 1 })
         .toArray(),
     )
     return new Map(found.map((decision) => [decision._id, decision]))

@@ -1,10 +1,11 @@
 /**
- * What may be done to an account, as pure steps on its document. Who writes the result makes it conditional on `v`.
- * An account's totals are at every moment the sum over decisions of the mark of its settlement, else of the mark of the
- * reservation that stands with it, else of what is booked; marks of other reservations count on top until they are taken out.
+ * What may be done to an account, as pure steps on its document. The write of the result is conditional on `v`.
+ * An account's totals are at every moment a sum over decisions. Of each decision the mark of its settlement counts. Without
+ * one, the mark of its committed reservation counts. Without that, what is booked counts. Marks of other reservations count
+ * on top until they are removed.
  */
 import type { AccountKey } from '@countersign/contract'
-import type { AccountDocument, Amounts, DecisionHome, Mark } from '../stored.js'
+import type { AccountDocument, Amounts, DecisionDocument, Mark } from '../stored.js'
 import { accountKeyOf } from './account-id.js'
 
 export const NOTHING: Amounts = { spent: '0', reserved: '0', n: 0 }
@@ -68,7 +69,7 @@ export function reserve(draft: Draft, attempt: string, mark: Omit<Mark, 'attempt
   draft.isChanged = true
 }
 
-/** Takes out a reservation that cannot stand any more; does nothing when it is not there. */
+/** Removes a reservation that can never be committed. Does nothing when it is not there. */
 export function remove(draft: Draft, attempt: string): void {
   const mark = draft.marks[attempt]
   if (mark === undefined) return
@@ -92,7 +93,7 @@ export function forget(draft: Draft, decision: string, attempt: string | null, n
  * Moves the totals to what a decision is due, in the mark of a settlement. The decision was read after the account.
  * True when the totals hold what is due, before or by this step.
  */
-export function settle(draft: Draft, { _id, ledger, attempt }: DecisionHome, nowMs: number): void {
+export function settle(draft: Draft, { _id, ledger, attempt }: DecisionDocument, nowMs: number): void {
   const line = ledger[draft._id]
   if (line === undefined) return
   const present = ownMark(draft, _id, attempt) ?? line.booked

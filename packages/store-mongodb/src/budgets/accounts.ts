@@ -5,7 +5,7 @@ import type { AccountFilter, Page, PageRequest } from '@countersign/store-port/s
 import type { Document, Filter } from 'mongodb'
 import { equality, pageOf } from '../collections/pages.js'
 import type { Database } from '../connection/database.js'
-import type { AccountDocument, DecisionHome } from '../stored.js'
+import type { AccountDocument, DecisionDocument } from '../stored.js'
 import { accountId } from './account-id.js'
 
 export async function readAccounts(database: Database, keys: readonly AccountKey[]): Promise<readonly StoredAccount[]> {
@@ -15,7 +15,7 @@ export async function readAccounts(database: Database, keys: readonly AccountKey
   return Promise.all(
     keys.map(async ({ policy_id, unit, period, agent_id, starts_at }, i) => {
       const account = byId.get(ids[i] as string)
-      const { spent, reserved } = account === undefined ? ZEROS : await standing(database, account)
+      const { spent, reserved } = account === undefined ? ZEROS : await committedBalance(database, account)
       return { policy_id, unit, period, agent_id, starts_at, spent: String(spent), reserved: String(reserved) }
     }),
   )
@@ -46,7 +46,7 @@ export function listAccounts(
       by: ['opened'],
       keep: async (account) => {
         if (test !== null && account.agent_id !== null && !test(account.agent_id)) return false
-        const sum = await standing(database, account)
+        const sum = await committedBalance(database, account)
         sums.set(account._id, sum)
         return sum.isUsed && (filter.is_reserved !== true || sum.reserved !== 0n)
       },
@@ -63,8 +63,8 @@ function ofScope(scope: 'policy' | 'agent'): Filter<Document> {
   return { agent_id: scope === 'policy' ? null : { $ne: null } }
 }
 
-/** What decisions alone count for: without the marks of reservations that no record has made stand. */
-async function standing(
+/** What committed decisions count for: without the marks of reservations that no record has committed. */
+async function committedBalance(
   database: Database,
   { _id, spent, reserved, marks, is_used }: AccountDocument,
 ): Promise<typeof ZEROS> {
@@ -75,12 +75,12 @@ async function standing(
   const decisions = await database.call(() =>
     database.decisions
       .find({ _id: { $in: attempts.map(({ decision }) => decision) } })
-      .project<Pick<DecisionHome, '_id' | 'attempt'>>({ attempt: 1 })
+      .project<Pick<DecisionDocument, '_id' | 'attempt'>>({ attempt: 1 })
       .toArray(),
   )
-  const stood = new Set(decisions.map(({ attempt }) => attempt))
+  const committed = new Set(decisions.map(({ attempt }) => attempt))
   for (const mark of attempts) {
-    if (stood.has(mark.attempt)) sum.isUsed = true
+    if (committed.has(mark.attempt)) sum.isUsed = true
     else {
       sum.spent -= BigInt(mark.spent)
       sum.reserved -= BigInt(mark.reserved)

@@ -7,8 +7,8 @@ import type { Reservation } from './ledger.js'
 type Lines = Readonly<Record<string, LedgerLine>>
 
 /**
- * What a decision counts for from now on: the lines it had, and its postings. With a reservation that stands with it, its
- * holds are booked already: their marks count until they are dropped.
+ * What a decision counts for from now on: the lines it had, and its postings. The holds of a reservation that is committed
+ * with it are booked already: their marks count until they are dropped.
  */
 export function nextLines(before: Lines, postings: readonly Posting[], reservation: Reservation | null): Lines {
   const lines: Record<string, LedgerLine> = {}
@@ -31,8 +31,8 @@ export function nextLines(before: Lines, postings: readonly Posting[], reservati
   return lines
 }
 
-/** A reservation can stand with a record only when none of its accounts has a line of the decision yet. */
-export function canStand(before: Lines, { holds }: Reservation): boolean {
+/** A record can commit a reservation only when none of its accounts has a line of the decision yet. */
+export function canCommit(before: Lines, { holds }: Reservation): boolean {
   return holds.every(({ id }) => before[id] === undefined)
 }
 

@@ -119,12 +119,12 @@ export class MongoLedger implements Ledger {
     return attempt === null ? null : (this.#open.get(attempt) ?? null)
   }
 
-  /** A record made it stand: from now on the decision counts. */
+  /** A record committed it: from now on the decision counts. */
   forget(attempt: string): void {
     this.#open.delete(attempt)
   }
 
-  /** Gives back all that no record will make stand any more. */
+  /** Gives back all that no record will commit any more. */
   async releaseAll(): Promise<void> {
     await Promise.all([...this.#open.keys()].map((attempt) => this.release(attempt)))
   }

@@ -3,13 +3,13 @@ import type { AccountKey } from '@countersign/contract'
 import { BudgetBusyError } from '@countersign/store-port/ledger'
 import { allDone } from '../connection/all-done.js'
 import type { Database } from '../connection/database.js'
-import type { DecisionHome, LedgerLine } from '../stored.js'
+import type { DecisionDocument, LedgerLine } from '../stored.js'
 import { accountText, textId } from './account-id.js'
 import { AccountQueue, type AccountTask, type TaskAnswer } from './account-queue.js'
 import { openedAt } from './account-steps.js'
 
 /** A decision as it was written, for its accounts to follow. */
-export type Settling = Pick<DecisionHome, '_id' | 'rev' | 'attempt' | 'ledger'>
+export type Settling = Pick<DecisionDocument, '_id' | 'rev' | 'attempt' | 'ledger'>
 
 /** Accounts that this process has not used for long are not remembered. */
 const MAX_QUEUES = 10_000

@@ -2,7 +2,7 @@ import type { AccountKey } from '@countersign/contract'
 import { BudgetBusyError } from '@countersign/store-port/ledger'
 import { fenceDecision, insertVoids } from '../collections/fences.js'
 import type { Database } from '../connection/database.js'
-import type { DecisionHome, Mark } from '../stored.js'
+import type { DecisionDocument, Mark } from '../stored.js'
 import { accountId } from './account-id.js'
 import { ownMark } from './account-steps.js'
 import type { Settlements } from './settlements.js'
@@ -53,7 +53,7 @@ class AccountSync {
     for (const mark of Object.values(marks))
       byDecision.set(mark.decision, [...(byDecision.get(mark.decision) ?? []), mark])
     const missing = ids.filter((id) => !decisions.has(id) && byDecision.has(id))
-    // Nothing may come any more that would make their marks stand.
+    // From now on no record can commit their marks.
     await insertVoids(this.database, missing)
     const hasMore = await Promise.all(
       [...decisions.values()].map((decision) => this.#step(decision, marks, byDecision.get(decision._id) ?? [])),
@@ -61,22 +61,26 @@ class AccountSync {
     return [...missing, ...[...decisions.keys()].filter((_, i) => hasMore[i])]
   }
 
-  async #read(ids: readonly string[]): Promise<ReadonlyMap<string, DecisionHome>> {
+  async #read(ids: readonly string[]): Promise<ReadonlyMap<string, DecisionDocument>> {
     const found = await this.database.call(() =>
       this.database.decisions
         .find({ _id: { $in: [...ids] } })
-        .project<DecisionHome>({ rev: 1, attempt: 1, ledger: 1 })
+        .project<DecisionDocument>({ rev: 1, attempt: 1, ledger: 1 })
         .toArray(),
     )
     return new Map(found.map((decision) => [decision._id, decision]))
   }
 
   /** False when nothing is left to do. */
-  async #step(decision: DecisionHome, marks: Readonly<Record<string, Mark>>, own: readonly Mark[]): Promise<boolean> {
+  async #step(
+    decision: DecisionDocument,
+    marks: Readonly<Record<string, Mark>>,
+    own: readonly Mark[],
+  ): Promise<boolean> {
     const { _id, rev, attempt, ledger } = decision
     const foreign = own.filter((mark) => mark.attempt !== null && mark.attempt !== attempt)
     if (foreign.length > 0) {
-      // While the decision is as an attempt found it, the attempt may still stand.
+      // While the decision is as an attempt found it, the attempt may still be committed.
       if (foreign.some((mark) => mark.rev === rev)) {
         await fenceDecision(this.database, decision)
         return true
@@ -98,7 +102,7 @@ class AccountSync {
     return true
   }
 
-  async #book({ _id, ledger }: DecisionHome): Promise<void> {
+  async #book({ _id, ledger }: DecisionDocument): Promise<void> {
     const due = ledger[this.#id]?.due
     if (due === undefined) return
     await this.database.call(() =>

@@ -3,11 +3,11 @@ import type { StoredAgent } from '@countersign/store-port/documents'
 import type { AgentWithLastSeen, Page, PageRequest } from '@countersign/store-port/store'
 import { allDone } from '../connection/all-done.js'
 import type { Database } from '../connection/database.js'
-import type { AgentHome, StoredLastSeen } from '../stored.js'
+import type { AgentDocument, StoredLastSeen } from '../stored.js'
 import { pageOf } from './pages.js'
 
 /** An agent that the store knows of and nobody has written. */
-export function unwrittenAgent(id: string, knownAt: string): AgentHome {
+export function unwrittenAgent(id: string, knownAt: string): AgentDocument {
   return {
     _id: id,
     rev: 0,
@@ -23,14 +23,14 @@ export function unwrittenAgent(id: string, knownAt: string): AgentHome {
 }
 
 export async function loadAgents(database: Database): Promise<readonly StoredAgent[]> {
-  const homes = await database.call(() => database.agents.find({ is_held: true }).toArray())
-  return homes.map(agentOf)
+  const found = await database.call(() => database.agents.find({ is_held: true }).toArray())
+  return found.map(agentOf)
 }
 
 export async function findAgent(database: Database, id: string): Promise<AgentWithLastSeen | null> {
-  const home = await database.call(() => database.agents.findOne({ _id: { $eq: id } }))
-  if (home === null || (home.document === null && !home.is_listed)) return null
-  return (await withLastSeen(database, [agentOf(home)]))[0] as AgentWithLastSeen
+  const found = await database.call(() => database.agents.findOne({ _id: { $eq: id } }))
+  if (found === null || (found.document === null && !found.is_listed)) return null
+  return (await withLastSeen(database, [agentOf(found)]))[0] as AgentWithLastSeen
 }
 
 export async function listAgents(
@@ -155,7 +155,7 @@ async function withLastSeen(database: Database, agents: readonly StoredAgent[]):
 }
 
 /** What the store knew first of an agent stays, whatever is written later. */
-function agentOf({ _id, document, known_at }: AgentHome): StoredAgent {
+function agentOf({ _id, document, known_at }: AgentDocument): StoredAgent {
   const unwritten = { id: _id, version: 0, registration: null, last_revision: 0, suspended: null }
   return { ...(document === null ? unwritten : (JSON.parse(document) as StoredAgent)), known_at }
 }

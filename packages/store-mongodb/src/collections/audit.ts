@@ -9,15 +9,15 @@ import {
   StoreUnavailableError,
 } from '@countersign/store-port/store'
 import { type Database, READ_LIMIT_MS } from '../connection/database.js'
-import type { AuditDocument, Intent, LastRecord, Place } from '../stored.js'
+import type { AuditDocument, EntryPosition, Intent, LastRecord } from '../stored.js'
 import { bytesOf, equality, pageOf, rowsAtOnce } from './pages.js'
 
 export function auditId({ log, index }: { readonly log: string; readonly index: number }): string {
   return `${log}/${index}`
 }
 
-export async function hasEntry(database: Database, place: LogPosition): Promise<boolean> {
-  const found = await database.call(() => database.audit.findOne({ _id: { $eq: auditId(place) } }))
+export async function hasEntry(database: Database, position: LogPosition): Promise<boolean> {
+  const found = await database.call(() => database.audit.findOne({ _id: { $eq: auditId(position) } }))
   return found !== null
 }
 
@@ -34,7 +34,7 @@ export async function readLog(
     const ids = [...Array(Math.min(page.limit - entries.length, rowsAtOnce(page))).keys()].map((i) =>
       auditId({ log, index: fromIndex + entries.length + i }),
     )
-    const found = await database.lists.pass(() =>
+    const found = await database.lists.run(() =>
       database.call(() =>
         database.audit
           .find({ _id: { $in: ids } })
@@ -52,8 +52,8 @@ export async function readLog(
   return entries
 }
 
-/** Whether a record, such as the last one of a home, is the one of that place. */
-export function isPlace(found: Place | null, { log, index, entry_id }: Place): boolean {
+/** Whether a record, such as the last one of a primary, has that very entry. */
+export function isSameEntry(found: EntryPosition | null, { log, index, entry_id }: EntryPosition): boolean {
   return found !== null && found.log === log && found.index === index && found.entry_id === entry_id
 }
 
@@ -72,8 +72,8 @@ export function auditDocumentOf(entry: AuditEntry): AuditDocument {
   }
 }
 
-/** What fills the place of a record that never became durable. */
-export function voidEntry({ log, index, entry_id, at }: Pick<Intent, keyof Place | 'at'>): AuditEntry {
+/** The entry at the index of a record that was never committed. */
+export function voidEntry({ log, index, entry_id, at }: Pick<Intent, keyof EntryPosition | 'at'>): AuditEntry {
   const unhashed = {
     id: entry_id,
     log,
@@ -88,16 +88,16 @@ export function voidEntry({ log, index, entry_id, at }: Pick<Intent, keyof Place
   return { ...unhashed, leaf: leafHash(unhashed) }
 }
 
-/** Puts the entries of records that stand into the log. One that is there already stays. */
+/** Writes the entries of committed records to the log. An entry that is there already stays. */
 export async function copyToLog(database: Database, records: readonly (LastRecord | null)[]): Promise<void> {
   const entries = records.flatMap((record) => (record === null ? [] : [JSON.parse(record.entry) as AuditEntry]))
   await database.insertNew(database.audit, entries.map(auditDocumentOf))
 }
 
 /**
- * Puts entries into their places in the log, where others may have put them already.
+ * Writes entries to the log, where others may have written them already.
  *
- * @throws StoreUnavailableError when another entry has one of the places: nothing may be answered then
+ * @throws StoreUnavailableError when another entry has one of the indexes: nothing may be answered then
  */
 export async function writeEntries(database: Database, entries: readonly AuditEntry[]): Promise<void> {
   const there = await database.insertNew(database.audit, entries.map(auditDocumentOf))
@@ -112,7 +112,7 @@ export async function writeEntries(database: Database, entries: readonly AuditEn
   for (const { _id, id, type } of found) {
     const own = byId.get(_id)
     if (own?.id !== id || own.type !== type)
-      throw new StoreUnavailableError(`Another entry has the place ${_id} in the audit log.`)
+      throw new StoreUnavailableError(`Another entry is at ${_id} in the audit log.`)
   }
 }
 

@@ -10,7 +10,7 @@ import type {
 } from '@countersign/store-port/store'
 import type { Document, Filter } from 'mongodb'
 import { type Database, READ_LIMIT_MS } from '../connection/database.js'
-import type { DecisionHome } from '../stored.js'
+import type { DecisionDocument } from '../stored.js'
 import { equality, pageOf } from './pages.js'
 
 /** The statuses that end when `expires_at` comes. */
@@ -67,7 +67,7 @@ export async function listOpenReviews(database: Database, now: string): Promise<
     database.decisions
       .find({ status: 'awaiting_review', expires_ms: { $gt: Date.parse(now) } })
       .sort({ expires_ms: 1 })
-      .project<Pick<DecisionHome, '_id' | 'agent_id' | 'key_id' | 'expires_ms'>>({
+      .project<Pick<DecisionDocument, '_id' | 'agent_id' | 'key_id' | 'expires_ms'>>({
         agent_id: 1,
         key_id: 1,
         expires_ms: 1,
@@ -139,7 +139,7 @@ function presentStatus({ status, now }: DecisionFilter): readonly Filter<Documen
   }
 }
 
-function decisionOf({ document, context, salt }: DecisionHome): DecisionWithRequest {
+function decisionOf({ document, context, salt }: DecisionDocument): DecisionWithRequest {
   return {
     decision: JSON.parse(document),
     request: { context: context === null ? null : JSON.parse(context), salt },

@@ -1,15 +1,15 @@
 /**
- * Fences: what makes sure that a write which may still be on its way comes to nothing. A write of what exists is
- * conditional on its `rev`, which a fence raises; a write of what does not exist finds a tombstone in its place.
+ * A fence makes sure that a write which may still be under way has no effect. The write of a document that exists is
+ * conditional on its `rev`, which the fence raises. The insert of a document finds a tombstone with its id.
  */
 import type { Database } from '../connection/database.js'
-import type { DecisionHome } from '../stored.js'
+import type { DecisionDocument } from '../stored.js'
 
 /** The status of a tombstone. */
 export const VOID = 'void'
 
-/** The place of a decision that must not come any more. */
-function voidDecision(id: string): DecisionHome {
+/** The tombstone of a decision that must not be written any more. */
+function voidDecision(id: string): DecisionDocument {
   return {
     _id: id,
     rev: 1,
@@ -41,7 +41,7 @@ export async function insertVoid(database: Database, decision: string): Promise<
   return (await insertVoids(database, [decision])).size === 0
 }
 
-/** Says in which places there is something already. */
+/** Answers the positions of the ids that exist already. */
 export function insertVoids(database: Database, decisions: readonly string[]): Promise<ReadonlySet<number>> {
   return database.insertNew(database.decisions, decisions.map(voidDecision))
 }
@@ -49,7 +49,7 @@ export function insertVoids(database: Database, decisions: readonly string[]): P
 /** False when it was written meanwhile. */
 export async function fenceDecision(
   database: Database,
-  { _id, rev }: Pick<DecisionHome, '_id' | 'rev'>,
+  { _id, rev }: Pick<DecisionDocument, '_id' | 'rev'>,
 ): Promise<boolean> {
   return fence(() => database.decisions.updateOne({ _id, rev }, { $inc: { rev: 1 } }), database)
 }

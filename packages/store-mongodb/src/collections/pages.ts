@@ -37,7 +37,7 @@ export async function pageOf<T extends Document, Item>(
   const { found, next } = await walkOn(database, walk, page)
   // Whole documents are read as far as the page takes them; of those that are here the walk has taken no more.
   const whole = isPartial(walk) ? wholeOf(database, walk, found, page) : found
-  const nameOf = (document: T) => placeOf(walk, document)
+  const nameOf = (document: T) => cursorOf(walk, document)
   const { items, next: cutAt } = await takePage(whole, page, { make, nameOf })
   return { items, next: cutAt ?? next }
 }
@@ -88,18 +88,18 @@ async function walkOn<T extends Document>(
   const started = performance.now()
   const room = new PageRoom(isPartial(walk) ? { limit } : page)
   const found: T[] = []
-  let place = after
+  let cursor = after
   for (let size = FIRST_CHUNK; ; size = Math.min(2 * size, LARGEST_CHUNK)) {
     const wanted = walk.keep === undefined ? Math.min(limit + 1 - found.length, rowsAtOnce(page)) : size
-    const documents = await readFrom(database, walk, place, wanted)
+    const documents = await readFrom(database, walk, cursor, wanted)
     for (const document of documents) {
       if (walk.keep !== undefined && !(await walk.keep(document))) continue
-      if (!room.takes(bytesOf(document))) return { found, next: placeOf(walk, found.at(-1) as T) }
+      if (!room.takes(bytesOf(document))) return { found, next: cursorOf(walk, found.at(-1) as T) }
       found.push(document)
     }
     const isDone = documents.length < wanted
-    if (!isDone) place = placeOf(walk, documents.at(-1) as T)
-    if (isDone || performance.now() - started > WALK_MS || !isWanted()) return { found, next: isDone ? null : place }
+    if (!isDone) cursor = cursorOf(walk, documents.at(-1) as T)
+    if (isDone || performance.now() - started > WALK_MS || !isWanted()) return { found, next: isDone ? null : cursor }
   }
 }
 
@@ -139,12 +139,12 @@ function readFrom<T extends Document>(
 ): Promise<T[]> {
   const filter = { $and: [...walk.conditions, ...rangeOf(walk, after)] } as Filter<T>
   const sort = Object.fromEntries(walk.by.map((member) => [member, -1 as const]))
-  return database.lists.pass(() =>
+  return database.lists.run(() =>
     database.call(async () => {
-      const cursor = walk.collection.find(filter).sort(sort).limit(limit).maxTimeMS(READ_LIMIT_MS)
-      if (!isPartial(walk)) return (await cursor.toArray()) as T[]
+      const found = walk.collection.find(filter).sort(sort).limit(limit).maxTimeMS(READ_LIMIT_MS)
+      if (!isPartial(walk)) return (await found.toArray()) as T[]
       const members = [...walk.by, ...walk.looksAt].map((member) => [member, 1 as const])
-      return await cursor.project<T>(Object.fromEntries(members)).toArray()
+      return await found.project<T>(Object.fromEntries(members)).toArray()
     }),
   )
 }
@@ -165,7 +165,7 @@ function rangeOf<T extends Document>({ by, from, to }: Walk<T>, after: string | 
   ].map(({ ...filter }) => filter)
 }
 
-function placeOf<T extends Document>({ by }: Walk<T>, document: T): string {
+function cursorOf<T extends Document>({ by }: Walk<T>, document: T): string {
   return by.map((member) => String(document[member])).join('/')
 }
 

@@ -16,11 +16,11 @@ import {
 import './driver-connection.js'
 import type {
   AccountDocument,
-  AgentHome,
+  AgentDocument,
   AgentRevision,
   AuditDocument,
   Claim,
-  DecisionHome,
+  DecisionDocument,
   KeyDirectory,
   KeyUse,
   LeaseDocument,
@@ -35,7 +35,7 @@ import type {
   SigningKeyDocument,
   StoredLastSeen,
 } from '../stored.js'
-import { Turnstile } from './turnstile.js'
+import { Semaphore } from './semaphore.js'
 import { readMongoUrl } from './url.js'
 
 /** How long one answer is waited for. */
@@ -46,8 +46,8 @@ const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 200
 /** How long the server may work on a read, so that a filter that hardly anything passes cannot bind it: it ends before we leave. */
 export const READ_LIMIT_MS = 2000
-/** How long a connection, or a place to read a list, is waited for. */
-const PLACE_WAIT_MS = 2000
+/** How long a call waits for a connection, or for its turn to read a list. */
+const TURN_WAIT_MS = 2000
 /** One of them is held by a change stream. */
 const CONNECTIONS = 21
 /** The others are for commits, and for what they wait for. */
@@ -68,9 +68,9 @@ const CONCERNS: DbOptions = {
  */
 export class Database {
   readonly meta: Collection<SchemaDocument>
-  readonly decisions: Collection<DecisionHome>
+  readonly decisions: Collection<DecisionDocument>
   readonly accounts: Collection<AccountDocument>
-  readonly agents: Collection<AgentHome>
+  readonly agents: Collection<AgentDocument>
   readonly agentRevisions: Collection<AgentRevision>
   readonly lastSeen: Collection<StoredLastSeen>
   readonly policyDirectory: Collection<PolicyDirectory>
@@ -89,7 +89,7 @@ export class Database {
   readonly signingKeys: Collection<SigningKeyDocument>
   readonly signals: Collection<{ _id: string; count: number }>
   /** Reads of lists go through it. */
-  readonly lists = new Turnstile(CONNECTIONS_FOR_LISTS, PLACE_WAIT_MS)
+  readonly lists = new Semaphore(CONNECTIONS_FOR_LISTS, TURN_WAIT_MS)
   readonly #client: MongoClient
   readonly #db: Db
   #isClosed = false
@@ -135,7 +135,7 @@ export class Database {
       connectTimeoutMS: 2000,
       socketTimeoutMS: answerLimitMs,
       maxPoolSize: CONNECTIONS,
-      waitQueueTimeoutMS: PLACE_WAIT_MS,
+      waitQueueTimeoutMS: TURN_WAIT_MS,
       // An absent member stays absent.
       ignoreUndefined: false,
     })
@@ -275,7 +275,7 @@ function writeErrorsOf(error: MongoServerError & { writeErrors?: unknown }): rea
   return (Array.isArray(writeErrors) ? writeErrors : writeErrors === undefined ? [] : [writeErrors]) as WriteFailure[]
 }
 
-/** The places of a bulk whose key was taken. Any other error is thrown. */
+/** The positions of a bulk whose key was taken. Any other error is thrown. */
 export function duplicatesOf(error: unknown): ReadonlySet<number> {
   if (error instanceof MongoServerError) {
     const list = writeErrorsOf(error)

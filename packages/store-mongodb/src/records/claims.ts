@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IdempotencyRecord } from '@countersign/store-port/documents'
 import { textId } from '../budgets/account-id.js'
-import { auditId, isPlace } from '../collections/audit.js'
+import { auditId, isSameEntry } from '../collections/audit.js'
 import { openAmong } from '../collections/decisions.js'
 import { allDone } from '../connection/all-done.js'
 import type { Database } from '../connection/database.js'
-import type { Claim, HomeName, Place } from '../stored.js'
-import { readHome } from './home.js'
+import type { Claim, EntryPosition, PrimaryName } from '../stored.js'
+import { readPrimary } from './read-primary.js'
 
 type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
 
@@ -15,7 +15,7 @@ function claimId({ key_id, operation, key }: Name): string {
 }
 
 /** One try to take the name of a call. */
-export function claimOf(record: IdempotencyRecord, place: Place | null, home: HomeName | null): Claim {
+export function claimOf(record: IdempotencyRecord, position: EntryPosition | null, primary: PrimaryName | null): Claim {
   const { key_id, operation, key, fingerprint, status, subject, created_at, expires_at } = record
   return {
     _id: claimId(record),
@@ -28,8 +28,8 @@ export function claimOf(record: IdempotencyRecord, place: Place | null, home: Ho
     subject,
     created_ms: Date.parse(created_at),
     expires_ms: Date.parse(expires_at),
-    place,
-    home,
+    place: position,
+    home: primary,
   }
 }
 
@@ -38,7 +38,7 @@ export async function findIdempotency(database: Database, name: Name, now: strin
   if (found === null) return null
   const nowMs = Date.parse(now)
   const counts = found.expires_ms > nowMs || (await openAmong(database, [found.subject], nowMs)).size > 0
-  return counts && (await isStanding(database, found)) ? recordOf(found) : null
+  return counts && (await isCommitted(database, found)) ? recordOf(found) : null
 }
 
 /** The names among these that are taken by calls which count when the new ones are made. */
@@ -59,7 +59,11 @@ export async function releaseNames(database: Database, claims: readonly Claim[])
 }
 
 /** Gives back what any try of a record has taken that will never come. */
-export async function releaseName(database: Database, _id: string, { log, index, entry_id }: Place): Promise<void> {
+export async function releaseName(
+  database: Database,
+  _id: string,
+  { log, index, entry_id }: EntryPosition,
+): Promise<void> {
   const ofThat = { 'place.log': log, 'place.index': index, 'place.entry_id': entry_id }
   await database.call(() => database.claims.deleteOne({ _id, ...ofThat }))
 }
@@ -73,7 +77,7 @@ export async function takeNames(database: Database, claims: readonly Claim[]): P
     clashing.map(async ({ _id, ...claim }) => {
       const other = others.get(_id)
       if (other?.counts) return false
-      // Only the one that was found not to count: another may have come into its place since.
+      // Only the one that was found not to count: another may have replaced it since.
       if (other !== undefined)
         await database.call(() => database.claims.updateOne({ _id, claim: other.claim }, { $set: claim }))
       const now = await database.call(() => database.claims.findOne({ _id }, { projection: { claim: 1 } }))
@@ -89,8 +93,8 @@ interface OtherClaim {
 }
 
 /**
- * What others have claimed of these names, and whether it counts when the new calls are made. A claim whose record never
- * came does not: but as long as its record is announced, it may come. Nor does one of an earlier try of the same record.
+ * What others have claimed of these names, and whether it counts when the new calls are made. A claim counts while its
+ * record has an intent or is committed. A claim of an earlier try of the same record does not count.
  */
 async function otherClaims(database: Database, claims: readonly Claim[]): Promise<ReadonlyMap<string, OtherClaim>> {
   if (claims.length === 0) return new Map()
@@ -101,17 +105,17 @@ async function otherClaims(database: Database, claims: readonly Claim[]): Promis
     await Promise.all(
       others.map(async (there): Promise<[string, OtherClaim]> => {
         const { created_ms, place } = byId.get(there._id) as Claim
-        if (place !== null && isPlace(there.place, place)) return [there._id, { claim: there.claim, counts: false }]
+        if (place !== null && isSameEntry(there.place, place)) return [there._id, { claim: there.claim, counts: false }]
         const isLive =
           there.expires_ms > created_ms || (await openAmong(database, [there.subject], created_ms)).size > 0
-        const counts = isLive && ((await isAnnounced(database, there)) || (await isStanding(database, there)))
+        const counts = isLive && ((await hasIntent(database, there)) || (await isCommitted(database, there)))
         return [there._id, { claim: there.claim, counts }]
       }),
     ),
   )
 }
 
-async function isAnnounced(database: Database, { place }: Claim): Promise<boolean> {
+async function hasIntent(database: Database, { place }: Claim): Promise<boolean> {
   if (place === null) return false
   const log = await database.call(() =>
     database.logs.findOne({ _id: place.log }, { projection: { 'group.entry_id': 1 } }),
@@ -119,16 +123,16 @@ async function isAnnounced(database: Database, { place }: Claim): Promise<boolea
   return log?.group.some(({ entry_id }) => entry_id === place.entry_id) ?? false
 }
 
-/** Whether the record that a claim belongs to is durable. One that is on its way may become so. */
-async function isStanding(database: Database, { place, home }: Claim): Promise<boolean> {
-  if (place === null || home === null) return true
-  // The home is looked at first: its last record leaves it only once it is in the log.
-  const last = (await readHome(database, home, { last: 1 }))?.last ?? null
-  if (isPlace(last, place)) return true
+/** Whether the record that a claim belongs to is committed. A record that has an intent may still be. */
+async function isCommitted(database: Database, { place: position, home: primary }: Claim): Promise<boolean> {
+  if (position === null || primary === null) return true
+  // The primary is read first: it drops its last record only after the entry is in the log.
+  const last = (await readPrimary(database, primary, { last: 1 }))?.last ?? null
+  if (isSameEntry(last, position)) return true
   const found = await database.call(() =>
-    database.audit.findOne({ _id: auditId(place) }, { projection: { id: 1, type: 1 } }),
+    database.audit.findOne({ _id: auditId(position) }, { projection: { id: 1, type: 1 } }),
   )
-  return found !== null && found.id === place.entry_id && found.type !== 'void'
+  return found !== null && found.id === position.entry_id && found.type !== 'void'
 }
 
 const LARGEST_PURGE = 1000

@@ -1,7 +1,7 @@
 /**
- * Makes records durable. The step of each record that makes it stand is one write of one document, its home: the decision,
- * the agent, the directory of policies or of keys. It carries the entry, and names its place in the log. Everything else is
- * done before, so that it comes to nothing without that step, or after, so that anybody can do it (finish-group.ts).
+ * Makes records durable. One write of one document commits a record: its primary, which is the decision, the agent, or the
+ * directory of policies or of keys. That write carries the audit entry with its log position. Everything before it has no
+ * effect without it. Everything after it can be done by any process (finish-group.ts).
  */
 import type { AuditEntry } from '@countersign/contract'
 import type { StoredPolicy } from '@countersign/store-port/documents'
@@ -15,11 +15,11 @@ import { allDone } from '../connection/all-done.js'
 import type { Claim, Intent } from '../stored.js'
 import { claimAnew, isTaken, releaseNames, takeNames } from './claims.js'
 import type { Followers } from './finish-group.js'
-import { type Homes, readHomes } from './homes.js'
 import type { Log } from './log.js'
+import { type Primaries, readPrimaries } from './primaries.js'
 import { type Step, stepOf } from './step.js'
 import type { WriteDeps } from './write-decisions.js'
-import { writeHomes } from './write-homes.js'
+import { writePrimaries } from './write-primaries.js'
 
 export interface CommitDeps extends Followers, WriteDeps {
   readonly log: Log
@@ -56,13 +56,13 @@ function takeSegment(ledger: MongoLedger, records: readonly Mutation[], from: nu
   for (const record of records.slice(from, from + LARGEST_SEGMENT)) {
     const step = stepOf(ledger, record)
     const touches = [
-      ...(step.home.kind === 'none' ? [] : [`${step.home.kind} ${step.home.id}`]),
+      ...(step.primary.kind === 'none' ? [] : [`${step.primary.kind} ${step.primary.id}`]),
       ...(step.claim === null ? [] : [`claim ${step.claim._id}`, `subject ${step.claim.subject}`]),
     ]
     // A claim counts while its decision is open, so it follows what the records before made of that.
     if (touches.some((one) => touched.has(one) || touched.has(one.replace(/^decision/, 'subject')))) break
     for (const one of touches) touched.add(one)
-    if (step.home.kind === 'decision') touched.add(`subject ${step.home.id}`)
+    if (step.primary.kind === 'decision') touched.add(`subject ${step.primary.id}`)
     steps.push(step)
   }
   return steps.length > 0 ? steps : [stepOf(ledger, records[from] as Mutation)]
@@ -79,10 +79,10 @@ class Segment {
   readonly #deps: CommitDeps
   #steps: readonly Step[]
   readonly #refused = new Map<Step, Conflict>()
-  /** Of those that stand, the ones whose accounts are too busy to follow. */
+  /** Committed steps whose accounts are too busy to follow. */
   readonly #unsettled = new Set<Step>()
-  /** With what the accounts of a decision have to follow. */
-  readonly #standing = new Map<Step, Settling | null>()
+  /** Each with what the accounts of its decision have to follow. */
+  readonly #committed = new Map<Step, Settling | null>()
   #conflict: Conflict | null = null
 
   constructor(deps: CommitDeps, steps: readonly Step[]) {
@@ -92,26 +92,26 @@ class Segment {
 
   async write(): Promise<Written> {
     const first = this.#deps.log.nextIndex
-    let homes = await this.#prepare(first)
+    let primaries = await this.#prepare(first)
     let open = this.#steps
-    this.#mayStand(open, true)
+    this.#mayCommit(open, true)
     while (open.length > 0) {
       open = this.#dropOutdated(open)
       if (open.length === 0) break
-      const { standing, tooLarge } = await writeHomes(this.#deps, open, homes)
-      for (const [step, settling] of standing) this.#standing.set(step, settling)
+      const { committed, tooLarge } = await writePrimaries(this.#deps, open, primaries)
+      for (const [step, settling] of committed) this.#committed.set(step, settling)
       for (const step of tooLarge) this.#refused.set(step, 'too_large')
-      open = open.filter((step) => !standing.has(step) && !tooLarge.has(step))
+      open = open.filter((step) => !committed.has(step) && !tooLarge.has(step))
       if (open.length === 0) break
       // Somebody else was faster with some: those whose conditions hold all the same are tried again, by what is there now.
-      homes = await this.#look(open)
-      open = this.#refuse(open, homes)
-      if (open.length > 0 && !(await this.#announce()))
+      primaries = await this.#look(open)
+      open = this.#refuse(open, primaries)
+      if (open.length > 0 && !(await this.#writeIntents()))
         throw new StoreUnavailableError('Another process took the audit log.')
     }
-    this.#mayStand([...this.#refused.keys()], false)
+    this.#mayCommit([...this.#refused.keys()], false)
     await this.#follow()
-    this.#deps.log.advance(this.#steps.filter(({ place }) => place !== null).length)
+    this.#deps.log.advance(this.#steps.filter(({ position }) => position !== null).length)
     return {
       written: this.#steps.length,
       conflict: this.#conflict,
@@ -121,39 +121,39 @@ class Segment {
   }
 
   /** Looks whether the records may be written, as far as the first that may not, and takes what they need. */
-  async #prepare(first: number): Promise<Homes> {
+  async #prepare(first: number): Promise<Primaries> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const homes = await this.#look(this.#steps)
-      await this.#cut(first, homes)
-      if (this.#steps.length === 0) return homes
-      if (!(await this.#announce())) {
+      const primaries = await this.#look(this.#steps)
+      await this.#cut(first, primaries)
+      if (this.#steps.length === 0) return primaries
+      if (!(await this.#writeIntents())) {
         this.#steps = []
         this.#conflict = 'log_index'
-        return homes
+        return primaries
       }
-      if (await this.#claim()) return homes
+      if (await this.#claim()) return primaries
     }
     throw new StoreUnavailableError('The names of calls change hands without end.')
   }
 
-  /** Homes are read before the group is announced: a fence that is set after that is not overlooked. */
-  async #look(steps: readonly Step[]): Promise<Homes> {
+  /** Reads the primaries before the intents are written, so that no later fence is overlooked. */
+  async #look(steps: readonly Step[]): Promise<Primaries> {
     const { database, log } = this.#deps
-    const homes = await readHomes(database, steps)
+    const primaries = await readPrimaries(database, steps)
     // What these documents were last written for has to be in the log before they are written again.
-    const last = homes.all().map((home) => home.last)
+    const last = primaries.all().map((primary) => primary.last)
     await allDone([
       copyToLog(
         database,
         last.filter((record) => record !== null && !log.isCopied(record)),
       ),
-      homes.policies === null ? null : finishPolicyRecord(database, homes.policies),
+      primaries.policies === null ? null : finishPolicyRecord(database, primaries.policies),
     ])
-    return homes
+    return primaries
   }
 
   /** Keeps the records before the first that meets a conflict. */
-  async #cut(first: number, homes: Homes): Promise<void> {
+  async #cut(first: number, primaries: Primaries): Promise<void> {
     const { database, log } = this.#deps
     const taken = await isTaken(
       database,
@@ -161,29 +161,31 @@ class Segment {
     )
     let index = first
     for (const [i, step] of this.#steps.entries()) {
-      const isMisplaced = step.place !== null && (step.place.index !== index || step.place.log !== log.name)
-      const conflict = isMisplaced
+      const isOutOfOrder = step.position !== null && (step.position.index !== index || step.position.log !== log.name)
+      const conflict = isOutOfOrder
         ? 'log_index'
         : step.claim !== null && taken.has(step.claim._id)
           ? 'idempotency_key'
-          : homes.conflictOf(step, this.#deps.ledger)
+          : primaries.conflictOf(step, this.#deps.ledger)
       if (conflict !== null) {
         this.#steps = this.#steps.slice(0, i)
         this.#conflict = conflict
         return
       }
-      if (step.place !== null) index += 1
+      if (step.position !== null) index += 1
     }
   }
 
-  #announce(): Promise<boolean> {
+  #writeIntents(): Promise<boolean> {
     const group = this.#intents()
-    return group.length === 0 ? Promise.resolve(true) : this.#deps.log.announce(group)
+    return group.length === 0 ? Promise.resolve(true) : this.#deps.log.writeIntents(group)
   }
 
   #intents(): readonly Intent[] {
-    return this.#steps.flatMap(({ place, home, claim, record }) =>
-      place === null ? [] : [{ ...place, at: (record.entry as AuditEntry).at, home, claim: claim?._id ?? null }],
+    return this.#steps.flatMap(({ position, primary, claim, record }) =>
+      position === null
+        ? []
+        : [{ ...position, at: (record.entry as AuditEntry).at, home: primary, claim: claim?._id ?? null }],
     )
   }
 
@@ -207,41 +209,41 @@ class Segment {
     })
   }
 
-  /** Those of the records that did not stand whose conditions still hold. */
-  #refuse(open: readonly Step[], homes: Homes): readonly Step[] {
+  /** Of the records that were not committed, those whose conditions still hold. */
+  #refuse(open: readonly Step[], primaries: Primaries): readonly Step[] {
     return open.filter((step) => {
       const conflict =
-        step.home.kind === 'none'
-          ? step.place === null
+        step.primary.kind === 'none'
+          ? step.position === null
             ? 'idempotency_key'
             : 'log_index'
-          : homes.conflictOf(step, this.#deps.ledger)
+          : primaries.conflictOf(step, this.#deps.ledger)
       if (conflict !== null) this.#refused.set(step, conflict)
       return conflict === null
     })
   }
 
-  #mayStand(steps: readonly Step[], isSent: boolean): void {
+  #mayCommit(steps: readonly Step[], isSent: boolean): void {
     for (const { record } of steps) {
       const reservation = 'reservation' in record.change ? this.#deps.ledger.find(record.change.reservation) : null
       if (reservation !== null) reservation.isSent = isSent
     }
   }
 
-  /** What follows from the records that stand, and fills the places of the others. */
+  /** Does what follows from the committed records, and writes void entries for the others. */
   async #follow(): Promise<void> {
     const { database, lastSeen } = this.#deps
-    const standing = [...this.#standing.keys()]
+    const committed = [...this.#committed.keys()]
     const entries = this.#steps.flatMap((step) => {
-      const { record, place } = step
-      if (place === null || record.entry === null) return []
-      return [this.#refused.has(step) ? voidEntry({ ...place, at: record.entry.at }) : record.entry]
+      const { record, position } = step
+      if (position === null || record.entry === null) return []
+      return [this.#refused.has(step) ? voidEntry({ ...position, at: record.entry.at }) : record.entry]
     })
     await allDone([
       writeEntries(database, entries),
       releaseNames(database, claimsOf([...this.#refused.keys()])),
       lastSeen.mark(
-        standing.flatMap(({ record: { change } }) =>
+        committed.flatMap(({ record: { change } }) =>
           change.kind === 'decision.create'
             ? [{ agent_id: change.decision.agent_id, at: change.decision.evaluated_at }]
             : [],
@@ -249,11 +251,11 @@ class Segment {
       ),
       keepRevisions(
         database,
-        standing.flatMap(({ record: { change } }) =>
+        committed.flatMap(({ record: { change } }) =>
           change.kind === 'agent.write' ? [JSON.stringify(change.agent)] : [],
         ),
       ),
-      ...standing.map(({ record: { change } }) =>
+      ...committed.map(({ record: { change } }) =>
         change.kind === 'policy.write' ? keepPolicyRevision(database, { written: textOf(change.policy) }) : null,
       ),
       this.#settle(),
@@ -263,17 +265,17 @@ class Segment {
 
   async #settle(): Promise<void> {
     const { ledger, settlements } = this.#deps
-    const written = [...this.#standing.values()].filter((settling) => settling !== null)
+    const written = [...this.#committed.values()].filter((settling) => settling !== null)
     for (const { attempt } of written) if (attempt !== null) ledger.forget(attempt)
     const busy = await settlements.settle(written)
-    for (const [step, settling] of this.#standing)
+    for (const [step, settling] of this.#committed)
       if (settling !== null && busy.has(settling)) this.#unsettled.add(step)
   }
 }
 
 /** Of records that are more than their claims. */
 function claimsOf(steps: readonly Step[]): readonly Claim[] {
-  return steps.flatMap(({ claim, place }) => (claim === null || place === null ? [] : [claim]))
+  return steps.flatMap(({ claim, position }) => (claim === null || position === null ? [] : [claim]))
 }
 
 function textOf(policy: StoredPolicy): string {

@@ -1,14 +1,14 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Settlements } from '../budgets/settlements.js'
 import { keepRevisions, type LastSeenWriter, unwrittenAgent } from '../collections/agents.js'
-import { auditDocumentOf, auditId, copyToLog, isPlace, voidEntry } from '../collections/audit.js'
+import { auditDocumentOf, auditId, copyToLog, isSameEntry, voidEntry } from '../collections/audit.js'
 import { fence, fenceDecision, insertVoid } from '../collections/fences.js'
 import { keepPolicyRevision } from '../collections/policies.js'
 import { allDone } from '../connection/all-done.js'
 import type { Database } from '../connection/database.js'
-import type { Home, Intent, LogDocument } from '../stored.js'
+import type { Intent, LogDocument, Primary } from '../stored.js'
 import { releaseName } from './claims.js'
-import { readHome } from './home.js'
+import { readPrimary } from './read-primary.js'
 
 /** What follows from records: when agents were last seen, and the accounts. */
 export interface Followers {
@@ -17,44 +17,44 @@ export interface Followers {
 }
 
 /**
- * Settles what the last announced group of a log came to: a record that stands gets its entry, the place of any other is
- * filled with a void entry, once nothing can make it stand any more. Answers the next index. Only whoever has raised the
- * log's epoch may do it; it may be done again, and by several at once.
+ * Finishes the last group of a log. A committed record gets its entry. Any other record is fenced, so that nothing can
+ * commit it any more, and a void entry takes its index. Answers the next index. The caller has raised the log's epoch. The
+ * work may be repeated, and done by several processes at once.
  */
 export async function finishGroup(
   database: Database,
   followers: Followers,
   { start, group }: LogDocument,
 ): Promise<number> {
-  // No two of a group have the same home.
+  // No two of a group have the same primary.
   await allDone(group.map((intent) => finish(database, followers, intent)))
   return start + group.length
 }
 
 async function finish(database: Database, followers: Followers, intent: Intent): Promise<void> {
   for (;;) {
-    // The home first: its last record leaves it only once its entry is in the log.
-    const home = await readHome(database, intent.home)
-    if (home !== null && isPlace(home.last, intent)) {
-      await afterwards(database, followers, intent, home)
-      await copyToLog(database, [home.last])
+    // The primary first: it drops its last record only after the entry is in the log.
+    const primary = await readPrimary(database, intent.home)
+    if (primary !== null && isSameEntry(primary.last, intent)) {
+      await afterwards(database, followers, intent, primary)
+      await copyToLog(database, [primary.last])
       return
     }
     const entry = await database.call(() => database.audit.findOne({ _id: auditId(intent) }, { projection: { id: 1 } }))
     if (entry !== null) return
-    if (!(await fenceHome(database, intent, home))) continue
+    if (!(await fencePrimary(database, intent, primary))) continue
     if (intent.claim !== null) await releaseName(database, intent.claim, intent)
     await database.insertNew(database.audit, [auditDocumentOf(voidEntry(intent))])
     return
   }
 }
 
-/** What follows from a record that stands, besides its entry. */
+/** What follows from a committed record, besides its entry. */
 async function afterwards(
   database: Database,
   { lastSeen, settlements }: Followers,
   { home: { kind, id } }: Intent,
-  home: Home,
+  primary: Primary,
 ): Promise<void> {
   if (kind === 'decision') {
     const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }))
@@ -63,29 +63,33 @@ async function afterwards(
     await lastSeen.mark([{ agent_id, at: evaluated_at }])
     await settlements.settle([found])
   }
-  if (kind === 'agent' && 'document' in home && typeof home.document === 'string')
-    await keepRevisions(database, [home.document])
+  if (kind === 'agent' && 'document' in primary && typeof primary.document === 'string')
+    await keepRevisions(database, [primary.document])
   if (kind === 'policies') {
     const directory = await database.call(() => database.policyDirectory.findOne({ _id: { $eq: id } }))
     if (directory !== null) await keepPolicyRevision(database, directory)
   }
 }
 
-/** Makes sure that the record cannot come any more, as its home was read. False when that has changed since. */
-async function fenceHome(database: Database, { home: { kind, id }, at }: Intent, home: Home | null): Promise<boolean> {
+/** Makes sure that the record can never be committed. False when the primary was written since it was read. */
+async function fencePrimary(
+  database: Database,
+  { home: { kind, id }, at }: Intent,
+  primary: Primary | null,
+): Promise<boolean> {
   const raise = { $inc: { rev: 1 } }
   switch (kind) {
     case 'decision':
-      return home === null ? insertVoid(database, id) : fenceDecision(database, home)
+      return primary === null ? insertVoid(database, id) : fenceDecision(database, primary)
     case 'agent':
-      if (home === null) return (await database.insertNew(database.agents, [unwrittenAgent(id, at)])).size === 0
-      return fence(() => database.agents.updateOne({ _id: id, rev: home.rev }, raise), database)
+      if (primary === null) return (await database.insertNew(database.agents, [unwrittenAgent(id, at)])).size === 0
+      return fence(() => database.agents.updateOne({ _id: id, rev: primary.rev }, raise), database)
     case 'policies':
-      return fence(() => database.policyDirectory.updateOne({ _id: id, rev: home?.rev ?? 0 }, raise), database)
+      return fence(() => database.policyDirectory.updateOne({ _id: id, rev: primary?.rev ?? 0 }, raise), database)
     case 'keys':
-      return fence(() => database.keyDirectory.updateOne({ _id: id, rev: home?.rev ?? 0 }, raise), database)
+      return fence(() => database.keyDirectory.updateOne({ _id: id, rev: primary?.rev ?? 0 }, raise), database)
     case 'none':
-      // The entry is all of the record: what fills its place keeps it out.
+      // The entry is the whole record: the void entry at its index keeps it out.
       return true
   }
 }

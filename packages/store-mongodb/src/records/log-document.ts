@@ -21,19 +21,19 @@ export function newLog(holder: string, until_ms: number): LogDocument {
   return { _id, epoch: 1, rev: 1, holder, until_ms, start: 0, group: [], announced, underway: [] }
 }
 
-/** What a group is announced by. */
-export function announcement({ announced }: LogDocument, start: number, group: readonly Intent[]) {
+/** The update that writes the intents of a group. */
+export function intentUpdate({ announced }: LogDocument, start: number, group: readonly Intent[]) {
   const kinds = new Set(group.map(({ home }) => home.kind))
   const underway = FOLLOWED.filter((kind) => kinds.has(kind))
   return { start, group, underway, announced: raised(announced, underway) }
 }
 
-/** What says that nothing of the announced group is on its way any more. */
+/** The update after which no record of the last group is under way. */
 export function settlement({ announced, underway }: LogDocument): Pick<LogDocument, 'announced' | 'underway'> {
   return { underway: [], announced: raised(announced, underway) }
 }
 
-/** What says that each place below `start` is filled, and that nothing is announced. */
+/** The update after which every index below `start` has its entry, and no intent is left. */
 export function completion(log: LogDocument, start: number) {
   return { ...settlement(log), start, group: [] }
 }

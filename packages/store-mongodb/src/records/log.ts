@@ -4,7 +4,7 @@ import type { Database } from '../connection/database.js'
 import { sendSignal } from '../signals.js'
 import type { Intent, LogDocument } from '../stored.js'
 import { type Followers, finishGroup } from './finish-group.js'
-import { announcement, completion, heldUntil, newLog, settlement, takeLog, writeLog } from './log-document.js'
+import { completion, heldUntil, intentUpdate, newLog, settlement, takeLog, writeLog } from './log-document.js'
 
 /** `log` is the document as it was last written. */
 type State =
@@ -12,13 +12,13 @@ type State =
   | { readonly kind: 'closed' }
   /** `next`: of the next entry. */
   | { readonly kind: 'open'; readonly log: LogDocument; readonly next: number }
-  /** What became of the announced group, or of the document's last write, is not known. */
+  /** The outcome of the last group, or of the document's last write, is unknown. */
   | { readonly kind: 'doubtful'; readonly log: LogDocument }
 
 /**
- * The audit log that this process writes. Before a group of records leaves, the log says which: so whoever takes the log
- * over after a crash knows what may still be on its way, makes sure that it comes or never will, and fills the places of
- * what never will.
+ * The audit log that this process writes. The log document takes the intents of a group before its records are written. So
+ * the process that takes the log over after a crash knows which records may still be under way. It finishes or fences each
+ * of them, and writes a void entry for each that is fenced.
  */
 export class Log {
   readonly #database: Database
@@ -57,16 +57,16 @@ export class Log {
     return this.#state.kind === 'open' && log === this.#state.log._id && index < this.#state.log.start
   }
 
-  /** Says what is about to be written. False when another process has taken the log. */
-  async announce(group: readonly Intent[]): Promise<boolean> {
+  /** Writes the intents of the next group. False when another process has taken the log. */
+  async writeIntents(group: readonly Intent[]): Promise<boolean> {
     const { log, next } = this.#opened()
-    const announced = { ...announcement(log, next, group), until_ms: heldUntil(this.#nowMs()) }
-    const written = await writeLog(this.#database, log, announced)
+    const update = { ...intentUpdate(log, next, group), until_ms: heldUntil(this.#nowMs()) }
+    const written = await writeLog(this.#database, log, update)
     this.#state = written === null ? { kind: 'closed' } : { kind: 'open', log: written, next }
     return written !== null
   }
 
-  /** Every record of the announced group stands, or never will: who follows the changes has seen them from now on. */
+  /** Says that every record of the last group is committed, or never will be: no change of it is under way any more. */
   async settle(): Promise<void> {
     if (this.#state.kind !== 'open' || this.#state.log.underway.length === 0) return
     const { log, next } = this.#state
@@ -77,15 +77,15 @@ export class Log {
     sendSignal(this.#database)
   }
 
-  /** The announced group is whole, in the log. */
+  /** Every entry of the last group is in the log. */
   advance(entries: number): void {
-    // Without an announced group the log may be another process's by now.
+    // A group without intents does not need the log, which another process may hold now.
     if (entries === 0) return
     const { log, next } = this.#opened()
     this.#state = { kind: 'open', log, next: next + entries }
   }
 
-  /** What became of the announced group is not known: the log has to be opened again. */
+  /** The outcome of the last group is unknown: the log has to be opened again. */
   doubt(): void {
     if (this.#state.kind === 'open') this.#state = { kind: 'doubtful', log: this.#state.log }
   }

@@ -3,7 +3,7 @@ import { BudgetBusyError } from '@countersign/store-port/ledger'
 import { accountKeyOf } from '../budgets/account-id.js'
 import { syncAccount } from '../budgets/sync-account.js'
 import type { Database } from '../connection/database.js'
-import type { AccountDocument, DecisionHome } from '../stored.js'
+import type { AccountDocument, DecisionDocument } from '../stored.js'
 import { type Followers, finishGroup } from './finish-group.js'
 import { completion, takeLog, writeLog } from './log-document.js'
 
@@ -110,7 +110,7 @@ class Recovery {
     return this.#sync(account, [...new Set(old.map(({ decision }) => decision))])
   }
 
-  async #settle({ _id, ledger }: DecisionHome): Promise<void> {
+  async #settle({ _id, ledger }: DecisionDocument): Promise<void> {
     for (const { key } of Object.values(ledger)) await this.#sync(accountKeyOf(key), [_id])
     const decision = await this.#database.call(() => this.#database.decisions.findOne({ _id }))
     if (decision === null || Object.values(decision.ledger).some(({ due, booked }) => due.n !== booked.n)) return

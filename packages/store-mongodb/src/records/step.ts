@@ -4,32 +4,32 @@ import type { Change, Mutation } from '@countersign/store-port/store'
 import type { MongoLedger } from '../budgets/ledger.js'
 import { KEYS } from '../collections/keys.js'
 import { POLICIES } from '../collections/policies.js'
-import type { Claim, HomeName, LastRecord, Place } from '../stored.js'
+import type { Claim, EntryPosition, LastRecord, PrimaryName } from '../stored.js'
 import { claimOf } from './claims.js'
 
 export type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>
 
-/** A record on its way. */
+/** A record under way. */
 export interface Step {
   readonly record: Mutation
-  readonly home: HomeName
-  /** From when on others may have seen that it is on its way, and give it up after a while. */
+  readonly primary: PrimaryName
+  /** Others may see from then on that it is under way, and give it up after a while. */
   readonly begun: Moment
   /** Null for a call that changed nothing: its claim is all of it. */
-  readonly place: Place | null
+  readonly position: EntryPosition | null
   readonly claim: Claim | null
 }
 
 export function stepOf(ledger: MongoLedger, record: Mutation): Step {
   const { change, entry, idempotency } = record
-  const home = homeNameOf(change, entry)
-  const place = entry === null ? null : { log: entry.log, index: entry.index, entry_id: entry.id }
-  const claim = idempotency === null ? null : claimOf(idempotency, place, place && home)
+  const primary = primaryNameOf(change, entry)
+  const position = entry === null ? null : { log: entry.log, index: entry.index, entry_id: entry.id }
+  const claim = idempotency === null ? null : claimOf(idempotency, position, position && primary)
   const reservation = 'reservation' in change ? ledger.find(change.reservation) : null
-  return { record, home, begun: reservation?.begun ?? thisMoment(), place, claim }
+  return { record, primary, begun: reservation?.begun ?? thisMoment(), position, claim }
 }
 
-function homeNameOf(change: Change, entry: AuditEntry | null): HomeName {
+function primaryNameOf(change: Change, entry: AuditEntry | null): PrimaryName {
   switch (change.kind) {
     case 'decision.create':
     case 'decision.update':
@@ -46,7 +46,7 @@ function homeNameOf(change: Change, entry: AuditEntry | null): HomeName {
   }
 }
 
-/** As its home tells of it until the next write. */
-export function lastOf({ place, record }: Step): LastRecord {
-  return { ...(place as NonNullable<Step['place']>), entry: JSON.stringify(record.entry) }
+/** The record as its primary keeps it until the next write. */
+export function lastOf({ position, record }: Step): LastRecord {
+  return { ...(position as NonNullable<Step['position']>), entry: JSON.stringify(record.entry) }
 }

@@ -4,8 +4,8 @@ import type { MongoLedger, Reservation } from '../budgets/ledger.js'
 import { hasUnsettled, nextLines } from '../budgets/ledger-lines.js'
 import type { Settling } from '../budgets/settlements.js'
 import type { Database } from '../connection/database.js'
-import type { DecisionHome, LedgerLine } from '../stored.js'
-import { areOurs, type Homes } from './homes.js'
+import type { DecisionDocument, LedgerLine } from '../stored.js'
+import { committedAmong, type Primaries } from './primaries.js'
 import { type ChangeOf, lastOf, type Step } from './step.js'
 
 export interface WriteDeps {
@@ -23,25 +23,25 @@ const LEAVES_WITHIN_MS = 60_000
 export async function writeNewDecisions(
   { database, ledger, nowMs }: WriteDeps,
   steps: readonly Step[],
-  standing: Map<Step, Settling | null>,
+  committed: Map<Step, Settling | null>,
 ): Promise<void> {
   const creates = steps.flatMap((step) => {
     const { change } = step.record
     return change.kind === 'decision.create'
-      ? [{ step, home: newDecision(step, change, ledger.find(change.reservation), nowMs()) }]
+      ? [{ step, document: newDecision(step, change, ledger.find(change.reservation), nowMs()) }]
       : []
   })
   const there = await database.insertNew(
     database.decisions,
-    creates.map(({ home }) => home),
+    creates.map(({ document }) => document),
     () => {
       assertCurrent(creates)
       return LEAVES_WITHIN_MS - Math.max(...creates.map(({ step }) => msSince(step.begun)))
     },
   )
   const doubtful = creates.filter((_, i) => there.has(i)).map(({ step }) => step)
-  const own = await areOurs(database, doubtful)
-  for (const { step, home } of creates) if (!doubtful.includes(step) || own.has(step)) standing.set(step, home)
+  const own = await committedAmong(database, doubtful)
+  for (const { step, document } of creates) if (!doubtful.includes(step) || own.has(step)) committed.set(step, document)
 }
 
 /**
@@ -58,7 +58,7 @@ function newDecision(
   { decision, request }: ChangeOf<'decision.create'>,
   held: Reservation | null,
   nowMs: number,
-): DecisionHome {
+): DecisionDocument {
   const ledger = nextLines({}, decision.postings, held)
   return {
     _id: decision.id,
@@ -85,16 +85,16 @@ function newDecision(
   }
 }
 
-export async function moveDecisions(
+export async function writeTransitions(
   { database, ledger, nowMs }: WriteDeps,
   steps: readonly Step[],
-  homes: Homes,
-  standing: Map<Step, Settling | null>,
+  primaries: Primaries,
+  committed: Map<Step, Settling | null>,
 ): Promise<void> {
-  const moves = steps.flatMap((step) => {
+  const transitions = steps.flatMap((step) => {
     const { change } = step.record
     if (change.kind !== 'decision.update') return []
-    const before = homes.decisions.get(change.decision.id) as DecisionHome
+    const before = primaries.decisions.get(change.decision.id) as DecisionDocument
     const held = ledger.find(change.reservation)
     const lines = nextLines(before.ledger, change.decision.postings, held)
     const after: Settling = {
@@ -103,31 +103,31 @@ export async function moveDecisions(
       attempt: held?.attempt ?? before.attempt,
       ledger: lines,
     }
-    return [{ step, after, update: moveOf(step, change, before, after, nowMs()) }]
+    return [{ step, after, update: transitionOf(step, change, before, after, nowMs()) }]
   })
-  if (moves.length === 0) return
+  if (transitions.length === 0) return
   const { matchedCount } = await database.call(async () => {
-    assertCurrent(moves)
+    assertCurrent(transitions)
     return database.decisions.bulkWrite(
-      moves.map(({ after: { _id, rev }, update }) => ({ updateOne: { filter: { _id, rev: rev - 1 }, update } })),
+      transitions.map(({ after: { _id, rev }, update }) => ({ updateOne: { filter: { _id, rev: rev - 1 }, update } })),
       { ordered: false },
     )
   })
   const own =
-    matchedCount === moves.length
+    matchedCount === transitions.length
       ? null
-      : await areOurs(
+      : await committedAmong(
           database,
-          moves.map(({ step }) => step),
+          transitions.map(({ step }) => step),
         )
-  for (const { step, after } of moves) if (own === null || own.has(step)) standing.set(step, after)
+  for (const { step, after } of transitions) if (own === null || own.has(step)) committed.set(step, after)
 }
 
 /** Sets single members: what is booked may have moved since the decision was read. */
-function moveOf(
+function transitionOf(
   step: Step,
   { decision }: ChangeOf<'decision.update'>,
-  before: DecisionHome,
+  before: DecisionDocument,
   after: Settling,
   nowMs: number,
 ) {

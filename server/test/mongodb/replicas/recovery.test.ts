@@ -35,12 +35,12 @@ const isWriteOf = (collection: string) => (command: Command) =>
   command.collection === collection && /insert|update/.test(command.name)
 
 const DEATHS: readonly Death[] = [
-  { when: 'before its record is announced', isHere: announces, fate: 'lost' },
+  { when: 'before its intent is written', isHere: writesIntents, fate: 'lost' },
   { when: 'before its record is written', isHere: isWriteOf('decisions'), fate: 'lost' },
   { when: 'once its record is written', isHere: isWriteOf('decisions'), fate: 'answer cut' },
 ]
 
-function announces(command: Command): boolean {
+function writesIntents(command: Command): boolean {
   return isWriteOf('logs')(command) && command.read().updates[0].u.$set?.group?.length > 0
 }
 

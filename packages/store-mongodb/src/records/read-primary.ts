@@ -1,12 +1,12 @@
 import type { Database } from '../connection/database.js'
-import type { Home, HomeName } from '../stored.js'
+import type { Primary, PrimaryName } from '../stored.js'
 
-/** The document that makes a record stand, null when it is not there (yet), or when the record is nothing but its entry. */
-export function readHome(
+/** The primary of a record. Null when it does not exist, or when the record is nothing but its entry. */
+export function readPrimary(
   database: Database,
-  { kind, id }: HomeName,
-  projection: Partial<Record<keyof Home, 1>> = {},
-): Promise<Home | null> {
+  { kind, id }: PrimaryName,
+  projection: Partial<Record<keyof Primary, 1>> = {},
+): Promise<Primary | null> {
   return database.call(async () => {
     switch (kind) {
       case 'decision':

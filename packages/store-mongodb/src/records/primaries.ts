@@ -1,29 +1,29 @@
 import type { AuditEntry } from '@countersign/contract'
 import type { Conflict } from '@countersign/store-port/store'
 import type { MongoLedger } from '../budgets/ledger.js'
-import { canStand } from '../budgets/ledger-lines.js'
-import { auditId, isPlace } from '../collections/audit.js'
+import { canCommit } from '../budgets/ledger-lines.js'
+import { auditId, isSameEntry } from '../collections/audit.js'
 import { hasRoomForKey, readKeyDirectory, readRetiredKeys } from '../collections/keys.js'
 import { hasRoomForPolicy, lastVersion, POLICIES } from '../collections/policies.js'
 import type { Database } from '../connection/database.js'
 import type {
-  AgentHome,
+  AgentDocument,
   AuditDocument,
-  DecisionHome,
-  Home,
-  HomeName,
+  DecisionDocument,
   KeyDirectory,
   LastRecord,
   PolicyDirectory,
+  Primary,
+  PrimaryName,
   RetiredKey,
 } from '../stored.js'
 import type { ChangeOf, Step } from './step.js'
 
 /** The documents that records are about to write, as they were read. */
-export class Homes {
+export class Primaries {
   constructor(
-    readonly decisions: ReadonlyMap<string, DecisionHome>,
-    readonly agents: ReadonlyMap<string, AgentHome>,
+    readonly decisions: ReadonlyMap<string, DecisionDocument>,
+    readonly agents: ReadonlyMap<string, AgentDocument>,
     readonly policies: PolicyDirectory | null,
     readonly keys: KeyDirectory | null,
     /** The last version of policies that are not live. */
@@ -32,12 +32,12 @@ export class Homes {
     private readonly retiredKeys: readonly RetiredKey[],
   ) {}
 
-  all(): readonly Home[] {
+  all(): readonly Primary[] {
     const directories = [this.policies, this.keys].filter((directory) => directory !== null)
     return [...this.decisions.values(), ...this.agents.values(), ...directories]
   }
 
-  lastOf({ kind, id }: HomeName): LastRecord | null {
+  lastOf({ kind, id }: PrimaryName): LastRecord | null {
     switch (kind) {
       case 'decision':
         return this.decisions.get(id)?.last ?? null
@@ -52,7 +52,7 @@ export class Homes {
     }
   }
 
-  /** What keeps a record from being written here, its place and its claim apart. */
+  /** The condition of a record that does not hold here, apart from its log position and its claim. */
   conflictOf({ record: { change, entry } }: Step, ledger: MongoLedger): Conflict | null {
     switch (change.kind) {
       case 'decision.create': {
@@ -79,7 +79,7 @@ export class Homes {
     if (found === undefined || found.is_void || found.version !== expected_version) return 'version'
     const held = ledger.find(reservation)
     // Its marks count only as long as nobody has raised the number that they were made upon.
-    const isStale = held !== null && (held.rev !== found.rev || !canStand(found.ledger, held))
+    const isStale = held !== null && (held.rev !== found.rev || !canCommit(found.ledger, held))
     return isStale ? 'version' : null
   }
 
@@ -105,8 +105,9 @@ export class Homes {
   }
 }
 
-export async function readHomes(database: Database, steps: readonly Step[]): Promise<Homes> {
-  const idsOf = (kind: HomeName['kind']) => steps.flatMap(({ home }) => (home.kind === kind ? [home.id] : []))
+export async function readPrimaries(database: Database, steps: readonly Step[]): Promise<Primaries> {
+  const idsOf = (kind: PrimaryName['kind']) =>
+    steps.flatMap(({ primary }) => (primary.kind === kind ? [primary.id] : []))
   const [decisionIds, agentIds] = [idsOf('decision'), idsOf('agent')]
   const keyChanges = steps.flatMap(({ record: { change } }) => (change.kind === 'key.write' ? [change] : []))
   const [decisions, agents, policies, keys] = await Promise.all([
@@ -115,7 +116,7 @@ export async function readHomes(database: Database, steps: readonly Step[]): Pro
       : database.call(() =>
           database.decisions
             .find({ _id: { $in: decisionIds } })
-            .project<DecisionHome>({ rev: 1, version: 1, last: 1, is_void: 1, ledger: 1, attempt: 1 })
+            .project<DecisionDocument>({ rev: 1, version: 1, last: 1, is_void: 1, ledger: 1, attempt: 1 })
             .toArray(),
         ),
     agentIds.length === 0 ? [] : database.call(() => database.agents.find({ _id: { $in: agentIds } }).toArray()),
@@ -126,18 +127,19 @@ export async function readHomes(database: Database, steps: readonly Step[]): Pro
     change.kind === 'policy.write' && policies?.live[change.policy.id] === undefined ? [change.policy.id] : [],
   )
   const versions = await Promise.all(gone.map(async (id) => [id, await lastVersion(database, id)] as const))
-  const byId = <T extends Home>(homes: readonly T[]) => new Map(homes.map((home) => [home._id, home]))
+  const byId = <T extends Primary>(primaries: readonly T[]) =>
+    new Map(primaries.map((primary) => [primary._id, primary]))
   // After the directory: what leaves that is here by then.
   const retired = await readRetiredKeys(database, keyChanges)
-  return new Homes(byId(decisions), byId(agents), policies, keys, new Map(versions), retired)
+  return new Primaries(byId(decisions), byId(agents), policies, keys, new Map(versions), retired)
 }
 
-/** The records among these that stand: their homes name them as the last, or the log holds their entries already. */
-export async function areOurs(database: Database, steps: readonly Step[]): Promise<ReadonlySet<Step>> {
+/** The records among these that are committed: their primaries name them as the last, or the log holds their entries. */
+export async function committedAmong(database: Database, steps: readonly Step[]): Promise<ReadonlySet<Step>> {
   if (steps.length === 0) return new Set()
-  // The homes first: a record leaves its home only once its entry is in the log.
-  const homes = await readHomes(database, steps)
-  const ids = steps.flatMap(({ place }) => (place === null ? [] : [auditId(place)]))
+  // The primaries first: they drop their last record only after its entry is in the log.
+  const primaries = await readPrimaries(database, steps)
+  const ids = steps.flatMap(({ position }) => (position === null ? [] : [auditId(position)]))
   const found = await database.call(() =>
     database.audit
       .find({ _id: { $in: ids } })
@@ -146,11 +148,11 @@ export async function areOurs(database: Database, steps: readonly Step[]): Promi
   )
   const entries = new Map(found.map((entry) => [entry._id, entry]))
   return new Set(
-    steps.filter(({ place, home }) => {
-      if (place === null) return false
-      if (isPlace(homes.lastOf(home), place)) return true
-      const entry = entries.get(auditId(place))
-      return entry !== undefined && entry.id === place.entry_id && entry.type !== 'void'
+    steps.filter(({ position, primary }) => {
+      if (position === null) return false
+      if (isSameEntry(primaries.lastOf(primary), position)) return true
+      const entry = entries.get(auditId(position))
+      return entry !== undefined && entry.id === position.entry_id && entry.type !== 'void'
     }),
   )
 }

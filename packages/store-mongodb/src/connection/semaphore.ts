@@ -1,22 +1,22 @@
 import { StoreUnavailableError } from '@countersign/store-port/store'
 
-/** Lets a few work at a time. Who waits for long is turned away. */
-export class Turnstile {
+/** Runs at most `limit` tasks at a time. A task that waits too long for its turn is refused. */
+export class Semaphore {
   readonly #waitMs: number
   readonly #waiting: (() => void)[] = []
   #free: number
 
-  constructor(places: number, waitMs: number) {
-    this.#free = places
+  constructor(limit: number, waitMs: number) {
+    this.#free = limit
     this.#waitMs = waitMs
   }
 
-  /** @throws StoreUnavailableError when no place was free in time */
-  async pass<T>(work: () => Promise<T>): Promise<T> {
+  /** @throws StoreUnavailableError when the turn did not come in time */
+  async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1
-    else await this.#wait()
+    else await this.#turn()
     try {
-      return await work()
+      return await task()
     } finally {
       const next = this.#waiting.shift()
       if (next === undefined) this.#free += 1
@@ -24,8 +24,8 @@ export class Turnstile {
     }
   }
 
-  /** Resolves with the place of one who leaves. */
-  #wait(): Promise<void> {
+  /** Resolves when another task ends and hands its turn over. */
+  #turn(): Promise<void> {
     return new Promise((resolve, reject) => {
       const enter = () => {
         clearTimeout(timer)

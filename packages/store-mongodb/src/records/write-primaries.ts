@@ -5,68 +5,72 @@ import { auditDocumentOf } from '../collections/audit.js'
 import { keyEntryOf, keysOver, retireKeys } from '../collections/keys.js'
 import { allDone } from '../connection/all-done.js'
 import { type Database, isTooLarge } from '../connection/database.js'
-import type { AgentHome, Claim, KeyDirectory, PolicyDirectory } from '../stored.js'
+import type { AgentDocument, Claim, KeyDirectory, PolicyDirectory } from '../stored.js'
 import { takeNames } from './claims.js'
-import { areOurs, type Homes } from './homes.js'
+import { committedAmong, type Primaries } from './primaries.js'
 import { type ChangeOf, lastOf, type Step } from './step.js'
-import { moveDecisions, type WriteDeps, writeNewDecisions } from './write-decisions.js'
+import { type WriteDeps, writeNewDecisions, writeTransitions } from './write-decisions.js'
 
-interface WrittenHomes {
-  /** The records that stand, each with what its decision's accounts have to follow. */
-  readonly standing: ReadonlyMap<Step, Settling | null>
+interface WrittenPrimaries {
+  /** The committed records, each with what its decision's accounts have to follow. */
+  readonly committed: ReadonlyMap<Step, Settling | null>
   /** Those that can never be written. */
   readonly tooLarge: ReadonlySet<Step>
 }
 
-/** Writes the homes of records. */
-export async function writeHomes(deps: WriteDeps, steps: readonly Step[], homes: Homes): Promise<WrittenHomes> {
+/** Writes the primaries of records. */
+export async function writePrimaries(
+  deps: WriteDeps,
+  steps: readonly Step[],
+  primaries: Primaries,
+): Promise<WrittenPrimaries> {
   try {
-    return { standing: await writeTogether(deps, steps, homes), tooLarge: new Set() }
+    return { committed: await writeTogether(deps, steps, primaries), tooLarge: new Set() }
   } catch (error) {
     if (!isTooLarge(error)) throw error
   }
   // Each by itself, so that the others do not fail with the one.
-  const standing = new Map<Step, Settling | null>()
+  const committed = new Map<Step, Settling | null>()
   const tooLarge = new Set<Step>()
   for (const step of steps)
     try {
-      for (const [one, settling] of await writeTogether(deps, [step], homes)) standing.set(one, settling)
+      for (const [one, settling] of await writeTogether(deps, [step], primaries)) committed.set(one, settling)
     } catch (error) {
       if (!isTooLarge(error)) throw error
       tooLarge.add(step)
     }
-  return { standing, tooLarge }
+  return { committed, tooLarge }
 }
 
 async function writeTogether(
   deps: WriteDeps,
   steps: readonly Step[],
-  homes: Homes,
+  primaries: Primaries,
 ): Promise<ReadonlyMap<Step, Settling | null>> {
-  const standing = new Map<Step, Settling | null>()
+  const committed = new Map<Step, Settling | null>()
   // Nothing of this group is on its way any more when the commit fails.
   await allDone([
-    writeNewDecisions(deps, steps, standing),
-    moveDecisions(deps, steps, homes, standing),
+    writeNewDecisions(deps, steps, committed),
+    writeTransitions(deps, steps, primaries, committed),
     ...steps.map(async (step) => {
-      if (await writeOther(deps.database, step, homes)) standing.set(step, null)
+      if (await writeOther(deps.database, step, primaries)) committed.set(step, null)
     }),
   ])
-  return standing
+  return committed
 }
 
-async function writeOther(database: Database, step: Step, homes: Homes): Promise<boolean> {
+async function writeOther(database: Database, step: Step, primaries: Primaries): Promise<boolean> {
   const { change } = step.record
   switch (change.kind) {
     case 'decision.create':
     case 'decision.update':
       return false
     case 'policy.write':
-      return writePolicy(database, step, change, homes.policies as PolicyDirectory)
+      return writePolicy(database, step, change, primaries.policies as PolicyDirectory)
     case 'agent.write':
-      return writeAgent(database, step, change, homes.agents.get(change.agent.id))
+      return writeAgent(database, step, change, primaries.agents.get(change.agent.id))
     case 'key.write':
-      return writeKey(database, step, change, homes.keys as KeyDirectory)
+      return writeKey(database, step, change, primaries.keys as KeyDirectory)
     case 'entry.only':
       return writeEntry(database, step)
     case 'call.only':
@@ -87,7 +91,7 @@ async function writePolicy(
       ? { $set: { ...common, [`live.${id}`]: { version, name: document.name } } }
       : { $set: common, $unset: { [`live.${id}`]: 1 as const } }
   const { matchedCount } = await database.call(() => database.policyDirectory.updateOne({ _id, rev }, update))
-  return matchedCount === 1 || (await areOurs(database, [step])).has(step)
+  return matchedCount === 1 || (await committedAmong(database, [step])).has(step)
 }
 
 async function writeKey(
@@ -104,14 +108,14 @@ async function writeKey(
     ...(over.length > 0 && { $unset: Object.fromEntries(over.map(([id]) => [`keys.${id}`, 1 as const])) }),
   }
   const { matchedCount } = await database.call(() => database.keyDirectory.updateOne({ _id, rev }, update))
-  return matchedCount === 1 || (await areOurs(database, [step])).has(step)
+  return matchedCount === 1 || (await committedAmong(database, [step])).has(step)
 }
 
 async function writeAgent(
   database: Database,
   step: Step,
   { agent }: ChangeOf<'agent.write'>,
-  before: AgentHome | undefined,
+  before: AgentDocument | undefined,
 ): Promise<boolean> {
   const isHeld = agent.registration !== null || agent.suspended !== null
   const isSeen = before?.is_seen ?? false
@@ -122,8 +126,11 @@ async function writeAgent(
     document: JSON.stringify(agent),
   }
   if (before === undefined) {
-    const home = { ...unwrittenAgent(agent.id, agent.known_at), ...written, rev: 1, is_listed: isHeld }
-    return (await database.insertNew(database.agents, [home])).size === 0 || (await areOurs(database, [step])).has(step)
+    const primary = { ...unwrittenAgent(agent.id, agent.known_at), ...written, rev: 1, is_listed: isHeld }
+    return (
+      (await database.insertNew(database.agents, [primary])).size === 0 ||
+      (await committedAmong(database, [step])).has(step)
+    )
   }
   const { _id, rev } = before
   const { matchedCount } = await database.call(() =>
@@ -133,10 +140,10 @@ async function writeAgent(
       { $set: { ...written, rev: rev + 1, is_listed: isHeld || isSeen } },
     ),
   )
-  return matchedCount === 1 || (await areOurs(database, [step])).has(step)
+  return matchedCount === 1 || (await committedAmong(database, [step])).has(step)
 }
 
 async function writeEntry(database: Database, step: Step): Promise<boolean> {
   const there = await database.insertNew(database.audit, [auditDocumentOf(step.record.entry as AuditEntry)])
-  return there.size === 0 || (await areOurs(database, [step])).has(step)
+  return there.size === 0 || (await committedAmong(database, [step])).has(step)
 }
