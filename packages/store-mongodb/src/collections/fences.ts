@@ -1,5 +1,5 @@
 /**
- * A fence makes sure that a write which may still be under way has no effect. The write of a document that exists is
+ * A fence makes sure that a write which may still be in progress has no effect. The write of a document that exists is
  * conditional on its `rev`, which the fence raises. The insert of a document finds a tombstone with its id.
  */
 import type { Database } from '../connection/database.js'

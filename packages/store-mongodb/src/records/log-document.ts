@@ -28,7 +28,7 @@ export function intentUpdate({ announced }: LogDocument, start: number, group: r
   return { start, group, underway, announced: raised(announced, underway) }
 }
 
-/** The update after which no record of the last group is under way. */
+/** The update after which no record of the last group is in progress. */
 export function settlement({ announced, underway }: LogDocument): Pick<LogDocument, 'announced' | 'underway'> {
   return { underway: [], announced: raised(announced, underway) }
 }

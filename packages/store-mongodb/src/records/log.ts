@@ -17,7 +17,7 @@ type State =
 
 /**
  * The audit log that this process writes. The log document takes the intents of a group before its records are written. So
- * the process that takes the log over after a crash knows which records may still be under way. It finishes or fences each
+ * the process that takes the log over after a crash knows which records may still be in progress. It finishes or fences each
  * of them, and writes a void entry for each that is fenced.
  */
 export class Log {
@@ -66,7 +66,7 @@ export class Log {
     return written !== null
   }
 
-  /** Says that every record of the last group is committed, or never will be: no change of it is under way any more. */
+  /** Says that every record of the last group is committed, or never will be: no change of it is in progress any more. */
   async settle(): Promise<void> {
     if (this.#state.kind !== 'open' || this.#state.log.underway.length === 0) return
     const { log, next } = this.#state

@@ -9,11 +9,11 @@ import { claimOf } from './claims.js'
 
 export type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>
 
-/** A record under way. */
+/** A record in progress. */
 export interface Step {
   readonly record: Mutation
   readonly primary: PrimaryName
-  /** Others may see from then on that it is under way, and give it up after a while. */
+  /** Others may see from then on that it is in progress, and give it up after a while. */
   readonly begun: Moment
   /** Null for a call that changed nothing: its claim is all of it. */
   readonly position: EntryPosition | null
