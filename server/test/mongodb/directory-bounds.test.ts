@@ -192,7 +192,7 @@ describe('the directory of policies', () => {
 describe('a record that can never be written', () => {
   const huge = { reason: 'x'.repeat(17 * MIB) }
 
-  it('is refused alone: the others of its group are committed, its log entry is void, and the next ones follow', async () => {
+  it('conflicts alone: the others of its group are committed, its log entry is void, and the next ones follow', async () => {
     await pen.commit(createOf(decisionOf(1)), createOf(decisionOf(2)))
     const settled = { status: 'confirmed' } as const
     const group = [
@@ -202,11 +202,11 @@ describe('a record that can never be written', () => {
       updateOf(decisionOf(2), { ...settled, ...huge }),
       writeKeyOf(keyOf(1)),
     ]
-    const refused = new Map([
+    const lateConflicts = new Map([
       [1, 'too_large'],
       [3, 'too_large'],
     ])
-    expect(await pen.commit(...group)).toEqual({ written: 5, conflict: null, refused })
+    expect(await pen.commit(...group)).toEqual({ written: 5, conflict: null, lateConflicts })
     expect(await pen.commit(createOf(decisionOf(5)))).toEqual(WRITTEN)
     const versions = await Promise.all(
       [1, 2, 3, 4, 5].map(async (number) => (await store.findDecision(idOf('dec', number)))?.decision.version),

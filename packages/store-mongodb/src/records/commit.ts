@@ -30,13 +30,13 @@ const LARGEST_SEGMENT = 256
 const MOST_TRIES = 20
 
 export async function commitMutations(deps: CommitDeps, records: readonly Mutation[]): Promise<CommitResult> {
-  const refused = new Map<number, Conflict>()
+  const lateConflicts = new Map<number, Conflict>()
   const unsettled = new Set<number>()
   let written = 0
   let conflict: Conflict | null = null
   while (written < records.length && conflict === null) {
     const segment = await new Segment(deps, takeSegment(deps.ledger, records, written)).write()
-    for (const [i, reason] of segment.refused) refused.set(written + i, reason)
+    for (const [i, reason] of segment.lateConflicts) lateConflicts.set(written + i, reason)
     for (const i of segment.unsettled) unsettled.add(written + i)
     written += segment.written
     conflict = segment.conflict
@@ -44,7 +44,7 @@ export async function commitMutations(deps: CommitDeps, records: readonly Mutati
   return {
     written,
     conflict,
-    ...(refused.size > 0 && { lateConflicts: refused }),
+    ...(lateConflicts.size > 0 && { lateConflicts }),
     ...(unsettled.size > 0 && { unsettled }),
   }
 }
@@ -71,14 +71,14 @@ function takeSegment(ledger: MongoLedger, records: readonly Mutation[], from: nu
 interface Written {
   readonly written: number
   readonly conflict: Conflict | null
-  readonly refused: ReadonlyMap<number, Conflict>
+  readonly lateConflicts: ReadonlyMap<number, Conflict>
   readonly unsettled: readonly number[]
 }
 
 class Segment {
   readonly #deps: CommitDeps
   #steps: readonly Step[]
-  readonly #refused = new Map<Step, Conflict>()
+  readonly #lateConflicts = new Map<Step, Conflict>()
   /** Committed steps whose accounts are too busy to follow. */
   readonly #unsettled = new Set<Step>()
   /** Each with what the accounts of its decision have to follow. */
@@ -100,22 +100,22 @@ class Segment {
       if (open.length === 0) break
       const { committed, tooLarge } = await writePrimaries(this.#deps, open, primaries)
       for (const [step, settling] of committed) this.#committed.set(step, settling)
-      for (const step of tooLarge) this.#refused.set(step, 'too_large')
+      for (const step of tooLarge) this.#lateConflicts.set(step, 'too_large')
       open = open.filter((step) => !committed.has(step) && !tooLarge.has(step))
       if (open.length === 0) break
       // Somebody else was faster with some: those whose conditions hold all the same are tried again, by what is there now.
       primaries = await this.#look(open)
-      open = this.#refuse(open, primaries)
+      open = this.#keepCommittable(open, primaries)
       if (open.length > 0 && !(await this.#writeIntents()))
         throw new StoreUnavailableError('Another process took the audit log.')
     }
-    this.#mayCommit([...this.#refused.keys()], false)
+    this.#mayCommit([...this.#lateConflicts.keys()], false)
     await this.#follow()
     this.#deps.log.advance(this.#steps.filter(({ position }) => position !== null).length)
     return {
       written: this.#steps.length,
       conflict: this.#conflict,
-      refused: new Map([...this.#refused].map(([step, conflict]) => [this.#steps.indexOf(step), conflict])),
+      lateConflicts: new Map([...this.#lateConflicts].map(([step, conflict]) => [this.#steps.indexOf(step), conflict])),
       unsettled: [...this.#unsettled].map((step) => this.#steps.indexOf(step)),
     }
   }
@@ -204,13 +204,13 @@ class Segment {
   #dropOutdated(open: readonly Step[]): readonly Step[] {
     return open.filter((step) => {
       const holds = step.record.holds?.() ?? true
-      if (!holds) this.#refused.set(step, 'outdated')
+      if (!holds) this.#lateConflicts.set(step, 'outdated')
       return holds
     })
   }
 
   /** Of the records that were not committed, those whose conditions still hold. */
-  #refuse(open: readonly Step[], primaries: Primaries): readonly Step[] {
+  #keepCommittable(open: readonly Step[], primaries: Primaries): readonly Step[] {
     return open.filter((step) => {
       const conflict =
         step.primary.kind === 'none'
@@ -218,7 +218,7 @@ class Segment {
             ? 'idempotency_key'
             : 'log_index'
           : primaries.conflictOf(step, this.#deps.ledger)
-      if (conflict !== null) this.#refused.set(step, conflict)
+      if (conflict !== null) this.#lateConflicts.set(step, conflict)
       return conflict === null
     })
   }
@@ -237,11 +237,11 @@ class Segment {
     const entries = this.#steps.flatMap((step) => {
       const { record, position } = step
       if (position === null || record.entry === null) return []
-      return [this.#refused.has(step) ? voidEntry({ ...position, at: record.entry.at }) : record.entry]
+      return [this.#lateConflicts.has(step) ? voidEntry({ ...position, at: record.entry.at }) : record.entry]
     })
     await allDone([
       writeEntries(database, entries),
-      releaseNames(database, claimsOf([...this.#refused.keys()])),
+      releaseNames(database, claimsOf([...this.#lateConflicts.keys()])),
       lastSeen.mark(
         committed.flatMap(({ record: { change } }) =>
           change.kind === 'decision.create'
