@@ -1,3 +1,4 @@
+export { SEED, seededRandom } from './seeded-random.js'
 export { stress } from './stress.js'
 export {
   answerCutOff,

@@ -1,8 +1,7 @@
 /** Sequences of whatever can happen, through the whole application and through the reference: no difference. */
-import { stress } from '@countersign/testkit'
+import { SEED, stress } from '@countersign/testkit'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { SEED } from '../process/random.js'
 import { FROZEN } from '../running-server.js'
 import { ledgerCommands, putPolicy } from './ledger-model/ledger-commands.js'
 import { LedgerServer } from './ledger-model/ledger-server.js'

@@ -2,9 +2,8 @@
  * Everybody changes the same few decisions at once while time passes: each one goes one legal way, which the audit log
  * tells, and the budget holds what all of them add up to.
  */
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { expect, it } from 'vitest'
-import { SEED, seededRandom } from '../process/random.js'
 import { Desk, MINUTE_MS } from './desk.js'
 import { micro } from './ledger-model/reference-money.js'
 import { everyItem } from './refunds.js'

@@ -1,10 +1,10 @@
 /** Stores that do not find out what became of a write whose answer was lost: the run behind the relay notices each. */
 
 import type { Database } from '@countersign/store-mongodb/connection/database'
+import { seededRandom } from '@countersign/testkit'
 import { type BulkWriteResult, type Document, MongoNetworkError, MongoServerError } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
 import { typeidIds } from '#server/adapters/typeid-ids'
-import { seededRandom } from '../process/random.js'
 import { BrokenPromiseError } from './ledger-run.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { Cuts } from './relay-cuts.js'

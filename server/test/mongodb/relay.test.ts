@@ -1,8 +1,7 @@
 /** Servers whose connections to the store are broken all the time, at any write. */
 import { randomBytes } from 'node:crypto'
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { SEED, seededRandom } from '../process/random.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { Cuts } from './relay-cuts.js'
 import { EVERY_WRITE, makeEveryWrite } from './relay-every-write.js'

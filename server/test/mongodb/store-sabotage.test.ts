@@ -3,9 +3,9 @@
 import { Database } from '@countersign/store-mongodb/connection/database'
 import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
+import { expectCaught, sabotageSuite } from '@countersign/testkit/store-suite'
 import type { Document } from 'mongodb'
 import { describe, it } from 'vitest'
-import { expectCaught, sabotageSuite } from '../store-sabotages.js'
 import { openInNewDatabase } from './open-mongo-store.js'
 import { change, DONE } from './sabotages.js'
 

@@ -2,13 +2,12 @@
  * Many callers race for one budget, and settle in every way or not at all: it is never overspent but by what was flagged
  * as overage, and in the end it holds what the decisions add up to.
  */
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { micro } from '../api/ledger-model/reference-money.js'
 import { type Answer, call, listAll } from './call.js'
 import { endChildren } from './child.js'
 import { type DrivenServer, startDriven } from './driven-server.js'
-import { SEED, seededRandom } from './random.js'
 import { newDirectory, removeDirectories } from './shipped-server.js'
 
 const CALLERS = 100

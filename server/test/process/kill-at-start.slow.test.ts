@@ -1,11 +1,10 @@
 /** kill -9 in the middle of a start that makes a store: the next start makes whole what was begun, or refuses as before. */
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, listAll } from './call.js'
 import { endChildren } from './child.js'
-import { SEED, seededRandom } from './random.js'
 import { CHOSEN_KEY, countersign, MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 import { until } from './until.js'
 

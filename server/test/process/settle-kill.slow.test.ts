@@ -2,12 +2,11 @@
  * A kill between any two steps of a transition: what was acknowledged is there, what the accounts hold is what the
  * decisions add up to, and the same call again makes the transition once.
  */
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { endChildren } from './child.js'
 import { DecisionLife } from './decision-life.js'
 import type { KillPoint } from './driven-server.js'
-import { SEED, seededRandom } from './random.js'
 import { removeDirectories } from './shipped-server.js'
 
 afterEach(async () => {

@@ -26,6 +26,7 @@ export {
   writeKeyOf,
   writePolicyOf,
 } from './documents.js'
+export { expectCaught, sabotageSuite } from './sabotages.js'
 export { type OpenedSharedStore, SHARED_STORE_CASES, sharedStoreSuite } from './shared.js'
 export { type OpenedStore, type StoreCase, WHOLE, walk } from './store-case.js'
 export { STORE_CASES, storeSuite } from './suite.js'

@@ -1,8 +1,7 @@
 /** Many callers of three replicas race for one budget: at no moment is more promised than its limit. */
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { micro } from '../../api/ledger-model/reference-money.js'
-import { SEED, seededRandom } from '../../process/random.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
 import { newDatabase, removeReplicas, settledAccounts, startThree, writeSharedPolicy } from './replicas.js'
 

@@ -1,7 +1,6 @@
 /** kill -9 of replicas at any moment: nothing that was acknowledged is missing, and budgets are the sum over decisions. */
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { SEED, seededRandom } from '../../process/random.js'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
 import { expectWholeOutcome } from './outcome.js'

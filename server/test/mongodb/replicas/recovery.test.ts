@@ -1,8 +1,9 @@
 /** A replica that dies between the reservation and the record: another one finishes what it left, and nothing drifts. */
+
+import { SEED, seededRandom } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { micro } from '../../api/ledger-model/reference-money.js'
 import { startDriven } from '../../process/driven-server.js'
-import { SEED, seededRandom } from '../../process/random.js'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
 import { type Command, type Fate, openRelay, type Relay } from '../relay.js'

@@ -1,8 +1,7 @@
 /** The store is away under load: every answer meanwhile is 503, no permit leaves, and service returns by itself. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { SEED, seededRandom } from '../../process/random.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
 import { until } from '../../process/until.js'
 import { openRelay, type Relay } from '../relay.js'

@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AccountFilter, AuditFilter, DecisionFilter } from '@countersign/store-port/store'
-import { Connection, type SqlValue } from '@countersign/store-sqlite/driver'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
-import { listAccounts, readAccounts } from '@countersign/store-sqlite/tables/accounts'
-import { findAgent, findAgentMetadata, listAgents, loadAgents } from '@countersign/store-sqlite/tables/agents'
-import { listAuditEntries, nextLogIndex, readLog } from '@countersign/store-sqlite/tables/audit-entries'
+import { accountOf, idempotencyOf, idOf, instant, WHOLE } from '@countersign/testkit/store-suite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Connection, type SqlValue } from '#store-sqlite/driver'
+import { openSqliteStore } from '#store-sqlite/open'
+import { listAccounts, readAccounts } from '#store-sqlite/tables/accounts'
+import { findAgent, findAgentMetadata, listAgents, loadAgents } from '#store-sqlite/tables/agents'
+import { listAuditEntries, nextLogIndex, readLog } from '#store-sqlite/tables/audit-entries'
 import {
   findDecision,
   firstApprovalEnd,
@@ -14,12 +16,10 @@ import {
   listOpenReviews,
   listOverdue,
   readPostings,
-} from '@countersign/store-sqlite/tables/decisions'
-import { findIdempotency } from '@countersign/store-sqlite/tables/idempotency'
-import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '@countersign/store-sqlite/tables/policies'
-import { walkRows } from '@countersign/store-sqlite/walk-rows'
-import { accountOf, idempotencyOf, idOf, instant, WHOLE } from '@countersign/testkit/store-suite'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+} from '#store-sqlite/tables/decisions'
+import { findIdempotency } from '#store-sqlite/tables/idempotency'
+import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#store-sqlite/tables/policies'
+import { walkRows } from '#store-sqlite/walk-rows'
 
 describe('the plans of the embedded store', () => {
   let dataDir: string

@@ -3,8 +3,8 @@
  * what it left and says `open`. Arguments: the data directory, anything.
  */
 import { join } from 'node:path'
-import { Connection } from '@countersign/store-sqlite/driver'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { Connection } from '#store-sqlite/driver'
+import { openSqliteStore } from '#store-sqlite/open'
 
 const [dataDir, isSecond] = process.argv.slice(2)
 const store = await openSqliteStore({ dataDir })

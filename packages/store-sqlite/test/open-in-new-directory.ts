@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
 import type { OpenedStore } from '@countersign/testkit/store-suite'
+import { openSqliteStore } from '#store-sqlite/open'
 
 /** An embedded store on real files in a directory that is removed in the end. */
 export async function openInNewDirectory(): Promise<OpenedStore> {

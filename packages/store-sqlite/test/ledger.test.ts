@@ -4,10 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Balance } from '@countersign/store-port/ledger'
 import { type Mutation, type Store, StoreUnavailableError } from '@countersign/store-port/store'
-import { commitMutations } from '@countersign/store-sqlite/commit'
-import { Connection } from '@countersign/store-sqlite/driver'
-import { SqliteLedger } from '@countersign/store-sqlite/ledger'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
 import {
   accountOf,
   createOf,
@@ -20,6 +16,10 @@ import {
   updateOf,
 } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { commitMutations } from '#store-sqlite/commit'
+import { Connection } from '#store-sqlite/driver'
+import { SqliteLedger } from '#store-sqlite/ledger'
+import { openSqliteStore } from '#store-sqlite/open'
 
 const ACCOUNT = accountOf()
 

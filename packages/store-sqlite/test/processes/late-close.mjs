@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { openSqliteStore } from '#store-sqlite/open'
 
 const dataDir = process.argv[2]
 

@@ -7,7 +7,7 @@
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { openSqliteStore } from '#store-sqlite/open'
 
 const [dataDir, groupSize] = [process.argv[2], Number(process.argv[3])]
 const INSTANT = '2026-11-21T10:00:00.000Z'

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, cpSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { openSqliteStore } from '#store-sqlite/open'
 
 const [original, folder] = process.argv.slice(2)
 const NOW = '2026-11-21T10:00:00.000Z'

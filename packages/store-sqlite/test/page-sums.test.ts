@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
-import { PageSums } from '@countersign/store-sqlite/page-sums'
 import { LogPen } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openSqliteStore } from '#store-sqlite/open'
+import { PageSums } from '#store-sqlite/page-sums'
 
 let dataDir: string
 beforeEach(() => {

@@ -2,13 +2,13 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Mutation, NewerSchemaError, type Store, StoreUnavailableError } from '@countersign/store-port/store'
-import { DamagedStoreError } from '@countersign/store-sqlite/data-directory'
-import { Connection } from '@countersign/store-sqlite/driver'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
-import { ForeignDatabaseError } from '@countersign/store-sqlite/schema'
 import { createOf, decisionOf, idOf, instant, LogPen, storeSuite, WHOLE } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openInNewDirectory } from './open-sqlite-store.js'
+import { DamagedStoreError } from '#store-sqlite/data-directory'
+import { Connection } from '#store-sqlite/driver'
+import { openSqliteStore } from '#store-sqlite/open'
+import { ForeignDatabaseError } from '#store-sqlite/schema'
+import { openInNewDirectory } from './open-in-new-directory.js'
 import {
   ALLOWED,
   ALLOWED_REQUEST,

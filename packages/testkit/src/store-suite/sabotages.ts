@@ -3,9 +3,10 @@ import type { AccountKey } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import type { DecisionWithRequest, Mutation, Page, Store } from '@countersign/store-port/store'
-import type { OpenedStore } from '@countersign/testkit/store-suite'
-import { instant, STORE_CASES } from '@countersign/testkit/store-suite'
 import { describe, expect, it } from 'vitest'
+import { instant } from './documents.js'
+import type { OpenedStore } from './store-case.js'
+import { STORE_CASES } from './suite.js'
 
 interface Sabotage {
   readonly what: string

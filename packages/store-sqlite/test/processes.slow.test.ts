@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Store } from '@countersign/store-port/store'
-import { DataDirectoryInUseError } from '@countersign/store-sqlite/data-directory'
-import { Connection } from '@countersign/store-sqlite/driver'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { stress } from '@countersign/testkit'
 import { idempotencyOf, instant, walk } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataDirectoryInUseError } from '#store-sqlite/data-directory'
+import { Connection } from '#store-sqlite/driver'
+import { openSqliteStore } from '#store-sqlite/open'
 
 const PROGRAM = fileURLToPath(new URL('./processes/store-process.mjs', import.meta.url))
 
