@@ -128,6 +128,16 @@ describe('a commit that fails and leaves nothing', () => {
     faulty.commit = null
     await vi.waitFor(async () => expect((await ask(REVIEWED)).body.effect).toBe('review'))
   })
+
+  it('keeps the slot of a review while the store cannot tell whether it was written', async () => {
+    await run({ settings: { maxOpenReviews: 1 } })
+    faulty.faults.set('findDecision', new StoreUnavailableError('The disk is away.'))
+    faulty.commit = fails
+    expectUnavailable(await ask(REVIEWED))
+    faulty.commit = null
+    faulty.faults.clear()
+    expect((await ask(REVIEWED)).body).toMatchObject({ effect: 'deny', reason_code: 'too_many_reviews' })
+  })
 })
 
 describe('a commit whose outcome is not known', () => {

@@ -2,12 +2,7 @@
 import type { AuditType, JsonObject } from '@countersign/contract'
 import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
 import { CallInProgressError } from '@countersign/store-port/ledger'
-import {
-  ConflictError,
-  type DecisionWithRequest,
-  type Store,
-  StoreUnavailableError,
-} from '@countersign/store-port/store'
+import { ConflictError, type DecisionWithRequest, type Store } from '@countersign/store-port/store'
 import type { Caller } from '../../../caller.js'
 import type { MutationWriter } from '../../../mutation-writer.js'
 import type { Clock } from '../../../ports/clock.js'
@@ -15,6 +10,7 @@ import { waitForCallInProgress } from '../../../state/call-in-progress.js'
 import type { OpenReviews } from '../../../state/open-reviews.js'
 import type { StoreMutex } from '../../../state/store-mutex.js'
 import type { IdempotencyDraft } from '../../idempotency.js'
+import { compensate } from '../compensations.js'
 import { findVisible } from '../get.js'
 import { expiry, isOverdue } from './expiry.js'
 
@@ -131,19 +127,9 @@ export async function writeTransition(
       holds: by.holds,
     })
   } catch (error) {
-    if (reservation !== undefined) await releaseReservation(deps.store.ledger, reservation, error)
+    if (reservation !== undefined) await compensate([() => deps.store.ledger.release(reservation)], error)
     throw error
   }
   if (before.status === 'awaiting_review' && after.status !== 'awaiting_review') deps.openReviews.release(before)
   return after
-}
-
-/** Gives back what a record that failed had reserved. Of one whose outcome is unknown, once the store has let go of it. */
-export async function releaseReservation(
-  ledger: Store['ledger'],
-  reservation: string,
-  failure: unknown,
-): Promise<void> {
-  if (failure instanceof StoreUnavailableError) void failure.settled.then(() => ledger.release(reservation))
-  else await ledger.release(reservation)
 }
