@@ -17,7 +17,10 @@ const BLOCK_BYTES = 1024 * 1024
 
 /** What the log holds that counts, and what is wrong with it. */
 export interface LogContent {
-  /** The checksum of the newest image of each page. */
+  /**
+   * The checksum of the newest image of each page. 0 for an image of a commit that the index does not name: if another
+   * process keeps that index, SQLite goes by it and ignores the commit, else it reads the log anew and counts it.
+   */
   readonly sums: ReadonlyMap<number, number>
   readonly frames: number
   /** Null without a header. */
@@ -56,9 +59,9 @@ export function readWalPosition(indexDescriptor: number): WalPosition | null {
  * than the log that was emptied then.
  */
 export async function readComparedLog(databasePath: string, wasClosed: boolean): Promise<LogContent> {
-  const log = await readLog(databasePath)
   const indexPath = `${databasePath}-shm`
   const position = statIfThere(indexPath)?.isFile() ? withFile(indexPath, readWalPosition) : null
+  const log = await readLog(databasePath, position)
   if (log.damage !== null || position === null) return log
   const isOfThisFilling = log.salts === null ? !wasClosed : log.salts.equals(position.salts)
   const isCopied = position.copied === position.frames && log.frames === 0
@@ -67,13 +70,17 @@ export async function readComparedLog(databasePath: string, wasClosed: boolean):
   return log
 }
 
-/** Reads the log alone, with turns for others between its blocks: it may be larger than what fits into memory. */
-export async function readLog(databasePath: string): Promise<LogContent> {
+/**
+ * Reads the log, with turns for others between its blocks: it may be larger than what fits into memory.
+ *
+ * @param position by its index; null when SQLite is sure to count all that is whole
+ */
+export async function readLog(databasePath: string, position: WalPosition | null = null): Promise<LogContent> {
   const path = `${databasePath}-wal`
   if (statIfThere(path) === undefined) return EMPTY
   const descriptor = openSync(path, 'r')
   try {
-    return await contentOf(descriptor)
+    return await contentOf(descriptor, position)
   } finally {
     closeSync(descriptor)
   }
@@ -81,7 +88,7 @@ export async function readLog(databasePath: string): Promise<LogContent> {
 
 const EMPTY: LogContent = { sums: new Map(), frames: 0, salts: null, damage: null }
 
-async function contentOf(descriptor: number): Promise<LogContent> {
+async function contentOf(descriptor: number, position: WalPosition | null): Promise<LogContent> {
   const header = Buffer.alloc(HEADER_BYTES)
   if (readWhole(descriptor, header, 0) < HEADER_BYTES) return EMPTY
   const salts = header.subarray(16, 24)
@@ -93,6 +100,7 @@ async function contentOf(descriptor: number): Promise<LogContent> {
     return { ...EMPTY, salts, damage: isMore ? 'the -wal file has no header' : null }
   }
   const frameBytes = frameBytesOf(header)
+  const named = position === null ? Number.POSITIVE_INFINITY : salts.equals(position.salts) ? position.frames : 0
   const sums = new Map<number, number>()
   const waiting = new Map<number, number>()
   let whole = 0
@@ -110,7 +118,7 @@ async function contentOf(descriptor: number): Promise<LogContent> {
       isWhole &&= isOfThisFilling && hasSums(block, at + 16, checked)
       if (isWhole) {
         whole += 1
-        waiting.set(block.readUInt32BE(at), pageSum(page))
+        waiting.set(block.readUInt32BE(at), whole <= named ? pageSum(page) : 0)
         if (!isCommit) continue
         for (const [number, sum] of waiting) sums.set(number, sum)
         waiting.clear()

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -10,9 +11,13 @@ import { idempotencyOf, instant, walk } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataDirectoryInUseError } from '#store-sqlite/data-directory'
 import { Connection } from '#store-sqlite/driver'
+import { readThrough } from '#store-sqlite/fault-report'
 import { openSqliteStore } from '#store-sqlite/open'
 
 const PROGRAM = fileURLToPath(new URL('./processes/store-process.mjs', import.meta.url))
+const READER = fileURLToPath(new URL('./processes/reader.mjs', import.meta.url))
+/** The log's index begins with its header, twice. */
+const INDEX_HEADER_BYTES = 48
 
 /** About so many writes and syncs of the log make two commits of three records. */
 const STEPS = 100
@@ -161,6 +166,31 @@ describe('the embedded store beside other processes', () => {
       await expectWhole(store, writing.acknowledged)
       await store.close()
       expect(expectBalanced(dataDir)).toBeGreaterThan(0)
+    }
+  })
+
+  it('opens again after a kill between the last write to the log and to its index, which a reader keeps', async () => {
+    const writing = start(3)
+    expect(await writing.next()).toBe('open')
+    for (let commits = 0; commits < 5; commits += 1) expect(await writing.next()).toMatch(/^acknowledged /)
+    const reader = spawn(process.execPath, [READER, dataDir])
+    try {
+      await once(reader.stdout, 'data')
+      const indexPath = join(dataDir, 'countersign.db-shm')
+      const older = () => readFileSync(indexPath).subarray(0, 2 * INDEX_HEADER_BYTES)
+      const isWhole = (index: Buffer) =>
+        index.subarray(0, INDEX_HEADER_BYTES).equals(index.subarray(INDEX_HEADER_BYTES))
+      let index = older()
+      while (!isWhole(index)) index = older()
+      for (let commits = 0; commits < 20; commits += 1) expect(await writing.next()).toMatch(/^acknowledged /)
+      await writing.kill()
+      const file = openSync(indexPath, 'r+')
+      writeSync(file, index, 0, index.length, 0)
+      closeSync(file)
+      for (let opened = 0; opened < 2; opened += 1) await (await openSqliteStore({ dataDir })).close()
+      expect(await readThrough(join(dataDir, 'countersign.db'))).toBeNull()
+    } finally {
+      reader.kill('SIGKILL')
     }
   })
 
