@@ -38,10 +38,10 @@ const CLOSE_DEADLINE_MS = 6_000
  * @throws an error with code EADDRINUSE or EACCES, or what `compose` refuses to open
  */
 export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
-  const { starting, refusals, watch } = composeFront(config, parts)
+  const { starting, protocolErrors, watch } = composeFront(config, parts)
   let handler = starting
   const server = createServer(HTTP_LIMITS, (req, res) => {
-    if (refusals.admits(req, res)) handler(req, res)
+    if (protocolErrors.accepts(req, res)) handler(req, res)
   })
   watch(server)
   await listen(server, config)
@@ -50,7 +50,11 @@ export async function start(config: Config, parts: Omit<Parts, 'address'>): Prom
   try {
     const composed = await compose(config, { ...parts, address: url })
     handler = composed.handler
-    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, refusals.unanswered(), composed, graceMs) }
+    return {
+      url,
+      composed,
+      stop: (graceMs = DRAIN_GRACE_MS) => stop(server, protocolErrors.unanswered(), composed, graceMs),
+    }
   } catch (error) {
     server.close()
     server.closeAllConnections()

@@ -7,8 +7,8 @@ import { Cursors } from '../http/cursor.js'
 import { expressApp } from '../http/express-app.js'
 import { Idempotency } from '../http/idempotency.js'
 import { LongWork } from '../http/long-work.js'
-import { openPages } from '../http/open-pages.js'
 import { openApiDocument } from '../http/openapi.js'
+import { publicPages } from '../http/public-pages.js'
 import { RateLimit } from '../http/rate-limit.js'
 import type { Route } from '../http/route.js'
 import { agentRoutes } from '../http/routes/agents.js'
@@ -57,7 +57,7 @@ export async function composeHttp(all: HttpParts): Promise<Http> {
     idempotency: new Idempotency(store, clock),
     answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
   })
-  const pages = openPages({
+  const pages = publicPages({
     isServing,
     clock,
     log,
@@ -69,7 +69,7 @@ export async function composeHttp(all: HttpParts): Promise<Http> {
     isSignerKnown: () => sharedKeys?.isKnown ?? true,
     openApi: () => openApiDocument(routes),
   })
-  return { routes, handler: expressApp(api, routes, { isServing, log, metrics, unread, openPages: pages }) }
+  return { routes, handler: expressApp(api, routes, { isServing, log, metrics, unread, publicPages: pages }) }
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */

@@ -110,7 +110,7 @@ export class Api {
   }
 
   /** Answers a request that needs no key. Never throws. */
-  async answerOpen(headers: IncomingHttpHeaders, answer: () => Reply | Promise<Reply>): Promise<Reply> {
+  async answerPublic(headers: IncomingHttpHeaders, answer: () => Reply | Promise<Reply>): Promise<Reply> {
     return this.guarded(headers, async () => answer())
   }
 

@@ -7,13 +7,13 @@ import { logAnswer } from './access-log.js'
 import type { Api } from './api.js'
 import type { BodySource } from './body.js'
 import { DISCARDED_BYTES, newExpressApp, send } from './express-reply.js'
-import type { OpenPage } from './open-pages.js'
+import type { PublicPage } from './public-pages.js'
 import { isReading, type Route } from './route.js'
 import type { UnreadAnswers } from './unread-answers.js'
 
 export interface ExpressAppOptions {
   /** What needs no key, on paths outside /v1. */
-  readonly openPages: readonly OpenPage[]
+  readonly publicPages: readonly PublicPage[]
   readonly log: Log
   readonly metrics: Pick<Metrics, 'answered'>
   readonly unread: UnreadAnswers
@@ -40,9 +40,9 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
     templates.set(pattern, path)
     return app.route(pattern)
   }
-  for (const { path, answer } of options.openPages) {
+  for (const { path, answer } of options.publicPages) {
     placeOf(path)
-      .get(async (req, res) => send(req, res, await api.answerOpen(req.headers, () => answer(req.headers))))
+      .get(async (req, res) => send(req, res, await api.answerPublic(req.headers, () => answer(req.headers))))
       .all((req, res) => send(req, res, api.problem(req.headers, methodNotAllowed(['GET']))))
   }
 

@@ -1,7 +1,7 @@
 /** Callers that send many requests on a connection before they read an answer: work is done for a few of them alone. */
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { REQUESTS_AT_ONCE } from '#server/http/refusals'
+import { MAX_PIPELINED_REQUESTS } from '#server/http/protocol-errors'
 import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { allowing, createPolicy, everyItem } from './refunds.js'
@@ -54,21 +54,21 @@ it.each([
   await sendUnread(request().repeat(MANY))
   expect((await server.call('GET', '/livez', { key: null })).status).toBe(200)
   // The one that was just asked is among them.
-  expect(worked() - before).toBeLessThanOrEqual(REQUESTS_AT_ONCE + 1)
-  expect(endings().at(-1)?.fields).toEqual({ address: '127.0.0.1', requests: REQUESTS_AT_ONCE })
+  expect(worked() - before).toBeLessThanOrEqual(MAX_PIPELINED_REQUESTS + 1)
+  expect(endings().at(-1)?.fields).toEqual({ address: '127.0.0.1', requests: MAX_PIPELINED_REQUESTS })
 })
 
 it('decides a few of many decisions that are pipelined and not read, and none twice', async () => {
   await sendUnread(decision('agent:unread').repeat(MANY))
   const decided = await everyItem(server, '/v1/decisions?agent_id=agent:unread')
-  expect(decided.length).toBeLessThanOrEqual(REQUESTS_AT_ONCE)
+  expect(decided.length).toBeLessThanOrEqual(MAX_PIPELINED_REQUESTS)
   expect(
     (await server.call('POST', '/v1/decisions', { body: { agent_id: 'agent:other', action: 'a.b' } })).status,
   ).toBe(200)
 })
 
 it('answers as many as it takes at once, in their order, as often as they come', async () => {
-  const agents = Array.from({ length: REQUESTS_AT_ONCE }, (_, at) => `agent:n${at}`)
+  const agents = Array.from({ length: MAX_PIPELINED_REQUESTS }, (_, at) => `agent:n${at}`)
   const batch = agents.map(decision).join('')
   const socket = send(batch)
   let said = ''

@@ -9,7 +9,7 @@ const TELL_EVERY_MS = 10_000
  * Bounds how many connections are open. One more is closed before anything of it is read: nothing was done for it, and the
  * caller may try again.
  */
-export class ConnectionBound {
+export class ConnectionLimit {
   private refused = 0
   private timer: NodeJS.Timeout | undefined
 

@@ -13,7 +13,7 @@ import { errorsPage } from './errors-page.js'
 import { type ReferenceDocument, referencePage } from './reference-page.js'
 import type { Reply } from './reply.js'
 
-export interface OpenPagesDeps {
+export interface PublicPagesDeps {
   readonly log: Log
   readonly clock: Pick<StoreClock, 'jump'>
   /** The key set for a verifier. @throws StoreUnavailableError */
@@ -31,7 +31,7 @@ export interface OpenPagesDeps {
 }
 
 /** Read by GET (and HEAD) alone. */
-export interface OpenPage {
+export interface PublicPage {
   readonly path: string
   readonly answer: (headers: IncomingHttpHeaders) => Reply | Promise<Reply>
 }
@@ -39,7 +39,7 @@ export interface OpenPage {
 const PING_DEADLINE_MS = 1000
 const LOOK_AGE_MS = 1000
 
-export function openPages(deps: OpenPagesDeps): OpenPage[] {
+export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   // Made when they are first read: a start does not wait for pages that nobody looks at.
   const document = once(deps.openApi)
   const openApi = once(() => {
@@ -90,7 +90,7 @@ function sharedLook(look: () => Promise<string | null>): () => Promise<string | 
 }
 
 async function readiness(
-  { isServing, freshness, isSignerKnown, clock }: OpenPagesDeps,
+  { isServing, freshness, isSignerKnown, clock }: PublicPagesDeps,
   lookAtStore: () => Promise<string | null>,
 ): Promise<Reply> {
   const ofStore = isServing() ? await lookAtStore() : 'shutting down'
@@ -101,7 +101,7 @@ async function readiness(
   return { status: 503, body: { status: 'not ready', detail: problem } }
 }
 
-function clockProblem(clock: OpenPagesDeps['clock']): string | null {
+function clockProblem(clock: PublicPagesDeps['clock']): string | null {
   const jump = clock.jump()
   if (jump === null) return null
   const seconds = Math.round(jump.aheadMs / 1000)
@@ -109,7 +109,7 @@ function clockProblem(clock: OpenPagesDeps['clock']): string | null {
   return `${what}: set it right, or run "countersign clock confirm"`
 }
 
-async function storeProblem({ store, log }: OpenPagesDeps): Promise<string | null> {
+async function storeProblem({ store, log }: PublicPagesDeps): Promise<string | null> {
   try {
     await withDeadline(store.ping(), PING_DEADLINE_MS, () => new Error('The store did not answer in time.'))
     return null
@@ -120,7 +120,7 @@ async function storeProblem({ store, log }: OpenPagesDeps): Promise<string | nul
 }
 
 /** @throws DomainError unauthorized */
-async function metrics({ metricsToken, metrics }: OpenPagesDeps, headers: IncomingHttpHeaders): Promise<Reply> {
+async function metrics({ metricsToken, metrics }: PublicPagesDeps, headers: IncomingHttpHeaders): Promise<Reply> {
   if (metricsToken !== null && !isSame(headers.authorization ?? '', `Bearer ${metricsToken}`))
     throw new DomainError('unauthorized', { detail: 'This needs the metrics token of the server.' })
   const { mediaType, text } = await metrics.exposition()
