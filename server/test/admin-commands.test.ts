@@ -1,9 +1,9 @@
 /** Admin commands that create keys at a running server: each creates one key, whatever comes between. */
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { readResult, submitCommand, withdrawCommand } from '#server/adapters/admin-command-spool/spool'
 import { generateKeyText, secretOf } from '#server/api-key-text'
 import type { CommandResult, CreateKeyCommand } from '#server/ports/admin-command'
-import { until } from './process/until.js'
 import { type RunningServer, runServer } from './running-server.js'
 import { openStoreWith } from './store-with.js'
 

@@ -1,7 +1,7 @@
 /** Whatever comes between a change of the signing keys and its audit entry, the entry is written in the end, and once. */
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findKeyring, type Keyring } from '#server/adapters/keyring/keyring'
-import { until } from './process/until.js'
 import { type RunningServer, runServer } from './running-server.js'
 import { openStoreWith } from './store-with.js'
 

@@ -19,3 +19,4 @@ export {
   startStubDecisionPoint,
 } from './stub-decision-point.js'
 export { type StubLifecycle, startStubLifecycle } from './stub-lifecycle.js'
+export { until } from './until.js'

@@ -1,10 +1,11 @@
 /** Time in the answers when the machine's clock is wrong. */
+
 import type { AuditEntry } from '@countersign/contract'
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readResult, submitCommand, withdrawCommand } from '#server/adapters/admin-command-spool/spool'
 import type { CommandResult } from '#server/ports/admin-command'
 import { MachineClock } from '../machine-clock.js'
-import { until } from '../process/until.js'
 import { FROZEN } from '../running-server.js'
 import { DAY_MS, Desk, MINUTE_MS } from './desk.js'
 import { everyItem } from './refunds.js'

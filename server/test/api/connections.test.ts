@@ -1,7 +1,8 @@
 /** More connections than the server may have open are closed at once, and it says so. */
+
 import { connect, type Socket } from 'node:net'
+import { until } from '@countersign/testkit'
 import { expect, it } from 'vitest'
-import { until } from '../process/until.js'
 import { runServer } from '../running-server.js'
 
 const MAX_CONNECTIONS = 5

@@ -1,7 +1,7 @@
 /** A key may end while its request is on its way or waits for its turn: nothing is done by it then. */
+import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { RawConnection } from '../process/raw-connection.js'
-import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { FaultyStore } from './faulty-store.js'
 import { everyItem, makeKey, succeed } from './refunds.js'

@@ -1,12 +1,13 @@
 /** What a caller sees of /v1/keys, by status, and what authenticating with a key means. */
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readResult, submitCommand, withdrawCommand } from '#server/adapters/admin-command-spool/spool'
 import { generateKeyText, secretOf } from '#server/api-key-text'
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
-import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { ALLOWED, createPolicy, decide, everyItem, makeKey, REFUNDS, succeed } from './refunds.js'
 import { dumpOf, stored } from './stored.js'

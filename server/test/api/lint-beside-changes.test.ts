@@ -1,7 +1,7 @@
 /** Lint of a large policy takes long: what stops an agent or a key does not wait for it. */
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { LongWork, type Pause } from '#server/http/long-work'
-import { until } from '../process/until.js'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { allowing, createPolicy, makeKey, succeed } from './refunds.js'
 

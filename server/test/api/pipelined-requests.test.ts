@@ -1,8 +1,8 @@
 /** Callers that send many requests on a connection before they read an answer: work is done for a few of them alone. */
 import { connect, type Socket } from 'node:net'
+import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { MAX_PIPELINED_REQUESTS } from '#server/http/protocol-errors'
-import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { allowing, createPolicy, everyItem } from './refunds.js'
 

@@ -1,7 +1,7 @@
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { readConfig } from '#server/config'
 import { RateLimit } from '#server/http/rate-limit'
-import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { decide, makeKey } from './refunds.js'
 import { stored } from './stored.js'

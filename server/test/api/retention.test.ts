@@ -1,9 +1,10 @@
 /** RETENTION_DAYS: decisions that are closed for good go; what is left, and what the audit log tells, still adds up. */
+
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { leafHash } from '@countersign/audit-log'
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { until } from '../process/until.js'
 import { type Answer, FROZEN, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
 

@@ -1,6 +1,6 @@
 /** What the clock ends is written by itself, told in the audit log, and never told twice. */
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { until } from '../process/until.js'
 import { AGENT, DAY_MS, Desk, MINUTE_MS } from './desk.js'
 import { everyItem, succeed } from './refunds.js'
 

@@ -1,10 +1,11 @@
 /** Callers that ask for much and read nothing: what is held for them is bounded, and nobody else waits for them. */
+
 import { connect, type Socket } from 'node:net'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LOOKS, StalledConnections } from '#server/http/stalled-connections'
 import { UnreadAnswers } from '#server/http/unread-answers'
-import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { allowing, createPolicy, decide, makeKey, succeed } from './refunds.js'
 

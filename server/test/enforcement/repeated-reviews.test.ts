@@ -2,9 +2,9 @@
 
 import { fileURLToPath } from 'node:url'
 import { Countersign, type CountersignOptions, DeniedError, type EnforcementOptions } from '@countersign/client'
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Child, endChildren } from '../process/child.js'
-import { until } from '../process/until.js'
 import { useDecisionPoint } from './running-point.js'
 
 const point = useDecisionPoint()

@@ -1,14 +1,15 @@
 /** An account's document stays small however many decisions hold something in it, and what is on its way has a bound. */
+
 import type { AccountKey } from '@countersign/contract'
 import { accountId } from '@countersign/store-mongodb/budgets/account-id'
 import type { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { AccountDocument, Mark } from '@countersign/store-mongodb/stored'
+import { until } from '@countersign/testkit'
 import { accountOf, createOf, decisionOf, heldIn, LogPen, requestOf } from '@countersign/testkit/store-suite'
 import { BSON, type Collection, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { databaseOf } from '../open-test-store.js'
-import { until } from '../process/until.js'
 import { runServer } from '../running-server.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 

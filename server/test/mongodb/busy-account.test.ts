@@ -1,4 +1,5 @@
 /** Accounts that other processes write all the time, while their decisions are settled. */
+
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
 import { accountId } from '@countersign/store-mongodb/budgets/account-id'
@@ -6,6 +7,7 @@ import { Database } from '@countersign/store-mongodb/connection/database'
 import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import { StoreUnavailableError } from '@countersign/store-port/store'
+import { until } from '@countersign/testkit'
 import {
   accountOf,
   createOf,
@@ -19,7 +21,6 @@ import {
 } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { MutationWriter } from '#server/mutation-writer'
-import { until } from '../process/until.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
 

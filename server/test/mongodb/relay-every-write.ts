@@ -4,6 +4,7 @@ import { Database } from '@countersign/store-mongodb/connection/database'
 import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import { type Change, StoreUnavailableError } from '@countersign/store-port/store'
+import { until } from '@countersign/testkit'
 import {
   accountOf,
   agentOf,
@@ -27,7 +28,6 @@ import {
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
 import { expect } from 'vitest'
-import { until } from '../process/until.js'
 import type { Command, Fate } from './relay.js'
 import { openRelay } from './relay.js'
 import type { Cuts } from './relay-cuts.js'

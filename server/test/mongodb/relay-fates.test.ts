@@ -1,8 +1,9 @@
 /** What the relay makes of a command is what befalls it. */
+
 import { randomBytes } from 'node:crypto'
+import { until } from '@countersign/testkit'
 import { MongoClient } from 'mongodb'
 import { afterEach, expect, it } from 'vitest'
-import { until } from '../process/until.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { type Fate, openRelay, type Relay } from './relay.js'
 

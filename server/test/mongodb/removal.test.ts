@@ -5,6 +5,7 @@ import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { DecisionDocument } from '@countersign/store-mongodb/stored'
 import { StoreUnavailableError } from '@countersign/store-port/store'
+import { until } from '@countersign/testkit'
 import {
   accountOf,
   createOf,
@@ -21,7 +22,6 @@ import {
 } from '@countersign/testkit/store-suite'
 import { type Collection, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { until } from '../process/until.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 const NAME = `countersign-removal-${process.pid}`

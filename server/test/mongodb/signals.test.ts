@@ -1,8 +1,10 @@
 /** Where the server has change streams, another process sees a change at once, and not at its next look. */
+
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
+import { until } from '@countersign/testkit'
 import {
   agentOf,
   createOf,
@@ -18,7 +20,6 @@ import {
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { Child, endChildren } from '../process/child.js'
-import { until } from '../process/until.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { mongoUrl } from './open-mongo-store.js'
 

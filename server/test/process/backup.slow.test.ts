@@ -1,15 +1,16 @@
 /** `countersign backup` beside a server under load, `countersign restore`, and what both refuse. */
+
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { leafHash } from '@countersign/audit-log'
 import { takeFileLock } from '@countersign/durable-files'
 import { Connection } from '@countersign/store-sqlite/driver'
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Answer, listAll } from './call.js'
 import { endChildren } from './child.js'
 import { readAccounts } from './recomputed-accounts.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 const CALLERS = 8
 /** Answered before the backup begins, and at least so many more while it is made. */

@@ -1,7 +1,8 @@
 /** Processes that tests start: what they print, how they end, and that none of them stays. */
+
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { until } from './until.js'
+import { until } from '@countersign/testkit'
 
 export interface Ending {
   readonly code: number | null

@@ -1,14 +1,15 @@
 /** Time comes from the system clock and from nothing else, but for the entry that only tests have. */
+
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AuditEntry } from '@countersign/contract'
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { endChildren } from './child.js'
 import { startDriven } from './driven-server.js'
 import { countersign, MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** What a server runs of ours and keeps state in. */

@@ -1,9 +1,9 @@
+import { until } from '@countersign/testkit'
 import { expect } from 'vitest'
 import { type Answer, call, listAll } from './call.js'
 import { type DrivenServer, startDriven } from './driven-server.js'
 import { readAccounts } from './recomputed-accounts.js'
 import { CHOSEN_KEY, newDirectory } from './shipped-server.js'
-import { until } from './until.js'
 
 const OPEN = ['authorized', 'awaiting_review', 'approved']
 

@@ -3,12 +3,13 @@
  * unread, others get their decisions. How long they wait is printed, for a busy machine would fail it; asserted is what it
  * rests on: the work of each call is bounded, and so is what is held for who does not read.
  */
+
 import { connect } from 'node:net'
 import { LIMITS } from '@countersign/contract'
+import { until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { endChildren } from './child.js'
 import { newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 const DECIDERS = 20
 const DECISIONS_EACH = 10

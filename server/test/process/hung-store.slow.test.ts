@@ -1,10 +1,10 @@
 /** A store whose commit never ends: nothing is permitted, and every caller is told so in time. */
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Answer, call } from './call.js'
 import { endChildren } from './child.js'
 import { startDriven } from './driven-server.js'
 import { newDirectory, removeDirectories } from './shipped-server.js'
-import { until } from './until.js'
 
 /** How long the server promises to make a caller wait for the store. */
 const PROMISED_MS = 5000

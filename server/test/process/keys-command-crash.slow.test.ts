@@ -1,11 +1,12 @@
 /** `countersign keys create` beside a server that stands still or is killed: what it prints is a key, and one key alone. */
+
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { call, listAll } from './call.js'
 import { endChildren } from './child.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 afterEach(async () => {
   await endChildren()

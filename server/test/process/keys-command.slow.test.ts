@@ -1,12 +1,13 @@
 /** `countersign keys create`, with the server at rest and beside it while it runs. */
+
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, listAll } from './call.js'
 import { endChildren } from './child.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 /** Only root can give a file to another user. */
 const isRoot = process.getuid?.() === 0

@@ -1,12 +1,11 @@
 /** kill -9 in the middle of a start that makes a store: the next start makes whole what was begun, or refuses as before. */
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SEED, seededRandom, stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress, until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, listAll } from './call.js'
 import { endChildren } from './child.js'
 import { CHOSEN_KEY, countersign, MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 /** What a first start makes, in order. */
 const STEPS = ['countersign.db', 'signing-keys.json', 'countersign.db-wal', 'bootstrap-key']

@@ -1,14 +1,13 @@
 /** kill -9 under load: what was acknowledged is there after the restart, and what was not is there once or not at all. */
 import { leafHash } from '@countersign/audit-log'
 import { any, createPermitVerifier } from '@countersign/permit'
-import { SEED, seededRandom, stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress, until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, listAll } from './call.js'
 import { endChildren } from './child.js'
 import { Journal } from './journal.js'
 import { LoadClient } from './load-client.js'
 import { CHOSEN_KEY, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 const CLIENTS = 24
 /** Kills of one data directory; then the next one begins empty, so that looking through all of it stays quick. */

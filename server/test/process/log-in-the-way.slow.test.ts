@@ -1,9 +1,9 @@
 /** A log that cannot be written stops no decision. */
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call } from './call.js'
 import { Child, endChildren } from './child.js'
 import { CHOSEN_KEY, MAIN, newDirectory, removeDirectories } from './shipped-server.js'
-import { until } from './until.js'
 
 afterEach(async () => {
   await endChildren()

@@ -1,12 +1,13 @@
 /** What the server tells about itself: one JSON object a line, and never a secret. */
+
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call } from './call.js'
 import { endChildren } from './child.js'
 import { RawConnection } from './raw-connection.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 const SECRET_VALUE = 'zebra-47-secret-of-the-context'
 

@@ -1,6 +1,7 @@
 /** One TCP connection, so that a test decides which part of a request leaves when. */
+
 import { connect, type Socket } from 'node:net'
-import { until } from './until.js'
+import { until } from '@countersign/testkit'
 
 export class RawConnection {
   received = ''

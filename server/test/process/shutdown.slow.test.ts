@@ -1,10 +1,10 @@
 /** How the server ends: what it took on is answered and kept, and nothing new is taken on. */
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call } from './call.js'
 import { endChildren } from './child.js'
 import { RawConnection } from './raw-connection.js'
 import { CHOSEN_KEY, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 /** Far below the time after which connections are cut off, or end by themselves. */
 const SOON_MS = 5000

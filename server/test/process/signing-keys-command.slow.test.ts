@@ -1,12 +1,13 @@
 /** `countersign signing-keys`, with the server at rest and beside it while it runs. */
+
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { any, createPermitVerifier } from '@countersign/permit'
+import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listAll } from './call.js'
 import { endChildren } from './child.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { until } from './until.js'
 
 /** How soon a running server promises to take over a change of the signing keys. */
 const PROMISED_MS = 2000

@@ -1,9 +1,8 @@
 /** What one replica changes counts in all: policies and suspensions within 2 s, keys within 5 s. */
-import { stress } from '@countersign/testkit'
+import { stress, until } from '@countersign/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Answer } from '../../process/call.js'
 import { CHOSEN_KEY, type ShippedServer } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startThree, type Three } from './replicas.js'
 
 let replicas: Three

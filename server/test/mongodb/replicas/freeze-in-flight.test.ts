@@ -1,8 +1,7 @@
 /** What is on its way in a replica when it is frozen is not decided by rules that are old when it goes on. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SEED, seededRandom, stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 afterEach(removeReplicas)

@@ -1,11 +1,10 @@
 /** A replica that was frozen knows nothing of it: what it says first afterwards is the new answer, or 503. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stress } from '@countersign/testkit'
+import { stress, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { type Answer, call } from '../../process/call.js'
 import { CHOSEN_KEY } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 afterEach(removeReplicas)

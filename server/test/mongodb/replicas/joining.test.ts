@@ -1,9 +1,10 @@
 /** A server that joins others has a signing key of its own, which verifiers that read the key set before do not know. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { until } from '../../process/until.js'
 import { type RunningServer, runServer, TestClock } from '../../running-server.js'
 import { done, ISSUER, newDatabase, removeReplicas, startReplica } from './replicas.js'
 

@@ -1,8 +1,7 @@
 /** kill -9 of replicas at any moment: nothing that was acknowledged is missing, and budgets are the sum over decisions. */
-import { SEED, seededRandom, stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
 import { expectWholeOutcome } from './outcome.js'
 import { ReplicaLoad } from './replica-load.js'
 import { newDatabase, POLICY, removeReplicas, startReplica, writeSharedPolicy } from './replicas.js'

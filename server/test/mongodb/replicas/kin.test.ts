@@ -1,6 +1,6 @@
 /** Who is kin of whom is so in every replica, also of a key that another replica made a moment ago. */
+import { until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { until } from '../../process/until.js'
 import { openRelay, type Relay } from '../relay.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 

@@ -1,9 +1,8 @@
 /** How many decisions of an agent and of a key may wait for a person: as many as are set, at however many servers they ask. */
-import { stress } from '@countersign/testkit'
+import { stress, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import type { Answer } from '../../process/call.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 afterEach(removeReplicas)

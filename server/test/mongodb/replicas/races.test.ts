@@ -2,10 +2,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openMongoStore } from '@countersign/store-mongodb/open'
-import { stress } from '@countersign/testkit'
+import { stress, until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startReplica, startThree, writeSharedPolicy } from './replicas.js'
 
 afterEach(removeReplicas)

@@ -1,8 +1,7 @@
 /** Each replica signs with a key of its own; every replica verifies what any of them signed. */
-import { stress } from '@countersign/testkit'
+import { stress, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { countersign, newDirectory, type ShippedServer } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 afterEach(removeReplicas)

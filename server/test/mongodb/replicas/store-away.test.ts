@@ -1,9 +1,8 @@
 /** The store is away under load: every answer meanwhile is 503, no permit leaves, and service returns by itself. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SEED, seededRandom, stress } from '@countersign/testkit'
+import { SEED, seededRandom, stress, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
 import type { ShippedServer } from '../../process/shipped-server.js'
-import { until } from '../../process/until.js'
 import { openRelay, type Relay } from '../relay.js'
 import { expectWholeOutcome } from './outcome.js'
 import { ReplicaLoad, tally } from './replica-load.js'
