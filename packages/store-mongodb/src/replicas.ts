@@ -89,7 +89,7 @@ export class MongoReplicas implements Replicas {
     sendSignal(this.#database)
   }
 
-  async sayKeysAreKnown(kids: readonly string[]): Promise<void> {
+  async markKeysKnown(kids: readonly string[]): Promise<void> {
     const { signingKeys } = this.#database
     await this.#database.call(() => signingKeys.updateMany({ _id: { $in: [...kids] } }, { $set: { is_known: true } }))
   }
@@ -108,7 +108,7 @@ export class MongoReplicas implements Replicas {
     }))
   }
 
-  async sayKeySetIsRead(): Promise<void> {
+  async markKeySetRead(): Promise<void> {
     await this.#database.touch(KEY_SET)
   }
 

@@ -87,9 +87,9 @@ export interface Replicas {
   listen(onChange: () => void): () => Promise<void>
   publishSigningKeys(keys: readonly SharedSigningKey[], now: string): Promise<void>
   /** Says that these keys are known: they are published, and nobody had read the key set then. */
-  sayKeysAreKnown(kids: readonly string[]): Promise<void>
+  markKeysKnown(kids: readonly string[]): Promise<void>
   /** Says that a verifier reads the key set, and may keep it for a while. */
-  sayKeySetIsRead(): Promise<void>
+  markKeySetRead(): Promise<void>
   /** Whether any process ever said so. */
   wasKeySetRead(): Promise<boolean>
   /** Those that are published still, and those that were revoked. */

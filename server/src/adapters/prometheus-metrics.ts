@@ -6,44 +6,44 @@ const COMMIT_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 const EVALUATION_SECONDS = [0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01]
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
 
-/** What is the process's own, whatever it composes: watched once. */
+/** The metrics of the process, collected once however many servers it composes. */
 let processRegistry: Registry | undefined
 
 /** The server's own metrics and those of its process, in the text format of Prometheus. Source: docs/operations.md "Metrics". */
 export function prometheusMetrics(): Metrics {
-  processRegistry ??= watchedProcess()
+  processRegistry ??= processMetrics()
   const ofProcess = processRegistry
   const own = new Registry()
   const registers = [own]
   const requests = new Histogram({
     name: 'countersign_http_request_duration_seconds',
-    help: 'From the headers of a request to the last byte of its answer.',
+    help: 'Time from the headers of a request to the last byte of its answer.',
     labelNames: ['route', 'method', 'status'],
     buckets: HTTP_SECONDS,
     registers,
   })
   const decisions = new Counter({
     name: 'countersign_decisions_total',
-    help: 'Decisions recorded.',
+    help: 'Recorded decisions.',
     labelNames: ['effect', 'reason_code'],
     registers,
   })
   const evaluations = new Histogram({
     name: 'countersign_evaluation_duration_seconds',
-    help: 'The evaluation of a decision alone: its latency_ms.',
+    help: 'Time to evaluate a decision: its latency_ms.',
     buckets: EVALUATION_SECONDS,
     registers,
   })
   const commits = new Histogram({
     name: 'countersign_store_commit_duration_seconds',
-    help: 'One durable write of a group of records.',
+    help: 'Time of one durable write of a group of mutations.',
     buckets: COMMIT_SECONDS,
     registers,
   })
   let waiting = (): number => 0
   new Gauge({
     name: 'countersign_store_waiting_records',
-    help: 'Records that wait for the write in progress to end.',
+    help: 'Mutations that wait for the write in progress.',
     registers,
     collect() {
       this.set(waiting())
@@ -52,7 +52,7 @@ export function prometheusMetrics(): Metrics {
   let unread = (): number => 0
   new Gauge({
     name: 'countersign_unread_answer_bytes',
-    help: 'Bytes of answers to API keys that their readers have not taken.',
+    help: 'Bytes of answers that callers have not read yet.',
     registers,
     collect() {
       this.set(unread())
@@ -82,7 +82,7 @@ export function prometheusMetrics(): Metrics {
   }
 }
 
-function watchedProcess(): Registry {
+function processMetrics(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return registry

@@ -2,17 +2,17 @@ import type { ClockJump, StoreClock } from '../ports/clock.js'
 
 /** The two clocks of a machine, in milliseconds. */
 export interface MachineClocks {
-  /** Since 1970. It can be set, forward and back. */
+  /** Since 1970. Somebody can set it forward or back. */
   systemMs(): number
-  /** Since some moment. It only goes on. */
+  /** Since an arbitrary moment. It only moves forward. */
   monotonicMs(): number
 }
 
 const MACHINE: MachineClocks = { systemMs: () => Date.now(), monotonicMs: () => performance.now() }
 
-/** A system clock that is further off than this was set, or its machine slept: it is not believed at once. */
+/** A system clock that is further off was set, or the machine slept. It is not trusted yet. */
 export const STEP_MS = 5 * 60_000
-/** A system clock that stays ahead for so long is believed. */
+/** A system clock that stays ahead for this long is trusted. */
 export const HELD_MS = 15 * 60_000
 
 interface Jump {
@@ -26,8 +26,8 @@ export function systemClock(): SystemClock {
 }
 
 /**
- * The machine's time, which never goes back, so that no period opens twice. A system clock that is up to 5 minutes behind is
- * waited for. While it is further off, time goes on by the monotonic clock: what has an end does end, and nothing ends or
+ * The machine's time. It never goes back, so no period opens twice. While the system clock is up to 5 minutes behind, time
+ * stands still. While it is further off, time follows the monotonic clock: what has an end still ends, and nothing ends or
  * begins too soon.
  */
 export class SystemClock implements StoreClock {
@@ -43,17 +43,17 @@ export class SystemClock implements StoreClock {
   }
 
   now(): Date {
-    this.#goOn()
+    this.#advance()
     return new Date(this.#ms)
   }
 
   startFrom(earliest: Date): void {
-    this.#goOn()
+    this.#advance()
     this.#ms = Math.max(this.#ms, earliest.getTime())
   }
 
   jump(): ClockJump | null {
-    this.#goOn()
+    this.#advance()
     if (this.#jump === null) return null
     const { aheadMs, sinceMs } = this.#jump
     const leftMs = sinceMs + HELD_MS - this.#monotonicMs
@@ -61,24 +61,24 @@ export class SystemClock implements StoreClock {
   }
 
   confirm(): void {
-    this.#goOn()
+    this.#advance()
     if (this.#jump !== null) this.#ms = this.#machine.systemMs()
     this.#jump = null
   }
 
-  #goOn(): void {
+  #advance(): void {
     const monotonicMs = this.#machine.monotonicMs()
     const expectedMs = this.#ms + monotonicMs - this.#monotonicMs
     this.#monotonicMs = monotonicMs
     const systemMs = this.#machine.systemMs()
     const aheadMs = systemMs - expectedMs
-    this.#jump = this.#doubted(aheadMs)
+    this.#jump = this.#jumpOf(aheadMs)
     const isLeftAlone = this.#jump !== null || aheadMs < -STEP_MS
     this.#ms = isLeftAlone ? expectedMs : Math.max(this.#ms, systemMs)
   }
 
-  /** A jump upon a jump has to hold as long as the first one. */
-  #doubted(aheadMs: number): Jump | null {
+  /** A second jump must hold as long as the first one before it is trusted. */
+  #jumpOf(aheadMs: number): Jump | null {
     if (aheadMs <= STEP_MS) return null
     const last = this.#jump
     if (last === null || Math.abs(aheadMs - last.aheadMs) > STEP_MS) return { aheadMs, sinceMs: this.#monotonicMs }

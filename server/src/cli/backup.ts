@@ -6,30 +6,30 @@ import { type Config, readConfig } from '../config.js'
 import { EXIT } from './exit.js'
 import { serverData } from './server-data.js'
 
-/** Copies the embedded store of a server, also of one that runs, into a new file. */
+/** Copies the embedded store into a new file, whether the server runs or not. */
 export async function backup(file: string): Promise<number> {
   const { dataDir } = embedded(serverData())
   const path = resolve(file)
   await backUpStore(join(dataDir, 'countersign.db'), path)
   process.stdout.write(
-    `Backed up to ${path} (${statSync(path).size} bytes). The signing keys are not in it: keep ` +
-      `${join(dataDir, 'signing-keys.json')} too, apart from it.\n`,
+    `Backed up to ${path} (${statSync(path).size} bytes). It does not contain the signing keys: ` +
+      `back up ${join(dataDir, 'signing-keys.json')} in another place.\n`,
   )
   return EXIT.ok
 }
 
-/** Puts a backup into the empty data directory of a server that is to be started then. */
+/** Restores a backup into an empty data directory. Start the server afterwards. */
 export async function restore(file: string): Promise<number> {
   const { dataDir } = embedded(readConfig(process.env))
   await restoreStore(resolve(file), dataDir)
   process.stdout.write(
-    `Restored into ${dataDir}. Put signing-keys.json beside it before the server starts: without it, new keys are made ` +
-      'and permits that were signed before verify no longer.\n',
+    `Restored into ${dataDir}. Put signing-keys.json beside it before you start the server. Without it the server ` +
+      'creates new keys, and earlier permits no longer verify.\n',
   )
   return EXIT.ok
 }
 
 function embedded(config: Config): Config {
   if (config.mongodbUrl === null) return config
-  throw new Error('With MONGODB_URL the data are on MongoDB: use its own tools, such as mongodump or snapshots.')
+  throw new Error('With MONGODB_URL the data are on MongoDB. Use its tools, such as mongodump or snapshots.')
 }

@@ -3,7 +3,7 @@ import pc from 'picocolors'
 
 export interface ReadyFacts {
   readonly url: string
-  /** Which store it is, and where. */
+  /** The kind of store and its location. */
   readonly store: string
   readonly policyCount: number
   readonly readyMs: number
@@ -13,7 +13,7 @@ export interface ReadyFacts {
   readonly keyFile: string | null
 }
 
-/** What a person at a terminal sees when the server is ready. */
+/** The text at a terminal when the server is ready. */
 export function banner(facts: ReadyFacts): string {
   const policies =
     facts.policyCount === 0
@@ -29,7 +29,7 @@ export function banner(facts: ReadyFacts): string {
     `  Policies   ${policies}`,
   ]
   if (facts.firstKey !== null)
-    lines.push(`  API key    ${pc.yellow(facts.firstKey)}`, `             shown this once, kept in ${facts.keyFile}`)
+    lines.push(`  API key    ${pc.yellow(facts.firstKey)}`, `             shown only now, kept in ${facts.keyFile}`)
   lines.push('', '  Ask for a decision:', '', ...curl(facts).map((line) => `  ${line}`), '')
   return `${lines.join('\n')}\n`
 }

@@ -34,10 +34,10 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
     return fail(new Error(`The key is not valid: ${faults.join('; ')}.`), EXIT.usage)
   }
   const text = generateKeyText()
-  const result = await make(serverData(), { key: checked.value, secret: secretOf(text) })
+  const result = await create(serverData(), { key: checked.value, secret: secretOf(text) })
   if (result === null)
-    return fail(new Error('The running server did not make the key in time. Its log says why.'), EXIT.failure)
-  if ('refused' in result) return fail(new Error(`The key was not made: ${result.refused}`), EXIT.failure)
+    return fail(new Error('The running server did not create the key in time. Its log says why.'), EXIT.failure)
+  if ('refused' in result) return fail(new Error(`The key was not created: ${result.refused}`), EXIT.failure)
   process.stdout.write(`${text}\n`)
   return EXIT.ok
 }
@@ -46,15 +46,16 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
  * The data directory is held by a server, which takes admin commands, or by another command, which soon releases it.
  * However often this tries, it creates one key.
  */
-async function make(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
+async function create(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
   const end = performance.now() + DEADLINE_MS
   for (;;) {
-    const result = (await makeInStore(config, command)) ?? (await sendAdminCommand(config.dataDir, command, RESULT_MS))
+    const result =
+      (await createInStore(config, command)) ?? (await sendAdminCommand(config.dataDir, command, RESULT_MS))
     if (result !== null || performance.now() > end) return result
   }
 }
 
-function makeInStore(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
+function createInStore(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
   return withStore(config, async ({ store, writer, clock, ids }) => {
     const keys = new Keys(await store.loadKeys(), new Map())
     const changes = new Changes({ reload: async () => keys.load(await store.loadKeys()) })

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import type { Log } from '../ports/log.js'
 
-/** For commands whose standard output is an answer: a sentence for a person, a JSON line for a machine. */
+/** Warnings on standard error, for commands that print a result: a sentence for a person, a JSON line for a machine. */
 export const noticeLog: Pick<Log, 'warn'> = {
   warn(fields, msg) {
     const line = { level: 'warn', time: new Date().toISOString(), msg, ...fields }
@@ -9,12 +9,12 @@ export const noticeLog: Pick<Log, 'warn'> = {
   },
 }
 
-/** What waits to be written while the reader is slow; lines beyond it are dropped. */
+/** The buffer for a slow reader, in bytes. Lines that do not fit are dropped. */
 const BACKLOG_BYTES = 4 * 1024 * 1024
 
 /**
- * JSON lines on standard output, one object a line. A log that cannot be written (a full disk, a reader that stands still
- * or is gone) loses lines and stops nothing: the audit log is the record, not this one.
+ * JSON lines on standard output, one object per line. When the log cannot be written (a full disk, a reader that hangs or is
+ * gone), it loses lines and the server goes on: the record is the audit log.
  */
 export function jsonLog(level: string): Log {
   const output = pino.destination({ dest: 1, sync: false, maxLength: BACKLOG_BYTES })

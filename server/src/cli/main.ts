@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { EXIT, fail } from './exit.js'
 import type { KeysCreateOptions } from './keys.js'
 
-// Each command loads what it needs and no more: a usage error does not wait for the server's modules.
+// Each command loads only the modules that it needs, so a usage error is fast.
 const loadServe = () => import('./serve.js')
 const loadBackup = () => import('./backup.js')
 const loadClock = () => import('./clock.js')
@@ -24,36 +24,36 @@ program
   .description('run the server')
   .option(
     '--accept-loss',
-    'start though the store lacks entries that the signing keys remember; the audit log tells of it',
+    'start even if the store lost entries that the signing keys remember; the audit log records the loss',
   )
   .action(run(async (options: { readonly acceptLoss?: boolean }) => (await loadServe()).serve(options)))
 
 program
   .command('doctor')
-  .description('look for what would keep the server from running well; changes nothing')
-  .option('--deep', 'read the whole embedded store, which takes a second for each few hundred MB')
+  .description('check everything that the server needs to run; changes nothing')
+  .option('--deep', 'read the whole embedded store; takes one second for each few hundred MB')
   .action(run(async (options: { readonly deep?: boolean }) => (await loadDoctor()).doctor(options)))
 
 program
   .command('backup <file>')
-  .description('copy the embedded store, also of a running server, into a new file')
+  .description('copy the embedded store into a new file, whether the server runs or not')
   .action(run(async (file: string) => (await loadBackup()).backup(file)))
 program
   .command('restore <file>')
-  .description('put a backup into an empty data directory')
+  .description('restore a backup into an empty data directory')
   .action(run(async (file: string) => (await loadBackup()).restore(file)))
 
 program
   .command('clock')
   .description('the clock of the server')
   .command('confirm')
-  .description('tell a running server that the system clock, which jumped ahead, is right')
+  .description('confirm to the running server that the system clock is right although it jumped ahead')
   .action(run(async () => (await loadClock()).clockConfirm()))
 
 const keys = program.command('keys').description('API keys, on the machine of the server')
 keys
   .command('create')
-  .description('make an API key and print it')
+  .description('create an API key and print it')
   .option('--name <name>', 'what the key is for', 'made on the command line')
   .option('--scope <scope...>', 'what the key may do', ['*'])
   .option('--agent <pattern...>', 'the agents that the key is bound to')
@@ -67,20 +67,20 @@ signingKeys
   .action(run(async () => (await loadSigningKeys()).signingKeysList()))
 signingKeys
   .command('rotate')
-  .description('let the next key sign')
-  .option('--force', 'even if verifiers may not know the next key yet')
+  .description('sign with the next key from now on')
+  .option('--force', 'rotate even if verifiers may not know the next key yet')
   .action(run(async (options: { readonly force?: boolean }) => (await loadSigningKeys()).signingKeysRotate(options)))
 signingKeys
   .command('revoke <kid>')
-  .description('take a key out of the key set')
-  // One kid in 64 begins with a hyphen: it is no option.
+  .description('remove a key from the key set, so that its permits no longer verify')
+  // One kid in 64 begins with a hyphen. It is not an option.
   .allowUnknownOption()
   .helpOption('--help', 'display help for command')
   .action(run(async (kid: string) => (await loadSigningKeys()).signingKeysRevoke(kid)))
 
 await program.parseAsync()
 
-/** Turns a command's answer into the exit code, and what it throws into a sentence. */
+/** Sets the exit code from a command's result, and reports what it throws. */
 function run<Args extends unknown[]>(command: (...args: Args) => Promise<number>) {
   return async (...args: Args): Promise<void> => {
     try {

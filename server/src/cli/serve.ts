@@ -9,10 +9,10 @@ import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
 import { jsonLog } from './log.js'
 
-/** Signals that come closer together than this are one. */
-const ASKED_TWICE_MS = 500
+/** Two signals within this time count as one. */
+const SAME_SIGNAL_MS = 500
 
-/** Runs the server until it is told to stop. Resolves with the exit code. */
+/** Runs the server until a signal stops it. Resolves with the exit code. */
 export async function serve({ acceptLoss = false }: { readonly acceptLoss?: boolean }): Promise<number> {
   const isTerminal = process.stdout.isTTY === true
   let config: Config
@@ -22,48 +22,51 @@ export async function serve({ acceptLoss = false }: { readonly acceptLoss?: bool
     if (error instanceof ConfigError) return fail(error, EXIT.config)
     throw error
   }
-  // A person reads the banner; at a terminal only what is wrong is logged, unless asked otherwise.
+  // At a terminal a person reads the banner, so only problems are logged unless LOG_LEVEL says otherwise.
   const log = jsonLog(isTerminal && !process.env.LOG_LEVEL ? 'warn' : config.logLevel)
   if (process.env.MONGODB_URL === '')
     log.warn({ data_dir: config.dataDir }, 'MONGODB_URL is empty: the embedded store in DATA_DIR is used')
-  const asked = untilAsked(log)
+  const stopSignal = untilSignal(log)
   let started: Started
   try {
     started = await start(config, { clock: systemClock(), log, acceptsLoss: acceptLoss })
   } catch (error) {
-    return refuse(error, config)
+    return startFailure(error, config)
   }
-  await announce(started, config, isTerminal, log)
-  await asked
+  await reportReady(started, config, isTerminal, log)
+  await stopSignal
   try {
     await started.stop()
   } catch (error) {
-    // What did not stop would keep the process alive.
-    process.exit(isLeftToOthers(error, config) ? leave(error, log) : fail(error as Error, EXIT.failure))
+    // The parts that did not stop would keep the process alive.
+    process.exit(isCleanedUpLater(error, config) ? warnNotClosed(error, log) : fail(error as Error, EXIT.failure))
   }
   log.info({}, 'stopped')
   return EXIT.ok
 }
 
-/** A store that others share is put in order by them. */
-function isLeftToOthers(error: unknown, { mongodbUrl }: Config): boolean {
+/** A shared store is cleaned up by the other servers, or by the next start. */
+function isCleanedUpLater(error: unknown, { mongodbUrl }: Config): boolean {
   return mongodbUrl !== null && error instanceof StoreNotClosedError
 }
 
-function leave(err: unknown, log: Log): number {
-  log.warn({ err }, 'stopped while the store was away; other servers, or the next start, finish what is left')
+function warnNotClosed(err: unknown, log: Log): number {
+  log.warn(
+    { err },
+    'stopped while the store was unavailable; other servers or the next start will finish the remaining work',
+  )
   return EXIT.ok
 }
 
-/** Resolves at the first signal to stop, also one that comes while the server still starts. */
-function untilAsked(log: Log): Promise<void> {
-  let askedAt: number | null = null
+/** Resolves at the first signal to stop, even if the server is still starting. */
+function untilSignal(log: Log): Promise<void> {
+  let signalledAt: number | null = null
   return new Promise((resolve) => {
     const onSignal = (signal: NodeJS.Signals): void => {
-      // Whoever asks twice does not want to wait. npm hands on the Ctrl-C that the terminal sent already: that is once.
-      if (askedAt !== null && performance.now() - askedAt > ASKED_TWICE_MS) process.exit(EXIT.failure)
-      if (askedAt !== null) return
-      askedAt = performance.now()
+      // A second signal ends the process now. npm repeats the Ctrl-C of the terminal, which is not a second one.
+      if (signalledAt !== null && performance.now() - signalledAt > SAME_SIGNAL_MS) process.exit(EXIT.failure)
+      if (signalledAt !== null) return
+      signalledAt = performance.now()
       log.info({ signal }, 'stopping')
       resolve()
     }
@@ -71,7 +74,7 @@ function untilAsked(log: Log): Promise<void> {
   })
 }
 
-async function announce({ url, composed }: Started, config: Config, isTerminal: boolean, log: Log): Promise<void> {
+async function reportReady({ url, composed }: Started, config: Config, isTerminal: boolean, log: Log): Promise<void> {
   const { dataDir } = config
   const readyMs = Math.round(performance.now())
   const { policyCount, bootstrap } = composed
@@ -101,30 +104,30 @@ async function announce({ url, composed }: Started, config: Config, isTerminal: 
     )
 }
 
-/** Which store it is, and where; never with the credentials that its URL may hold. */
+/** The kind of store and its location, without the credentials that its URL may contain. */
 function storeOf({ dataDir, mongodbUrl }: Config): { readonly store: string; readonly path: string } {
   if (mongodbUrl === null) return { store: 'embedded', path: dataDir }
   return { store: 'MongoDB', path: addressOf(mongodbUrl) }
 }
 
-/** Tells what to do about the errors that an operator meets. A setting that cannot be used is a fault of the configuration. */
-async function refuse(error: unknown, config: Config): Promise<number> {
+/** Reports why the server did not start, with advice where an operator can fix it. Returns the exit code. */
+async function startFailure(error: unknown, config: Config): Promise<number> {
   const { host, port, dataDir } = config
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
-    const message = `Port ${port} on ${host} is in use. Is Countersign running already? Else set PORT to another one.`
+    const message = `Port ${port} on ${host} is in use. Is Countersign already running? If not, set PORT to another port.`
     return fail(new Error(message), EXIT.failure)
   }
   if (code === 'EACCES' && syscall === 'listen')
     return fail(new Error(`This user may not use port ${port} on ${host}.`), EXIT.failure)
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return fail(new Error(`HOST ${host} is no address of this machine.`), EXIT.failure)
+    return fail(new Error(`HOST ${host} is not an address of this machine.`), EXIT.failure)
   if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
     const { mongoFailure } = await import('@countersign/store-mongodb/connection/failure')
-    const told = mongoFailure(config.mongodbUrl, error)
-    return fail(new Error(`${told} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
+    const reason = mongoFailure(config.mongodbUrl, error)
+    return fail(new Error(`${reason} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
   }
   if (syscall === 'mkdir')
-    return fail(new Error(`DATA_DIR ${dataDir} cannot be made a directory (${code}).`), EXIT.config)
+    return fail(new Error(`DATA_DIR ${dataDir} cannot be created as a directory (${code}).`), EXIT.config)
   return fail(error instanceof Error ? error : new Error(String(error)), EXIT.failure)
 }

@@ -3,10 +3,10 @@ import { statIfThere } from '@countersign/durable-files'
 import { type Config, readConfig } from '../config.js'
 
 /**
- * The settings of the server that a command works on. A mistyped one would give a key that opens nothing, and files
- * of another user would keep the server from reading its own.
+ * The settings of the server that a command works on. With a mistyped DATA_DIR a command would create a useless key; as
+ * another user it would write files that the server cannot read.
  *
- * @throws Error when no server has data there, or that of another user
+ * @throws Error when there are no data of a server, or they belong to another user
  */
 export function serverData(): Config {
   const config = readConfig(process.env)
@@ -15,9 +15,9 @@ export function serverData(): Config {
   const data = statIfThere(join(dataDir, 'countersign.db'))
   if (data === undefined)
     throw new Error(
-      `There is no data of a server in ${dataDir}. Set DATA_DIR to the server's own, or start the server.`,
+      `There are no server data in ${dataDir}. Set DATA_DIR to the server's data directory, or start the server.`,
     )
   if (process.getuid !== undefined && data.uid !== process.getuid())
-    throw new Error(`The data in ${dataDir} belongs to the user with number ${data.uid}. Run this as that user.`)
+    throw new Error(`The data in ${dataDir} belongs to the user with number ${data.uid}. Run the command as that user.`)
   return config
 }

@@ -11,17 +11,17 @@ export async function signingKeysList(): Promise<number> {
   return print(await keyringIn(serverData().dataDir))
 }
 
-/** The next key signs from now on. A running server takes it over within 2 s. */
+/** The next key signs from now on. A running server uses it within 2 s. */
 export async function signingKeysRotate({ force }: { readonly force?: boolean }): Promise<number> {
   try {
     return await change((keyring) => keyring.rotate({ isForced: force === true }))
   } catch (error) {
     if (!(error instanceof EarlyRotationError)) throw error
-    return fail(new Error(`${error.message} Or use --force.`, { cause: error }), EXIT.failure)
+    return fail(new Error(`${error.message} Use --force to rotate now.`, { cause: error }), EXIT.failure)
   }
 }
 
-/** Takes a key out of the key set: permits that it signed verify no longer. */
+/** Removes a key from the key set: its permits no longer verify. */
 export async function signingKeysRevoke(kid: string): Promise<number> {
   try {
     return await change((keyring) => keyring.revoke(kid))
@@ -31,7 +31,7 @@ export async function signingKeysRevoke(kid: string): Promise<number> {
   }
 }
 
-/** Changes the keys and prints all of them. The change is recorded here, or by the server that runs: it sees the file. */
+/** Changes the keys and prints all of them. Records the change here, or leaves that to the running server: it sees the file. */
 async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<number> {
   const config = serverData()
   const signer = await keyringIn(config.dataDir)
@@ -44,7 +44,7 @@ async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<num
   } catch (cause) {
     const { message } = cause as Error
     throw new Error(
-      `The signing keys are changed, but the store did not record it, which the next start does. ${message}`,
+      `The signing keys are changed. The store did not record the change yet; the next start will. ${message}`,
       {
         cause,
       },
@@ -56,7 +56,7 @@ async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<num
 async function keyringIn(dataDir: string): Promise<Keyring> {
   const keyring = await findKeyring({ dataDir, clock: systemClock() })
   if (keyring === null)
-    throw new Error(`There are no signing keys in ${dataDir}. The server makes them when it starts.`)
+    throw new Error(`There are no signing keys in ${dataDir}. The server creates them when it starts.`)
   return keyring
 }
 

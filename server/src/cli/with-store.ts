@@ -22,10 +22,9 @@ export interface OpenedStore {
 const DEADLINE_MS = 30_000
 
 /**
- * Works on the store of a server: an embedded one only while the server does not run. Resolves with null, having done
- * nothing, beside one that does.
+ * Works on the store of a server. Resolves with null, without work, when the store is embedded and the server runs.
  *
- * @throws LostEntriesError, MissingStoreError: what is written would take positions in the audit log that were given before
+ * @throws LostEntriesError, MissingStoreError: new entries would reuse positions of lost entries in the audit log
  */
 export async function withStore<T>(
   { dataDir, mongodbUrl }: Pick<Config, 'dataDir' | 'mongodbUrl'>,
@@ -51,7 +50,7 @@ export async function withStore<T>(
   }
 }
 
-/** Loads the driver, which the embedded store does without. */
+/** Loads the driver, which the embedded store does not need. */
 async function openMongodb(url: string, clock: Clock): Promise<Store> {
   const { openMongoStore } = await import('@countersign/store-mongodb/open')
   try {

@@ -3,22 +3,22 @@ export interface Clock {
   now(): Date
 }
 
-/** The system clock went ahead on its own: time goes on by the monotonic clock until it is known which one is right. */
+/** The system clock jumped ahead. Time follows the monotonic clock until it is known which clock is right. */
 export interface ClockJump {
   /** How far ahead, in milliseconds. */
   readonly aheadMs: number
-  /** What the system clock says. */
+  /** The time of the system clock. */
   readonly systemTime: Date
-  /** When it is believed without a word, by the time that goes on. */
+  /** When the system clock is trusted without a confirmation. */
   readonly believedAt: Date
 }
 
 /** The clock of a process that writes to a store. */
 export interface StoreClock extends Clock {
-  /** From now on no time before `earliest` is told. */
+  /** From now on `now` returns no time before `earliest`. */
   startFrom(earliest: Date): void
   /** The jump that is in doubt, else null. */
   jump(): ClockJump | null
-  /** The operator says that the system clock is right: time goes on from there. Nothing changes without a jump. */
+  /** The operator confirms the system clock: time continues from it. Does nothing without a jump. */
   confirm(): void
 }

@@ -1,6 +1,6 @@
 type IdPrefix = 'dec' | 'pol' | 'agt' | 'key' | 'aud' | 'req'
 
-/** Makes ids: `<prefix>_` and 26 characters (TypeID over UUIDv7), so that text order is the order in which they were made. */
+/** Generates ids: `<prefix>_` and 26 characters (TypeID over UUIDv7). They sort by the time of their creation. */
 export interface Ids {
   next(prefix: IdPrefix): string
 }

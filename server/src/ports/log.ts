@@ -1,4 +1,4 @@
-/** Structured log lines. Fields never hold keys, tokens, secrets or anything of a request's context. */
+/** Structured log lines. Fields never contain keys, tokens, secrets or parts of a request's context. */
 export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -1,20 +1,20 @@
 import type { Effect, ReasonCode } from '@countersign/contract'
 
 /**
- * What the server counts and measures of itself. Every method is quick and never throws. Nothing that a caller chose
- * the text of (ids, paths, names) may be given to it: each new text would be a new series, for good.
+ * The metrics of the server. Every method is fast and never throws. Never pass a text that a caller chose (an id, a path, a
+ * name): each new text would create a new series for good.
  */
 export interface Metrics {
-  /** A request was answered. `route` is the template of its path (`/v1/policies/{id}`), null where there is none. */
+  /** Counts an answered request. `route` is the template of its path (`/v1/policies/{id}`), null for an unknown path. */
   answered(route: string | null, method: string, status: number, milliseconds: number): void
-  /** A decision was recorded. */
+  /** Counts a recorded decision. */
   decided(effect: Effect, reasonCode: ReasonCode, latencyMs: number): void
-  /** A group of mutations became durable, or failed to. */
+  /** Measures a commit of a group of mutations, successful or not. */
   committed(milliseconds: number): void
-  /** Tells how many mutations wait, whenever the metrics are read. */
+  /** Sets the function that counts waiting mutations; called when the metrics are read. */
   watchWaitingMutations(read: () => number): void
-  /** Tells how many bytes of answers are not read yet, whenever the metrics are read. */
+  /** Sets the function that counts unread bytes of answers; called when the metrics are read. */
   watchUnreadBytes(read: () => number): void
-  /** All of it as text, and the media type of that text. */
+  /** All metrics as text, with the media type of that text. */
   exposition(): Promise<{ readonly mediaType: string; readonly text: string }>
 }

@@ -1,17 +1,17 @@
 import type { PermitClaims, PublicJwk, PublicKeySet } from '@countersign/permit'
 
 /**
- * `next` is published but signs nothing yet; `active` signs; `retiring` is published until every permit that it signed
- * is over; `revoked` is published no longer, so that its permits verify nowhere.
+ * `next`: published, does not sign yet. `active`: signs. `retiring`: published until the last permit that it signed has
+ * ended. `revoked`: not published any more, so its permits verify nowhere.
  */
 export type SigningKeyState = 'next' | 'active' | 'retiring' | 'revoked'
 
-/** One signing key without its secret. Timestamps are null for what has not happened. */
+/** One signing key without its secret. A timestamp is null until its event happens. */
 export interface SigningKeyInfo {
   readonly kid: string
   readonly state: SigningKeyState
   readonly created_at: string
-  /** When it took over from another key. */
+  /** When it replaced another key as the active one. */
   readonly activated_at: string | null
   /** When a retiring key leaves the key set. */
   readonly published_until: string | null
@@ -19,8 +19,8 @@ export interface SigningKeyInfo {
 }
 
 /**
- * One thing that happened to a signing key, for the audit log. `rotated` names the key that signs from now on.
- * The public half goes along: the log keeps it, so that an old permit can still be checked when its key is gone.
+ * One change of a signing key, for the audit log. `rotated` names the key that signs from now on.
+ * The log keeps the public key, so that an old permit can still be checked when its key is gone.
  */
 export interface SigningKeyChange {
   readonly type: 'signing_key.created' | 'signing_key.rotated' | 'signing_key.revoked'
@@ -32,32 +32,31 @@ export interface SigningKeyChange {
 /**
  * The keys that sign permits.
  *
- * There is always exactly one active and one next key. What is changed is durable before the promise resolves, and
- * signing never waits for a change. Each change answers what happened, oldest first. Changes are made one after the other,
- * those of other processes too.
+ * There is always exactly one active and one next key. A change is durable before its promise resolves, and resolves with
+ * what happened, oldest first. Changes run one at a time, across processes too. Signing never waits for a change.
  */
 export interface Signer {
-  /** Signs with the active key. May sign before it returns: begin the durable write first. Rejects for claims that a verifier would refuse. */
+  /** Signs with the active key. May sign before it returns, so begin the durable write first. Rejects claims that a verifier would reject. */
   sign(claims: PermitClaims): Promise<string>
   /** The public keys that verify permits now: next, active and retiring. */
   jwks(): PublicKeySet
-  /** All keys that are kept, newest first. */
+  /** All stored keys, newest first. */
   list(): SigningKeyInfo[]
-  /** All that happened to the keys that are kept, oldest first; each type once for each key at most. */
+  /** All changes of the stored keys, oldest first; each type at most once for each key. */
   history(): SigningKeyChange[]
   /**
-   * The next key becomes active, the active one retiring, and a new next key is made. Rejects with `EarlyRotationError`
-   * while verifiers may not know the next key yet, unless it is forced.
+   * The next key becomes active, the active key retiring. Creates a new next key. Rejects with `EarlyRotationError` while
+   * verifiers may not know the next key yet, unless it is forced.
    */
   rotate(options?: { readonly isForced: boolean }): Promise<SigningKeyChange[]>
   /**
-   * Takes a key out of the key set at once. When it was active, the next key takes its place; a missing next key is made.
-   * A key that is revoked already changes nothing (`[]`). Rejects with `UnknownSigningKeyError` for a kid that is not kept.
+   * Removes a key from the key set. The next key replaces a revoked active key; a missing next key is created. Resolves with
+   * `[]` when the key was revoked before. Rejects with `UnknownSigningKeyError` when no stored key has the kid.
    */
   revoke(kid: string): Promise<SigningKeyChange[]>
 }
 
-/** So long after a key was published every verifier knows it: it reads the key set again after 60 s; 5 s for the way. */
+/** After this time every verifier knows a published key: it refreshes its key set after 60 s, and 5 s are for the transfer. */
 export const KNOWN_AFTER_MS = (60 + 5) * 1000
 
 export class UnknownSigningKeyError extends Error {
@@ -71,7 +70,7 @@ export class EarlyRotationError extends Error {
   override readonly name = 'EarlyRotationError'
   constructor(knownFrom: Date) {
     super(
-      `Verifiers may not know the next signing key yet, and would refuse what it signs. Rotate at ${knownFrom.toISOString()} or later.`,
+      `Verifiers may not know the next signing key yet and would reject its permits. Rotate at ${knownFrom.toISOString()} or later.`,
     )
   }
 }

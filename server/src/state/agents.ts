@@ -1,6 +1,6 @@
 import type { StoredAgent } from '@countersign/store-port/documents'
 
-/** The agents that are registered or suspended: all that a decision needs to know of them. */
+/** The agents that are registered or suspended. A decision needs to know no others. */
 export class Agents {
   private byId = new Map<string, StoredAgent>()
 
@@ -8,7 +8,7 @@ export class Agents {
     this.load(loaded)
   }
 
-  /** Takes over what the store holds. */
+  /** Replaces the agents with those of the store. */
   load(loaded: readonly StoredAgent[]): void {
     this.byId = new Map(loaded.map((agent) => [agent.id, agent]))
   }
@@ -21,7 +21,7 @@ export class Agents {
     return (this.byId.get(id)?.suspended ?? null) !== null
   }
 
-  /** Makes a durable write count from now on. */
+  /** Applies a durable write. */
   apply(agent: StoredAgent): void {
     if (agent.registration === null && agent.suspended === null) this.byId.delete(agent.id)
     else this.byId.set(agent.id, agent)

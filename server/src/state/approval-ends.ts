@@ -1,9 +1,9 @@
 /**
- * When the first approved decision ends that nobody has claimed: its reservation is given back then, so whoever asks a
- * budget after that moment has to see the room. Of what this process knows: the sweeper tells it of the others.
+ * When the next unclaimed approval ends. Its reservation is released then, so a budget that is asked later must show that
+ * room. Covers the approvals that this process knows; the sweeper refreshes it with those of other processes.
  */
 export class ApprovalEnds {
-  /** What is noted while somebody reads the store, for each who does. */
+  /** For each refresh in progress, the approvals that were noted during it. */
   private readonly notedMeanwhile = new Set<{ first: string | null }>()
 
   constructor(private first: string | null) {}
@@ -12,13 +12,13 @@ export class ApprovalEnds {
     return this.first !== null && this.first <= now
   }
 
-  /** A decision was approved, or may have been. */
+  /** Call it when a decision was approved, or may have been. */
   note(expiresAt: string): void {
     this.first = earlier(this.first, expiresAt)
     for (const noted of this.notedMeanwhile) noted.first = earlier(noted.first, expiresAt)
   }
 
-  /** Reads anew what the first is. An approval that is noted meanwhile counts too. */
+  /** Reads the first end from the store. Keeps the approvals that are noted during the read. */
   async refresh(read: () => Promise<string | null>): Promise<void> {
     const noted: { first: string | null } = { first: null }
     this.notedMeanwhile.add(noted)

@@ -2,7 +2,7 @@ import type { StoredKey } from '@countersign/store-port/documents'
 import { hashKeyText } from '../api-key-text.js'
 import { DomainError } from '../domain-error.js'
 
-/** Every API key, found by the hash of its text. Revocation counts as soon as it is applied. */
+/** All API keys, indexed by the hash of their text. A revocation takes effect as soon as it is applied. */
 export class Keys {
   private readonly byId = new Map<string, StoredKey>()
   private readonly byHash = new Map<string, { readonly id: string; readonly expires_at: string | null }>()
@@ -14,7 +14,7 @@ export class Keys {
     this.uses = new Map(uses)
   }
 
-  /** Takes over what the store holds. */
+  /** Replaces the keys with those of the store. */
   load(loaded: readonly StoredKey[]): void {
     for (const key of loaded) this.apply(key)
   }
@@ -27,7 +27,7 @@ export class Keys {
     return this.byId.get(id)
   }
 
-  /** Whether a key, revoked or not, has the secret. */
+  /** Whether any key has this secret, revoked keys included. */
   hasSecret(hash: string): boolean {
     return this.byHash.has(hash)
   }
@@ -37,7 +37,7 @@ export class Keys {
     return [...this.byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
   }
 
-  /** The key of that text, if it may be used at `now`. */
+  /** The key with this text, if it is valid at `now`. Records its use. */
   authenticate(text: string, now: string): StoredKey | undefined {
     const secret = this.byHash.get(hashKeyText(text))
     if (secret === undefined || isOver(secret.expires_at, now)) return undefined
@@ -60,14 +60,14 @@ export class Keys {
     return this.uses.get(id) ?? null
   }
 
-  /** What was used since the last call, to be saved. */
+  /** The uses since the last call, to be saved. */
   takeUnsavedUses(): ReadonlyMap<string, string> {
     const taken = this.unsaved
     this.unsaved = new Map()
     return taken
   }
 
-  /** Makes a durable write count from now on. */
+  /** Applies a durable write. */
   apply(key: StoredKey): void {
     for (const { hash } of this.byId.get(key.id)?.secrets ?? []) this.byHash.delete(hash)
     this.byId.set(key.id, key)

@@ -6,7 +6,7 @@ interface LoadedPolicies {
   readonly policies: readonly StoredPolicy[]
 }
 
-/** The live policies, compiled. A write swaps the set whole, so that one evaluation sees one set. */
+/** The live policies, compiled. A write replaces the whole set, so one evaluation sees one set. */
 export class Policies {
   private byId = new Map<string, StoredPolicy>()
   private compiled: PolicySet = compilePolicies([])
@@ -16,7 +16,7 @@ export class Policies {
     this.load(loaded)
   }
 
-  /** Takes over what the store holds. */
+  /** Replaces the policies with those of the store. */
   load(loaded: LoadedPolicies): void {
     this.byId = new Map(loaded.policies.map((policy) => [policy.id, policy]))
     this.compiled = compilePolicies(loaded.policies.map(toEnginePolicy))
@@ -26,7 +26,7 @@ export class Policies {
   get set(): PolicySet {
     return this.compiled
   }
-  /** The counter that every policy write raises. */
+  /** The number of the set: every policy write raises it. */
   get policySet(): number {
     return this.counter
   }
@@ -43,12 +43,12 @@ export class Policies {
     return undefined
   }
 
-  /** Every live policy but one, as lint wants the neighbours of a policy. */
+  /** All live policies except one: lint compares that one with them. */
   *others(id: string | null): Iterable<EnginePolicy> {
     for (const policy of this.byId.values()) if (policy.id !== id) yield toEnginePolicy(policy)
   }
 
-  /** Makes a durable write count from now on. */
+  /** Applies a durable write. */
   apply(policy: StoredPolicy): void {
     if (policy.deleted_at === null) {
       this.compiled = withPolicy(this.compiled, toEnginePolicy(policy))

@@ -30,7 +30,7 @@ const store = {
   async publishSigningKeys(keys: readonly SharedSigningKey[]) {
     for (const key of keys) published.set(key.kid, { is_known: false, ...published.get(key.kid), ...key })
   },
-  async sayKeysAreKnown(kids: readonly string[]) {
+  async markKeysKnown(kids: readonly string[]) {
     for (const kid of kids) published.set(kid, { ...(published.get(kid) as PublishedSigningKey), is_known: true })
   },
   async loadSigningKeys() {
@@ -42,7 +42,7 @@ const store = {
   async join() {
     return ['https://decisions.example']
   },
-  async sayKeySetIsRead() {
+  async markKeySetRead() {
     isKeySetRead = true
   },
   async wasKeySetRead() {
@@ -167,10 +167,10 @@ function stepByStep(): { readonly store: typeof store; step(of: Promise<unknown>
   return {
     store: {
       publishSigningKeys: (keys) => inTurn(() => store.publishSigningKeys(keys)),
-      sayKeysAreKnown: (kids) => inTurn(() => store.sayKeysAreKnown(kids)),
+      markKeysKnown: (kids) => inTurn(() => store.markKeysKnown(kids)),
       loadSigningKeys: () => inTurn(store.loadSigningKeys),
       join: () => inTurn(store.join),
-      sayKeySetIsRead: () => inTurn(store.sayKeySetIsRead),
+      markKeySetRead: () => inTurn(store.markKeySetRead),
       wasKeySetRead: () => inTurn(store.wasKeySetRead),
     },
     /** Does nothing once the work is done that the calls are of. */

@@ -6,32 +6,32 @@ import { StoreMutex } from './store-mutex.js'
 
 type SharedStore = Pick<
   Replicas,
-  'join' | 'publishSigningKeys' | 'sayKeysAreKnown' | 'loadSigningKeys' | 'sayKeySetIsRead' | 'wasKeySetRead'
+  'join' | 'publishSigningKeys' | 'markKeysKnown' | 'loadSigningKeys' | 'markKeySetRead' | 'wasKeySetRead'
 >
 type KeySet = ReturnType<Signer['jwks']>
 type PublicJwk = KeySet['keys'][number]
 
-/** How long a key that may sign is published at a time: a process that is gone for good leaves none behind for longer. */
+/** How long one publication of a key lasts. The keys of a process that is gone for good disappear after this time. */
 const PUBLISHED_FOR_MS = 86_400_000
-/** Longer than a permit lives, and than it takes to publish a key again. */
-const NEEDED_FOR_MS = 2 * 3_600_000
-/** How soon the store is asked again for a key that nobody knows. */
-const ASKED_AGAIN_AFTER_MS = 1000
+/** The publication that a key needs before it signs: longer than a permit lives and than publishing again takes. */
+const MIN_PUBLISHED_MS = 2 * 3_600_000
+/** The least time from one refresh to the next. */
+const REFRESH_EVERY_MS = 1000
 
 /**
- * The signing keys of processes that share a store. Each signs with a key of its own, whose secret it keeps to itself; the
- * public halves are in the store, so that every process publishes all of them and verifies what any of them signed.
+ * The signing keys of processes that share a store. Each process signs with its own key and shares the secret with nobody.
+ * The store holds the public keys, so every process publishes all of them and verifies what any of them signed.
  */
 export class SharedSigningKeys implements Signer {
   private others: readonly PublishedSigningKey[] = []
-  /** Until when each of our keys is known to be published. */
-  private readonly published = new Map<string, number>()
+  /** The time until which each of our keys is published, in milliseconds since 1970. */
+  private readonly publishedUntilMs = new Map<string, number>()
   private publishing: Promise<void> | null = null
   private readonly mutex = new StoreMutex()
-  private nextLook: Promise<void> | null = null
-  private askedAt = Number.NEGATIVE_INFINITY
+  private nextRefresh: Promise<void> | null = null
+  private refreshedAt = Number.NEGATIVE_INFINITY
   private knownFromMs = 0
-  private firstReading: Promise<void> | null = null
+  private firstRead: Promise<void> | null = null
 
   constructor(
     private readonly own: Signer,
@@ -39,7 +39,7 @@ export class SharedSigningKeys implements Signer {
     private readonly clock: Clock,
   ) {}
 
-  /** A key is published before it signs. */
+  /** Publishes the active key before it signs. */
   async sign(claims: Parameters<Signer['sign']>[0]): Promise<string> {
     if (!this.isPublished()) {
       this.publishing ??= this.publish().finally(() => {
@@ -74,10 +74,12 @@ export class SharedSigningKeys implements Signer {
   }
 
   /**
-   * Joins the processes that share the store, and answers the issuers of the others. A verifier that read the key set from
-   * one of them may lack a key that is new. The keys are published first: who says only behind that look that its key set
-   * is read has them in it. So where nobody had said so, they are known for good; that is kept, for one of those that are
-   * seen of late may be this process, as it was before it died.
+   * Joins the processes that share the store. Resolves with the issuers of the others.
+   *
+   * A verifier that read the key set before this process joined lacks a new key. So the keys are published first, and then
+   * `wasKeySetRead` is asked: a verifier whose read is recorded after that finds the keys in the set. If no read is
+   * recorded, all verifiers know the keys. The store keeps that fact, because one of the "other" processes may be this one
+   * before it crashed.
    *
    * @throws StoreUnavailableError
    */
@@ -88,7 +90,7 @@ export class SharedSigningKeys implements Signer {
     const found = before.find(({ kid }) => kid === active.kid)
     const publishedMs = found === undefined ? this.clock.now().getTime() : Date.parse(active.created_at)
     const wasRead = await this.store.wasKeySetRead()
-    if (!wasRead) await this.store.sayKeysAreKnown(this.own.jwks().keys.map(({ kid }) => kid))
+    if (!wasRead) await this.store.markKeysKnown(this.own.jwks().keys.map(({ kid }) => kid))
     const isKnown = !wasRead || found?.is_known === true
     const others = await this.store.join(issuer)
     if (others.length > 0 && !isKnown) this.knownFromMs = publishedMs + KNOWN_AFTER_MS
@@ -96,26 +98,26 @@ export class SharedSigningKeys implements Signer {
   }
 
   /**
-   * The key set for a verifier, which may keep it for a while. The first time this is said before the keys of others are
-   * read: whoever joins either sees that, or is in it.
+   * The key set for a verifier, which may cache it. The first call records in the store that the set was read, and only then
+   * loads the keys of the others: a process that joins either sees the record, or its keys are in the set.
    *
    * @throws StoreUnavailableError
    */
   async jwksForVerifiers(): Promise<KeySet> {
-    this.firstReading ??= this.beginReading().catch((error) => {
-      this.firstReading = null
+    this.firstRead ??= this.recordFirstRead().catch((error) => {
+      this.firstRead = null
       throw error
     })
-    await this.firstReading
+    await this.firstRead
     return this.jwks()
   }
 
-  private async beginReading(): Promise<void> {
-    await this.store.sayKeySetIsRead()
+  private async recordFirstRead(): Promise<void> {
+    await this.store.markKeySetRead()
     await this.load()
   }
 
-  /** False while there may be verifiers that do not know the key that signs here. */
+  /** False while some verifiers may not know the active key of this process. */
   get isKnown(): boolean {
     return this.clock.now().getTime() >= this.knownFromMs
   }
@@ -126,43 +128,43 @@ export class SharedSigningKeys implements Signer {
     const keys = sharedKeysOf(this.own, now)
     await this.store.publishSigningKeys(keys, now.toISOString())
     for (const { kid, published_until, revoked_at } of keys)
-      this.published.set(kid, revoked_at === null ? Date.parse(published_until) : 0)
+      this.publishedUntilMs.set(kid, revoked_at === null ? Date.parse(published_until) : 0)
   }
 
   /**
-   * Takes over what the store holds. A key of ours that was revoked there signs no more.
+   * Loads the keys of the others. Revokes those of our own keys that were revoked in the store.
    *
    * @throws StoreUnavailableError
    */
   load(): Promise<void> {
-    return this.mutex.run('load', () => this.takeOver())
+    return this.mutex.run('load', () => this.loadNow())
   }
 
-  private async takeOver(): Promise<void> {
+  private async loadNow(): Promise<void> {
     this.others = await this.store.loadSigningKeys(this.clock.now().toISOString())
     const revoked = new Set(this.others.flatMap(({ kid, revoked_at }) => (revoked_at === null ? [] : [kid])))
-    const lost = this.own.list().filter(({ kid, state }) => state !== 'revoked' && revoked.has(kid))
-    for (const { kid } of lost) await this.own.revoke(kid)
-    if (lost.length > 0) await this.publish()
+    const revokedElsewhere = this.own.list().filter(({ kid, state }) => state !== 'revoked' && revoked.has(kid))
+    for (const { kid } of revokedElsewhere) await this.own.revoke(kid)
+    if (revokedElsewhere.length > 0) await this.publish()
   }
 
   /**
-   * For a permit of a key that nobody here knows: reads the store once for all who ask before the read begins.
+   * Loads again, for a permit whose key is unknown here. All calls that come before the read begins share it.
    *
    * @throws StoreUnavailableError
    */
-  lookAgain(): Promise<void> {
-    this.nextLook ??= pause(Math.max(0, this.askedAt + ASKED_AGAIN_AFTER_MS - performance.now())).then(() => {
-      this.nextLook = null
-      this.askedAt = performance.now()
+  refresh(): Promise<void> {
+    this.nextRefresh ??= pause(Math.max(0, this.refreshedAt + REFRESH_EVERY_MS - performance.now())).then(() => {
+      this.nextRefresh = null
+      this.refreshedAt = performance.now()
       return this.load()
     })
-    return this.nextLook
+    return this.nextRefresh
   }
 
   private isPublished(): boolean {
-    const until = this.published.get(this.active().kid)
-    return until !== undefined && until - this.clock.now().getTime() > NEEDED_FOR_MS
+    const until = this.publishedUntilMs.get(this.active().kid)
+    return until !== undefined && until - this.clock.now().getTime() > MIN_PUBLISHED_MS
   }
 
   private active(): SigningKeyInfo {
@@ -170,13 +172,13 @@ export class SharedSigningKeys implements Signer {
   }
 }
 
-/** The keys of a keyring as others may know them. */
+/** The keys of a keyring without their secrets. */
 function sharedKeysOf(signer: Pick<Signer, 'list' | 'history'>, now: Date): SharedSigningKey[] {
-  const halves = new Map(signer.history().map(({ kid, public_jwk }) => [kid, public_jwk]))
+  const publicJwks = new Map(signer.history().map(({ kid, public_jwk }) => [kid, public_jwk]))
   const until = new Date(now.getTime() + PUBLISHED_FOR_MS).toISOString()
   return signer.list().flatMap(({ kid, published_until, revoked_at }) => {
-    const half = halves.get(kid)
-    return half === undefined ? [] : [{ kid, x: half.x, published_until: published_until ?? until, revoked_at }]
+    const jwk = publicJwks.get(kid)
+    return jwk === undefined ? [] : [{ kid, x: jwk.x, published_until: published_until ?? until, revoked_at }]
   })
 }
 

@@ -158,8 +158,8 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
       join: async () => [],
       publishSigningKeys: async () => {},
       loadSigningKeys: async () => [],
-      sayKeysAreKnown: async () => {},
-      sayKeySetIsRead: async () => {},
+      markKeysKnown: async () => {},
+      markKeySetRead: async () => {},
       wasKeySetRead: async () => false,
     }
     const replica = await runServer({

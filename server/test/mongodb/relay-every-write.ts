@@ -159,8 +159,8 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   const pen = await LogPen.of(store)
   await store.replicas.join('https://decisions.example')
   await store.replicas.publishSigningKeys([KEY], instant(0))
-  await store.replicas.sayKeysAreKnown([KEY.kid])
-  await store.replicas.sayKeySetIsRead()
+  await store.replicas.markKeysKnown([KEY.kid])
+  await store.replicas.markKeySetRead()
   await store.replicas.revision()
   const slot = { owner: 'key 1', id: idOf('dec', 1), limit: 1, at: instant(0), expires_at: instant(DAY) }
   expect(await store.replicas.reviewSlots.take([slot])).toEqual([true])

@@ -176,9 +176,9 @@ describe('what backup refuses', () => {
       stderr: expect.stringContaining(`${long} cannot be written (ENAMETOOLONG). Choose a place`),
     })
     const noServer = await run(['backup', join(newDirectory(), 'b')], below)
-    expect(noServer).toMatchObject({ code: 1, stderr: expect.stringContaining(`no data of a server in ${below}. Set`) })
+    expect(noServer).toMatchObject({ code: 1, stderr: expect.stringContaining(`no server data in ${below}. Set`) })
     const nothing = await run(['backup', join(newDirectory(), 'b')], newDirectory())
-    expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no data of a server') })
+    expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There are no server data') })
     const mongodb = await run(['backup', join(newDirectory(), 'b')], dataDir, { MONGODB_URL: 'mongodb://u:secret@h/d' })
     expect(mongodb).toMatchObject({ code: 1, stderr: expect.stringContaining('mongodump') })
     expect(mongodb.stderr).not.toContain('secret')

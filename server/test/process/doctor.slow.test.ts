@@ -97,7 +97,7 @@ describe('countersign doctor', () => {
     const { port } = other.address() as AddressInfo
     const { problems } = await doctor(newDirectory(), { PORT: `${port}` })
     expect(Object.keys(problems)).toEqual(['port'])
-    expect(problems.port).toContain('another program')
+    expect(problems.port).toContain('Another program')
     other.close()
   })
 
@@ -116,7 +116,7 @@ describe('countersign doctor', () => {
   it('tells a data directory that is none, or that others can change', async () => {
     const folder = newDirectory()
     writeFileSync(join(folder, 'file'), '')
-    expect((await doctor(join(folder, 'file'))).problems['data directory']).toContain('is no directory')
+    expect((await doctor(join(folder, 'file'))).problems['data directory']).toContain('is not a directory')
     const open = join(folder, 'open')
     mkdirSync(open)
     chmodSync(open, 0o777)
@@ -206,7 +206,7 @@ describe('countersign doctor', () => {
     writeFileSync(join(dataDir, 'signing-keys.json'), '{')
     expect((await doctor(dataDir)).problems['signing keys']).toContain('damaged')
     rmSync(join(dataDir, 'signing-keys.json'))
-    expect((await doctor(dataDir)).problems['signing keys']).toContain('put it back')
+    expect((await doctor(dataDir)).problems['signing keys']).toContain('restore it')
   })
 
   it.each(['mongodb://user:pa55@w0rd@127.0.0.1/x', 'mongodb://127.0.0.1/%zz', 'mongodb://127.0.0.1/a.b'])(
@@ -237,6 +237,6 @@ describe('what a machine at rest does not show', () => {
 
   it('a disk that is nearly full', () => {
     expect(checkSpace(newDirectory(), 0).fix).toBeNull()
-    expect(checkSpace(newDirectory(), Number.MAX_SAFE_INTEGER).fix).toContain('make room')
+    expect(checkSpace(newDirectory(), Number.MAX_SAFE_INTEGER).fix).toContain('free some space')
   })
 })

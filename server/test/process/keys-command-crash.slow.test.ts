@@ -42,7 +42,7 @@ it('prints nothing, withdraws its command and fails when the server stands still
   const { server, command, spool } = await commandToStanding(dataDir)
   expect(await command.end(25_000)).toEqual({ code: 1, signal: null })
   expect({ stdout: command.stdout, spool: readdirSync(spool) }).toEqual({ stdout: '', spool: [] })
-  expect(JSON.parse(command.stderr).msg).toMatch(/did not make the key in time/)
+  expect(JSON.parse(command.stderr).msg).toMatch(/did not create the key in time/)
   server.signal('SIGCONT')
   expect(await listAll(server.url, '/v1/keys', CHOSEN_KEY)).toHaveLength(1)
 })

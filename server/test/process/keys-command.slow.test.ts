@@ -84,7 +84,9 @@ describe('keys create', () => {
     expect(JSON.parse(command.stderr).msg).toContain(lacks)
     const rotate = countersign(['signing-keys', 'rotate'], { env: { DATA_DIR: dataDir } })
     expect(await rotate.end()).toEqual({ code: 1, signal: null })
-    expect(JSON.parse(rotate.stderr).msg).toMatch(new RegExp(`^The signing keys are changed, but .*${lacks}`))
+    expect(JSON.parse(rotate.stderr).msg).toMatch(
+      new RegExp(`^The signing keys are changed\\. The store did not record .*${lacks}`),
+    )
     const serve = countersign(['serve'], { env: { DATA_DIR: dataDir, PORT: '0' } })
     expect(await serve.end()).toEqual({ code: 1, signal: null })
     expect(JSON.parse(serve.stderr).msg).toContain(lacks)
@@ -123,7 +125,7 @@ describe('keys create', () => {
       expect(JSON.parse(command.stderr).msg).toMatch(why)
     }
     const over = ['--expires', '2020-01-01T00:00:00.000Z']
-    await refusals([], /no data of a server in .*DATA_DIR/)
+    await refusals([], /no server data in .*DATA_DIR/)
     expect(readdirSync(dataDir)).toEqual([])
     const server = await ShippedServer.start({ dataDir })
     await Promise.all([

@@ -154,14 +154,14 @@ describe('signing-keys', () => {
     const dataDir = newDirectory()
     const refused = (args: readonly string[], why: RegExp) => refusal(dataDir, args, why)
     const commands = [['list'], ['rotate'], ['revoke', 'abc']]
-    for (const args of commands) await refused(args, /no data of a server in .*DATA_DIR/)
+    for (const args of commands) await refused(args, /no server data in .*DATA_DIR/)
     expect(readdirSync(dataDir)).toEqual([])
     await (await start(dataDir)).stop()
     // One kid in 64 begins with a hyphen.
     await Promise.all(['abc', '-abc', '-habc'].map((kid) => refused(['revoke', kid], new RegExp(kid))))
     rmSync(join(dataDir, 'signing-keys.json'))
     const left = readdirSync(dataDir)
-    for (const args of commands) await refused(args, /There are no signing keys in .*The server makes them/)
+    for (const args of commands) await refused(args, /There are no signing keys in .*The server creates them/)
     expect(readdirSync(dataDir)).toEqual(left)
   })
 
@@ -172,7 +172,7 @@ describe('signing-keys', () => {
     await refusal(
       dataDir,
       ['rotate'],
-      /may not know the next signing key.* Rotate at 20\d\d-.*Z or later\. Or use --force\./,
+      /may not know the next signing key.* Rotate at 20\d\d-.*Z or later\. Use --force to rotate now\./,
     )
     expect(await signingKeys(dataDir, 'list')).toEqual(rotated)
     const forced = await signingKeys(dataDir, 'rotate', '--force')

@@ -154,7 +154,7 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
     title: 'tells that the key set was read, whichever process said so',
     async run({ stores: [first, second] }) {
       for (const store of [first, second]) expect(await replicasOf(store).wasKeySetRead()).toBe(false)
-      for (let round = 0; round < 2; round += 1) await replicasOf(first).sayKeySetIsRead()
+      for (let round = 0; round < 2; round += 1) await replicasOf(first).markKeySetRead()
       for (const store of [first, second]) expect(await replicasOf(store).wasKeySetRead()).toBe(true)
     },
   },
@@ -179,7 +179,7 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
         replicasOf(first).publishSigningKeys([{ ...SIGNING_KEY, published_until: instant(until) }], instant(at))
       await publish(0, 100)
       expect(await isKnown()).toBe(false)
-      await replicasOf(second).sayKeysAreKnown([SIGNING_KEY.kid])
+      await replicasOf(second).markKeysKnown([SIGNING_KEY.kid])
       await publish(99.999, 200)
       expect(await isKnown()).toBe(true)
       await publish(200, 300)

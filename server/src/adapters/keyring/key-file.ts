@@ -1,4 +1,4 @@
-/** `signing-keys.json`: read with suspicion, replaced as a whole so that a crash leaves the old file or the new one. */
+/** `signing-keys.json`. Checked when read; replaced as a whole, so that a crash leaves the old file or the new one. */
 import { open } from 'node:fs/promises'
 import { assertNoFolder, replaceFile } from '@countersign/durable-files'
 import { importSigningKey } from '@countersign/permit'
@@ -6,7 +6,7 @@ import type { LogPosition } from '@countersign/store-port/store'
 import { z } from 'zod'
 import type { StoredSigningKey } from './key-states.js'
 
-/** The file of signing keys cannot be used. The message names it and says what to do; the server must not start. */
+/** The file of signing keys cannot be used. The message names the file and says what to do. The server must not start. */
 export class KeyFileError extends Error {
   override readonly name = 'KeyFileError'
 }
@@ -68,7 +68,7 @@ const KeyFileSchema = z.strictObject({
 /** What the file holds. */
 export interface KeyFile {
   readonly keys: readonly StoredSigningKey[]
-  /** The newest position in the audit log that is known to have been filled beside these keys; it may lag. */
+  /** The newest position in the audit log that was written with these keys; it may lag. */
   readonly newest_entry: LogPosition | null
 }
 
@@ -92,7 +92,7 @@ export async function readKeyFile(path: string): Promise<KeyFile | null> {
   } catch (cause) {
     throw new KeyFileError(
       `The signing keys in ${path} are damaged, or written by a newer Countersign. Nothing was changed. Restore the file ` +
-        'from a backup. Without one, move it away: the next start makes new keys, and permits signed before verify no longer.',
+        'from a backup. If you have none, move the file away: the next start creates new keys, and earlier permits no longer verify.',
       { cause },
     )
   }
@@ -112,7 +112,7 @@ async function readPrivately(path: string): Promise<string> {
       const octal = (mode & 0o777).toString(8).padStart(4, '0')
       throw new KeyFileError(
         `The signing keys in ${path} are open to other users of this machine (mode ${octal}). Run: chmod 600 ${path}` +
-          ' If someone may have read them, rotate and revoke them too: countersign signing-keys.',
+          ' If someone may have read them, also rotate and revoke them: countersign signing-keys.',
       )
     }
     return await file.readFile('utf8')
@@ -126,7 +126,7 @@ function assertCoherent(keys: readonly StoredSigningKey[]): void {
     const { length } = keys.filter((key) => key.state === state)
     if (length !== 1) throw new Error(`There are ${length} keys in state ${state}, not 1.`)
   }
-  if (new Set(keys.map((key) => key.kid)).size !== keys.length) throw new Error('A kid is there twice.')
+  if (new Set(keys.map((key) => key.kid)).size !== keys.length) throw new Error('Two keys have the same kid.')
   for (const { kid, jwk } of keys) {
     if (jwk.kid !== kid) throw new Error(`The key ${kid} holds the JWK of ${jwk.kid}.`)
     if ('d' in jwk) importSigningKey(jwk)

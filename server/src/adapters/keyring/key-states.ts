@@ -1,6 +1,6 @@
 /**
- * The life of a signing key as pure steps: next -> active -> retiring -> gone, or revoked from anywhere.
- * Every step leaves exactly one next and one active key. Reading and writing them is the key file's task.
+ * The states of a signing key, as pure functions: next -> active -> retiring -> gone; any of them -> revoked.
+ * Every step leaves exactly one next and one active key. `key-file.ts` reads and writes them.
  */
 import {
   exportSigningKey,
@@ -16,7 +16,7 @@ import {
   UnknownSigningKeyError,
 } from '../../ports/signer.js'
 
-/** One key as the file keeps it. Only next and active keys keep their secret: the others never sign again. */
+/** One key in the file. Only a next and an active key have a secret: the others never sign again. */
 export interface StoredSigningKey extends SigningKeyInfo {
   readonly jwk: PublicJwk | PrivateJwk
 }
@@ -24,14 +24,13 @@ export interface StoredSigningKey extends SigningKeyInfo {
 /** Longest life of a permit (1 h). */
 const RETIRING_MS = 3_600_000 + KNOWN_AFTER_MS
 
-/** What a first start makes. The active one took over from no other. */
+/** The keys of a first start. The active key replaced no other. */
 export function firstKeys(now: Date): StoredSigningKey[] {
   return [newNextKey(now), { ...newNextKey(now), state: 'active' }]
 }
 
 /**
- * From when on every verifier that follows the key set knows the next key. One that was there from the start is known to
- * all.
+ * When every verifier that refreshes its key set knows the next key. All verifiers know a next key of the first start.
  */
 export function nextKnownFrom(keys: readonly StoredSigningKey[]): Date {
   const next = keys.find((key) => key.state === 'next') as StoredSigningKey
@@ -39,19 +38,19 @@ export function nextKnownFrom(keys: readonly StoredSigningKey[]): Date {
   return new Date(Date.parse(next.created_at) + (isFirst ? 0 : KNOWN_AFTER_MS))
 }
 
-/** The next key becomes active, the active one retiring, and a new next key is made. */
+/** The next key becomes active, the active key retiring. Creates a new next key. */
 export function rotateKeys(keys: readonly StoredSigningKey[], now: Date): StoredSigningKey[] {
-  const turned = keys.map((key) => {
+  const changed = keys.map((key) => {
     if (key.state === 'next') return activated(key, now)
     if (key.state === 'active') return retired(key, now)
     return key
   })
-  return [newNextKey(now), ...withoutOver(turned, now)]
+  return [newNextKey(now), ...withoutOver(changed, now)]
 }
 
 /**
- * The key is revoked; a next key takes the place of an active one, and there is a next key again. The same array when
- * the key is revoked already.
+ * Revokes a key. The next key replaces a revoked active key, and a new next key replaces that. Returns the same array when
+ * the key is already revoked.
  *
  * @throws UnknownSigningKeyError when no such key is kept
  */
@@ -59,30 +58,30 @@ export function revokeKey(keys: readonly StoredSigningKey[], kid: string, now: D
   const target = withoutOver(keys, now).find((key) => key.kid === kid)
   if (target === undefined) throw new UnknownSigningKeyError(kid)
   if (target.state === 'revoked') return keys
-  const turned = keys.map((key) => {
+  const changed = keys.map((key) => {
     if (key.kid === kid) return revoked(key, now)
     if (key.state === 'next' && target.state === 'active') return activated(key, now)
     return key
   })
-  const kept = withoutOver(turned, now)
+  const kept = withoutOver(changed, now)
   return target.state === 'retiring' ? kept : [newNextKey(now), ...kept]
 }
 
-/** The keys without those whose last permit is over. */
+/** The keys without those whose last permit has ended. */
 export function withoutOver(keys: readonly StoredSigningKey[], now: Date): StoredSigningKey[] {
   return keys.filter((key) => key.published_until === null || Date.parse(key.published_until) > now.getTime())
 }
 
-/** The public halves that verify permits at this moment. */
+/** The public keys that verify permits at `now`. */
 export function publishedKeys(keys: readonly StoredSigningKey[], now: Date): PublicKeySet {
   const published = withoutOver(keys, now).filter((key) => key.state !== 'revoked')
-  return { keys: published.map((key) => publicHalf(key.jwk)) }
+  return { keys: published.map((key) => publicJwkOf(key.jwk)) }
 }
 
-/** All that happened to the keys, in the order in which it took effect. */
+/** All changes of the keys, in the order in which they took effect. */
 export function historyOf(keys: readonly StoredSigningKey[]): SigningKeyChange[] {
   const happened = (type: SigningKeyChange['type'], when: 'revoked_at' | 'activated_at' | 'created_at') =>
-    keys.flatMap(({ kid, jwk, [when]: at }) => (at === null ? [] : [{ type, kid, at, public_jwk: publicHalf(jwk) }]))
+    keys.flatMap(({ kid, jwk, [when]: at }) => (at === null ? [] : [{ type, kid, at, public_jwk: publicJwkOf(jwk) }]))
   return [
     ...happened('signing_key.revoked', 'revoked_at'),
     ...happened('signing_key.rotated', 'activated_at'),
@@ -90,7 +89,7 @@ export function historyOf(keys: readonly StoredSigningKey[]): SigningKeyChange[]
   ].sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
 }
 
-/** What happened to the keys after the state `before`. */
+/** The changes of the keys after the state `before`. */
 export function changesBetween(
   before: readonly StoredSigningKey[],
   after: readonly StoredSigningKey[],
@@ -119,13 +118,13 @@ function activated(key: StoredSigningKey, now: Date): StoredSigningKey {
 
 function retired(key: StoredSigningKey, now: Date): StoredSigningKey {
   const published_until = new Date(now.getTime() + RETIRING_MS).toISOString()
-  return { ...key, state: 'retiring', published_until, jwk: publicHalf(key.jwk) }
+  return { ...key, state: 'retiring', published_until, jwk: publicJwkOf(key.jwk) }
 }
 
 function revoked(key: StoredSigningKey, now: Date): StoredSigningKey {
-  return { ...key, state: 'revoked', published_until: null, revoked_at: now.toISOString(), jwk: publicHalf(key.jwk) }
+  return { ...key, state: 'revoked', published_until: null, revoked_at: now.toISOString(), jwk: publicJwkOf(key.jwk) }
 }
 
-function publicHalf({ kty, crv, x, kid, alg, use }: PublicJwk): PublicJwk {
+function publicJwkOf({ kty, crv, x, kid, alg, use }: PublicJwk): PublicJwk {
   return { kty, crv, x, kid, alg, use }
 }

@@ -27,13 +27,13 @@ import {
 } from './key-states.js'
 
 export interface KeyringOptions {
-  /** The folder of `signing-keys.json`; made when absent. */
+  /** The folder of `signing-keys.json`; created when absent. */
   readonly dataDir: string
   readonly clock: Clock
 }
 
 /**
- * Opens the signing keys in `DATA_DIR/signing-keys.json`, and makes an active and a next key when there is no file.
+ * Opens the signing keys in `DATA_DIR/signing-keys.json`. Creates an active and a next key when there is no file.
  *
  * @throws KeyFileError when the file is damaged or open to other users; it is left as it is
  */
@@ -51,7 +51,7 @@ export async function openKeyring({ dataDir, clock }: KeyringOptions): Promise<K
 }
 
 /**
- * Opens the signing keys that are there; null when there is no file. Makes nothing.
+ * Opens existing signing keys; null when there is no file. Creates nothing.
  *
  * @throws KeyFileError as `openKeyring`
  */
@@ -61,7 +61,7 @@ export async function findKeyring({ dataDir, clock }: KeyringOptions): Promise<K
   return kept === null ? null : new Keyring(path, clock, kept)
 }
 
-/** The signing keys in one file. Another process may change the file: `watch` takes its changes over. */
+/** The signing keys in one file. Another process may change the file: `watch` loads its changes. */
 export class Keyring implements Signer {
   private keys: readonly StoredSigningKey[]
   private newest: LogPosition | null
@@ -82,13 +82,13 @@ export class Keyring implements Signer {
   }
 
   /**
-   * Signs on this thread when nothing else is being signed, which is soonest; else on the thread pool, which leaves
-   * this thread to the requests that wait.
+   * Signs on this thread when nothing else is being signed: that is fastest. Under load it signs on the thread pool, so
+   * that this thread can serve other requests.
    */
   async sign(claims: PermitClaims): Promise<string> {
     this.signing += 1
     if (this.signing === 1) {
-      // Until the loop comes round, whoever else wants to sign is waiting at the same time: that is load.
+      // Another call that comes before the next turn of the event loop waits at the same time: that is load.
       setImmediate(() => {
         this.signing -= 1
       })
@@ -126,12 +126,12 @@ export class Keyring implements Signer {
     return this.change((keys) => revokeKey(keys, kid, this.clock.now()))
   }
 
-  /** The newest position in the audit log that the file remembers: a store that lacks it has lost something. */
+  /** The newest position in the audit log that the file remembers. A store without it has lost entries. */
   get newestEntry(): LogPosition | null {
     return this.newest
   }
 
-  /** Has the file remember a position, or none. Durable once the promise resolves; a file that is gone is not made again. */
+  /** Writes a position, or none, into the file. Durable once the promise resolves. Does not create a file that is gone. */
   async remember(position: LogPosition | null): Promise<void> {
     if (position?.log === this.newest?.log && position?.index === this.newest?.index) return
     await this.queue.run(() =>
@@ -139,15 +139,15 @@ export class Keyring implements Signer {
         const kept = await readKeyFile(this.path)
         if (kept === null) return
         await writeKeyFile(this.path, { ...kept, newest_entry: position })
-        // Not the keys: `watch` has to notice what another process changed in them.
+        // The keys in memory stay: `watch` must notice what another process changed in them.
         this.newest = position
       }),
     )
   }
 
   /**
-   * Takes over what another process wrote into the file (`countersign signing-keys rotate` beside a running server),
-   * and answers what it changed.
+   * Loads what another process wrote into the file (such as `countersign signing-keys rotate` while the server runs).
+   * Resolves with its changes.
    *
    * @throws KeyFileError when the file is damaged or open to other users; the keys stay as they were
    */
@@ -156,9 +156,9 @@ export class Keyring implements Signer {
   }
 
   /**
-   * Reloads the file every `intervalMs` (default 1000). Does not keep the process alive. `onChange` is called when the
-   * keys changed, and again with each later look until it resolves; `onError` gets why the file cannot be taken over, or
-   * what `onChange` rejected with: once, until all is well again.
+   * Reloads the file every `intervalMs` (default 1000). Does not keep the process alive. Calls `onChange` when the keys
+   * changed, and again at each later poll until it resolves. `onError` gets why the file cannot be loaded, or what
+   * `onChange` rejected with: once, until a poll succeeds again.
    */
   watch(onChange: () => Promise<void>, onError: (error: unknown) => void, intervalMs = 1000): void {
     let isFailing = false
@@ -181,7 +181,7 @@ export class Keyring implements Signer {
     await this.watcher?.stop()
   }
 
-  /** Made from what the file holds at that moment, which no other process changes meanwhile. */
+  /** Changes the keys in the file, under its lock. */
   private change(
     step: (keys: readonly StoredSigningKey[]) => readonly StoredSigningKey[],
   ): Promise<SigningKeyChange[]> {

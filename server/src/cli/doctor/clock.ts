@@ -3,9 +3,9 @@ import { type Finding, fine, problem } from './finding.js'
 
 const SUBJECT = 'clock'
 
-/** Between replicas, and between a commit and this look, so much is nothing. */
+/** A difference up to this is normal: between replicas, and between a commit and this check. */
 const TOLERANCE_MS = 2000
-/** A clock that is being steered gains or loses less in the seconds that this takes. */
+/** While NTP adjusts a clock, the difference stays below this in the seconds that the checks take. */
 const JUMP_MS = 250
 
 /** @param newestEntryAt milliseconds since 1970 of the newest audit entry, null without one */
@@ -15,10 +15,14 @@ export function checkClock(begin: Moment, end: Moment, newestEntryAt: number | n
     return problem(
       SUBJECT,
       `The clock is ${Math.round(behindMs / 1000)} s behind the newest entry of the store.`,
-      'set the clock (NTP): decisions would live longer, and budgets count in a period that is over.',
+      'set the clock (NTP). Otherwise decisions live longer, and budgets count in a past period.',
     )
   const jumpMs = Math.abs(end.wallMs - begin.wallMs - (end.monotonicMs - begin.monotonicMs))
   if (jumpMs > JUMP_MS)
-    return problem(SUBJECT, `The clock jumped by ${Math.round(jumpMs)} ms just now.`, 'let NTP steer it, not step it.')
+    return problem(
+      SUBJECT,
+      `The clock jumped by ${Math.round(jumpMs)} ms just now.`,
+      'configure NTP to slew the clock, not to step it.',
+    )
   return fine(SUBJECT, new Date(end.wallMs).toISOString())
 }

@@ -10,48 +10,56 @@ const SPACE = 'disk space'
 /** Windows has no permission bits. */
 const IS_POSIX = process.platform !== 'win32'
 
-/** Whether this user can work there, and nobody else can change what is there. */
+/** Whether this user can read and write the directory, and nobody else can write it. */
 export function checkDataDirectory(dataDir: string): Finding {
   const found = statIfThere(dataDir)
-  return found === undefined ? checkPlace(dataDir, nearestFolder(dataDir)) : checkAccess(dataDir, found)
+  return found === undefined ? checkMissing(dataDir, nearestFolder(dataDir)) : checkAccess(dataDir, found)
 }
 
-/** @param minimumFreeBytes less free space than that is a problem */
+/** @param minimumFreeBytes less free space is a problem */
 export function checkSpace(dataDir: string, minimumFreeBytes: number): Finding {
-  const place = nearestFolder(dataDir)
-  const { bavail, bsize } = statfsSync(place)
+  const folder = nearestFolder(dataDir)
+  const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
-  const text = `${Math.floor(free / 2 ** 20)} MiB are free at ${place}.`
+  const text = `${Math.floor(free / 2 ** 20)} MiB are free at ${folder}.`
   if (free >= minimumFreeBytes) return fine(SPACE, text)
-  return problem(SPACE, text, 'make room, or move the data directory: a full disk turns every decision into a 503.')
+  return problem(
+    SPACE,
+    text,
+    'free some space, or move the data directory. On a full disk every decision is answered with 503.',
+  )
 }
 
 function nearestFolder(path: string): string {
   return existsSync(path) ? path : nearestFolder(dirname(path))
 }
 
-function checkPlace(dataDir: string, place: string): Finding {
-  if (isUsable(place)) return fine(SUBJECT, `${dataDir} does not exist yet; the first start makes it.`)
-  return problem(SUBJECT, `${dataDir} does not exist, and this user cannot make it.`, `make it, owned by this user.`)
+function checkMissing(dataDir: string, parent: string): Finding {
+  if (isUsable(parent)) return fine(SUBJECT, `${dataDir} does not exist yet. The first start creates it.`)
+  return problem(
+    SUBJECT,
+    `${dataDir} does not exist, and this user cannot create it.`,
+    'create it as a directory of this user.',
+  )
 }
 
 function checkAccess(dataDir: string, found: Stats): Finding {
-  if (!found.isDirectory()) return problem(SUBJECT, `${dataDir} is no directory.`, 'set DATA_DIR to a directory.')
+  if (!found.isDirectory()) return problem(SUBJECT, `${dataDir} is not a directory.`, 'set DATA_DIR to a directory.')
   const uid = process.getuid?.()
   if (uid !== undefined && found.uid !== uid)
     return problem(
       SUBJECT,
       `${dataDir} belongs to the user with number ${found.uid}, not to this one (${uid}).`,
-      'run this, and the server, as that user.',
+      'run this command and the server as that user.',
     )
   if (!isUsable(dataDir))
     return problem(SUBJECT, `This user cannot read and write ${dataDir}.`, `run: chmod 700 ${dataDir}`)
   if (IS_POSIX && (found.mode & 0o022) !== 0)
-    return problem(SUBJECT, `Other users can change what is in ${dataDir}.`, `run: chmod 700 ${dataDir}`)
-  return fine(SUBJECT, `${dataDir} can be written by this user alone.`)
+    return problem(SUBJECT, `Other users can write into ${dataDir}.`, `run: chmod 700 ${dataDir}`)
+  return fine(SUBJECT, `Only this user can write into ${dataDir}.`)
 }
 
-/** Whether what the server keeps there is its user's alone. The signing keys have a check of their own. */
+/** Whether only this user can open the files of the server. The signing keys have their own check. */
 export function checkFiles(dataDir: string): Finding {
   const uid = process.getuid?.()
   const names = existsSync(dataDir) ? readdirSync(dataDir) : []
@@ -59,13 +67,13 @@ export function checkFiles(dataDir: string): Finding {
     const path = join(dataDir, name)
     const file = statSync(path, { throwIfNoEntry: false })
     if (file === undefined) continue
-    if (file.isDirectory()) return problem(FILES, `${path} is a folder, and has to be a file.`, 'move it away.')
+    if (file.isDirectory()) return problem(FILES, `${path} must be a file, but is a folder.`, 'move it away.')
     if (uid !== undefined && file.uid !== uid)
       return problem(FILES, `${path} belongs to the user with number ${file.uid}.`, `run as root: chown ${uid} ${path}`)
     if (IS_POSIX && (file.mode & 0o077) !== 0)
-      return problem(FILES, `Other users may open ${path}.`, `run: chmod 600 ${path}`)
+      return problem(FILES, `Other users can open ${path}.`, `run: chmod 600 ${path}`)
   }
-  return fine(FILES, 'No other user may open them.')
+  return fine(FILES, 'No other user can open them.')
 }
 
 function isUsable(path: string): boolean {

@@ -10,7 +10,7 @@ import { checkStore } from './store.js'
 
 const MINIMUM_FREE_BYTES = 256 * 2 ** 20
 
-/** Prints a line for all that a server of these settings needs; the exit code tells whether it has it. Changes nothing. */
+/** Prints one line for each check of what a server with these settings needs. Exit code 1 for a problem. Changes nothing. */
 export async function doctor({ deep = false }: { readonly deep?: boolean }): Promise<number> {
   const findings = await examine(deep)
   for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`)
@@ -23,13 +23,13 @@ async function examine(isDeep: boolean): Promise<readonly Finding[]> {
     config = readConfig(process.env)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map((told) => problem('configuration', told, 'set it right, or unset it for its default.'))
+    return error.problems.map((text) => problem('configuration', text, 'correct it, or unset it to use the default.'))
   }
   const begin = thisMoment()
   const { dataDir } = config
   const valid = fine('configuration', 'Valid.')
   const directory = checkDataDirectory(dataDir)
-  // A look without the right to write there would come to nothing, or leave files behind that the server cannot open.
+  // Without the right to write there, the other checks would fail, or leave files that the server cannot open.
   if (directory.fix !== null) return [valid, directory]
   const files = checkFiles(dataDir)
   const store = await checkStore(config, isDeep)

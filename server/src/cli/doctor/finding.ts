@@ -1,8 +1,8 @@
-/** What was looked at, how it is, and for a problem what to do about it. Holds no secret. */
+/** The result of one check, and how to fix a problem. Contains no secret. */
 export interface Finding {
   readonly subject: string
   readonly text: string
-  /** Null: all is well. */
+  /** Null: there is no problem. */
   readonly fix: string | null
 }
 
@@ -16,6 +16,6 @@ export function problem(subject: string, text: string, fix: string): Finding {
 
 /** One line. */
 export function lineOf({ subject, text, fix }: Finding): string {
-  const told = fix === null ? text : `${text} Fix: ${fix}`
-  return `${(fix === null ? 'ok' : 'problem').padEnd(9)}${subject.padEnd(16)}${told.replaceAll(/\s*\n\s*/g, ' ')}`
+  const whole = fix === null ? text : `${text} Fix: ${fix}`
+  return `${(fix === null ? 'ok' : 'problem').padEnd(9)}${subject.padEnd(16)}${whole.replaceAll(/\s*\n\s*/g, ' ')}`
 }

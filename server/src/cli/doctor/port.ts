@@ -7,11 +7,11 @@ const ANSWER_MS = 3000
 export interface PortQuestion {
   readonly host: string
   readonly port: number
-  /** The key that signs in the data directory; by it a server shows that it is the one of these settings. */
+  /** The active signing key of the data directory. A server that publishes it is the one with these settings. */
   readonly activeKid: string | null
 }
 
-/** Whether the port is free, or held by the server of these settings. */
+/** Whether the port is free, or used by the server with these settings. */
 export async function checkPort({ host, port, activeKid }: PortQuestion): Promise<Finding> {
   const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   const code = await whyNotListening(host, port)
@@ -21,9 +21,13 @@ export async function checkPort({ host, port, activeKid }: PortQuestion): Promis
     return problem(
       SUBJECT,
       `This user may not use ${address}.`,
-      'set PORT to one above 1023, or run as a user who may.',
+      'set PORT above 1023, or run as a user who may use the port.',
     )
-  return problem(SUBJECT, `${address} cannot be listened on (${code}).`, 'set HOST to an address of this machine.')
+  return problem(
+    SUBJECT,
+    `The server cannot listen on ${address} (${code}).`,
+    'set HOST to an address of this machine.',
+  )
 }
 
 function whyNotListening(host: string, port: number): Promise<string | null> {
@@ -41,22 +45,26 @@ async function checkServer(host: string, port: number, activeKid: string | null)
   if (!isOurs)
     return problem(
       SUBJECT,
-      `${port} is used by another program, or by a server with other signing keys.`,
-      'stop it, or set PORT to another one; is DATA_DIR the one of the server?',
+      `Another program, or a server with other signing keys, uses port ${port}.`,
+      'stop it, or set PORT to another port. Also check that DATA_DIR is the directory of the server.',
     )
   const ready = await read(`${url}/readyz`)
-  if (ready?.status === 200) return fine(SUBJECT, `The server of these settings runs at ${url} and is ready.`)
-  return problem(SUBJECT, `The server runs at ${url}, but is not ready.`, 'see below and its log for why.')
+  if (ready?.status === 200) return fine(SUBJECT, `The server with these settings runs at ${url} and is ready.`)
+  return problem(
+    SUBJECT,
+    `The server runs at ${url}, but is not ready.`,
+    'see the lines below and the log of the server.',
+  )
 }
 
-/** Where a server that listens there is reached from this machine. */
+/** The host at which this machine reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return isIPv6(host) ? `[${host}]` : host
 }
 
-/** Null when nothing came that is JSON. */
+/** Null when the answer is not JSON, or there is none. */
 async function read(url: string): Promise<{ readonly status: number; readonly body: unknown } | null> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) })

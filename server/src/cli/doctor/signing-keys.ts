@@ -4,7 +4,7 @@ import { type Finding, fine, problem } from './finding.js'
 
 const SUBJECT = 'signing keys'
 
-/** Whether the keys are there, sound and private; and which one signs. */
+/** Whether the keys exist, are intact and private; and which one signs. */
 export async function checkSigningKeys(
   dataDir: string,
   isStoreUsed: boolean,
@@ -14,13 +14,13 @@ export async function checkSigningKeys(
     const active = keyring?.list().find(({ state }) => state === 'active')
     if (active !== undefined) return { finding: fine(SUBJECT, `${active.kid} signs.`), activeKid: active.kid }
     return {
-      finding: isStoreUsed ? MISSING : fine(SUBJECT, 'There are none yet; the first start makes them.'),
+      finding: isStoreUsed ? MISSING : fine(SUBJECT, 'There are none yet. The first start creates them.'),
       activeKid: null,
     }
   } catch (error) {
     const { message } = error as Error
     return {
-      finding: problem(SUBJECT, message, `make ${dataDir}/signing-keys.json as it was, mode 0600.`),
+      finding: problem(SUBJECT, message, `restore ${dataDir}/signing-keys.json with mode 0600.`),
       activeKid: null,
     }
   }
@@ -29,5 +29,5 @@ export async function checkSigningKeys(
 const MISSING = problem(
   SUBJECT,
   'signing-keys.json is missing, but the store has been used.',
-  'put it back from where it is kept; else the next start makes new keys, and permits signed before verify no longer.',
+  'restore it from your backup. Without it the next start creates new keys, and earlier permits no longer verify.',
 )

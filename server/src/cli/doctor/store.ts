@@ -14,9 +14,9 @@ export interface StoreFinding {
 }
 
 /**
- * Whether the store can be reached, is sound as far as is quick to see, and is one that this release can work on.
+ * Whether the store can be reached, passes a quick check, and has a schema that this release can use.
  *
- * @param isDeep an embedded one is read to its last text, and each audit entry compared with its hash
+ * @param isDeep whether to read an embedded store to its end and compare each audit entry with its hash
  */
 export async function checkStore(config: Config, isDeep: boolean): Promise<StoreFinding> {
   return config.mongodbUrl === null ? checkEmbedded(config.dataDir, isDeep) : checkMongodb(config.mongodbUrl)
@@ -25,7 +25,7 @@ export async function checkStore(config: Config, isDeep: boolean): Promise<Store
 async function checkEmbedded(dataDir: string, isDeep: boolean): Promise<StoreFinding> {
   const path = join(dataDir, 'countersign.db')
   if (!existsSync(path) && !existsSync(`${path}-wal`))
-    return { finding: fine(SUBJECT, 'There is none yet; the first start makes it.'), newestEntryAt: null }
+    return { finding: fine(SUBJECT, 'There is none yet. The first start creates it.'), newestEntryAt: null }
   try {
     if (isDeep) await assertSoundThroughout(path)
     const { schema, knownSchema, newestEntryAt } = inspectSqliteStore(path)
@@ -34,7 +34,7 @@ async function checkEmbedded(dataDir: string, isDeep: boolean): Promise<StoreFin
   } catch (error) {
     const { name, message } = error as Error
     return {
-      finding: problem(SUBJECT, message, FIXES[name] ?? 'see what keeps this user from reading it.'),
+      finding: problem(SUBJECT, message, FIXES[name] ?? 'find out why this user cannot read it.'),
       newestEntryAt: null,
     }
   }
@@ -42,15 +42,15 @@ async function checkEmbedded(dataDir: string, isDeep: boolean): Promise<StoreFin
 
 function versionText(schema: number, knownSchema: number): string {
   const version = `schema version ${schema}`
-  return schema === knownSchema ? version : `${version}; the next start brings it to ${knownSchema}`
+  return schema === knownSchema ? version : `${version}; the next start migrates it to ${knownSchema}`
 }
 
 const FIXES: Readonly<Record<string, string>> = {
-  NewerSchemaError: 'start the release that wrote it, or a newer one.',
+  NewerSchemaError: 'start the release that wrote it, or a newer release.',
   FolderInPlaceError: 'move it away, and restore a backup: countersign restore <file>.',
   ForeignDatabaseError: 'set DATA_DIR to another directory.',
   DamagedStoreError: 'move the data directory away and restore a backup: countersign restore <file>.',
-  UncheckedStoreError: 'mend what kept it from being read, then run doctor --deep again.',
+  UncheckedStoreError: 'fix what kept it from being read, then run doctor --deep again.',
 }
 
 async function checkMongodb(url: string): Promise<StoreFinding> {
@@ -63,11 +63,14 @@ async function checkMongodb(url: string): Promise<StoreFinding> {
     return { finding: problem(SUBJECT, message, FIXES[name] ?? MONGODB_FIX), newestEntryAt: null }
   }
   const { address, version, isReplicated, schema, knownSchema, newestEntryAt } = found
-  const state = schema === null ? 'unused; the first start makes its collections' : versionText(schema, knownSchema)
+  const state = schema === null ? 'unused; the first start creates its collections' : versionText(schema, knownSchema)
   const text = `MongoDB ${version} at ${address} answers, ${state}`
   if (isReplicated) return { finding: fine(SUBJECT, `${text}.`), newestEntryAt }
-  const fix = 'make it a replica set, of one node at least: rs.initiate().'
-  return { finding: problem(SUBJECT, `${text}, but is no replica set: writes cannot be retried.`, fix), newestEntryAt }
+  const fix = 'make it a replica set of at least one node: rs.initiate().'
+  return {
+    finding: problem(SUBJECT, `${text}, but is not a replica set: writes cannot be retried.`, fix),
+    newestEntryAt,
+  }
 }
 
 const MONGODB_FIX = 'start it, and check the hosts, the user and the password in MONGODB_URL.'

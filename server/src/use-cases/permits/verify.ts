@@ -6,7 +6,7 @@ import type { PermitSettings } from '../decisions/permit-claims.js'
 
 interface KnownKeys extends Pick<Signer, 'jwks'> {
   /** Asks for keys that were not known so far. */
-  readonly lookAgain?: () => Promise<void>
+  readonly refresh?: () => Promise<void>
 }
 
 /**
@@ -33,9 +33,8 @@ export function permitCheck(
   return async (token) => {
     try {
       return await verify(token).catch(async (error: unknown) => {
-        if (!(error instanceof PermitError && error.code === 'key_unknown') || known.lookAgain === undefined)
-          throw error
-        await known.lookAgain()
+        if (!(error instanceof PermitError && error.code === 'key_unknown') || known.refresh === undefined) throw error
+        await known.refresh()
         return verify(token)
       })
     } catch (error) {
