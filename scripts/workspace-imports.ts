@@ -28,23 +28,17 @@ export function undeclaredImports(path: string, imports: readonly Import[], mani
   return [...new Set(faults)]
 }
 
-/**
- * The circles among the workspaces, each written as `a -> b -> a`. `turbo run build` builds first whatever a workspace depends
- * on, for its development too.
- */
-export function circles(manifests: readonly Manifest[]): string[] {
-  const workspaces = new Map(manifests.map((manifest) => [manifest.name, manifest]))
+/** The circles in a graph, each written as `a -> b -> a`. An arrow to what is not in the graph counts for nothing. */
+export function circles(arrows: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>()
   const follow = (name: string, trail: readonly string[]): string[] => {
     if (trail.includes(name)) return [[...trail.slice(trail.indexOf(name)), name].join(' -> ')]
-    if (done.has(name)) return []
-    const found = neededBy(workspaces.get(name)).flatMap((needed) =>
-      workspaces.has(needed) ? follow(needed, [...trail, name]) : [],
-    )
+    const targets = done.has(name) ? [] : (arrows.get(name) ?? [])
+    const found = targets.flatMap((target) => follow(target, [...trail, name]))
     done.add(name)
     return found
   }
-  return [...workspaces.keys()].flatMap((name) => follow(name, []))
+  return [...arrows.keys()].flatMap((name) => follow(name, []))
 }
 
 /** The name of the package that is imported; undefined for a file, and for what Node brings along. */
@@ -52,13 +46,11 @@ function packageOf(specifier: string): string | undefined {
   return /^(?!node:|[.#])(@[^/]+\/)?[^/]+/.exec(specifier)?.[0]
 }
 
-const neededBy = (manifest: Manifest | undefined): string[] =>
-  Object.keys({
-    ...manifest?.dependencies,
-    ...manifest?.peerDependencies,
-    ...manifest?.optionalDependencies,
-    ...manifest?.devDependencies,
-  })
+/** `turbo run build` builds first whatever a workspace depends on, for its development too. */
+export function neededBy(manifest: Manifest): string[] {
+  const { dependencies, peerDependencies, optionalDependencies, devDependencies } = manifest
+  return Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies, ...devDependencies })
+}
 
 /** `@types/express` gives the types of `express`. */
 function typesOf(packages: Readonly<Record<string, string>> = {}): Record<string, string> {

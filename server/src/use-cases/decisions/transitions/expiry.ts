@@ -1,7 +1,6 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
 import { presentStatus, wasAuthorized } from '../status.js'
 import { committed, settleUnsaid } from './settlement.js'
-import type { Transition } from './transition.js'
 
 /** Whether the clock has ended the decision and nobody has written it down yet. */
 export function isOverdue(decision: StoredDecision, now: string): boolean {
@@ -9,15 +8,15 @@ export function isOverdue(decision: StoredDecision, now: string): boolean {
 }
 
 /** What the clock did. */
-export function expiry(decision: StoredDecision): Transition {
+export function expiry(decision: StoredDecision) {
   const { review } = decision
   const postings = settleUnsaid(decision)
   return {
-    type: 'decision.expired',
+    type: 'decision.expired' as const,
     changes: {
-      status: 'expired',
+      status: 'expired' as const,
       postings,
-      review: review === null || wasAuthorized(decision) ? review : { ...review, status: 'expired' },
+      review: review === null || wasAuthorized(decision) ? review : { ...review, status: 'expired' as const },
     },
     data: { expires_at: decision.expires_at, committed: committed(decision, postings) },
   }
