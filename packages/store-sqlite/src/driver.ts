@@ -97,7 +97,7 @@ export class Connection {
     // The library aborts the whole process on a boolean and stores undefined as null.
     for (const value of values) {
       if (value !== null && typeof value !== 'string' && typeof value !== 'number') {
-        throw new TypeError(`A ${typeof value} is no SQL value.`)
+        throw new TypeError(`A ${typeof value} is not an SQL value.`)
       }
     }
     let statement = this.#statements.get(sql)
@@ -119,8 +119,8 @@ export function sqliteCode(error: unknown): string | undefined {
   return error.code
 }
 
-/** Whether SQLite met damage, and no full disk, lack of memory or lock. */
-export function saysDamage(error: unknown): boolean {
+/** Whether SQLite found damage, as opposed to a full disk, a lack of memory or a lock. */
+export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error)
   return code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true
 }
