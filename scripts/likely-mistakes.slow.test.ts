@@ -97,7 +97,8 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'clock 10 min behind',
     clockOffMinutes: -10,
-    stderr: /COUNTERSIGN_CLOCK.*issued_in_future.*from the future, by (59\d|600) s of the clock here.*set both by NTP/,
+    stderr:
+      /COUNTERSIGN_CLOCK.*issued_in_future.*issued in the future, (59\d|600) s ahead by the clock of this machine.*set both by NTP/,
     answer: /401 .*signed in the future by the clock of this service.*The operator has to set the clocks/,
   },
   {

@@ -40,5 +40,5 @@ function testOf(agents: readonly string[]): AgentTest {
 /** @throws DomainError agent_not_allowed */
 export function assertMaySpeakFor(caller: Caller, agentId: string): void {
   if (!maySpeakFor(caller, agentId))
-    throw new DomainError('agent_not_allowed', { detail: 'The key is bound to other agents than the one asked for.' })
+    throw new DomainError('agent_not_allowed', { detail: 'The key is bound to other agents.' })
 }

@@ -31,6 +31,6 @@ export class DomainError extends Error {
 
 /** A `validation_failed` that names every faulty place. */
 export function invalid(errors: readonly FieldError[]): DomainError {
-  const count = errors.length === 1 ? '1 place is' : `${errors.length} places are`
-  return new DomainError('validation_failed', { detail: `${count} not valid.`, errors })
+  const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
+  return new DomainError('validation_failed', { detail: `${count} found; see \`errors\`.`, errors })
 }

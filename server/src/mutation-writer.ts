@@ -212,8 +212,7 @@ export class MutationWriter {
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
       const conflict = result.lateConflicts?.get(i)
       if (conflict !== undefined) one.waiting.reject(errorOf(conflict))
-      else if (result.unsettled?.has(i))
-        one.waiting.reject(new StoreUnavailableError('The budget is too busy to follow.'))
+      else if (result.unsettled?.has(i)) one.waiting.reject(new StoreUnavailableError('The budget is too busy.'))
       else void answer(one, besides[i], storeMs)
       one.waiting.settle()
     }

@@ -49,7 +49,7 @@ it('a command that runs again after a crash creates no second key, and does not 
 })
 
 it('a command that cannot be executed is refused with the reason, and creates no key', async () => {
-  const refused = { refused: 'expires_at has to be ahead.' }
+  const refused = { refused: 'expires_at must be in the future.' }
   expect(await resultOf(commandFor(generateKeyText(), { expires_at: '2020-01-01T00:00:00.000Z' }))).toEqual(refused)
   expect(await createdKeys()).toEqual([])
   const told = server.logged.filter(({ message }) => message === 'an admin command could not be executed')

@@ -17,7 +17,7 @@ it.each([
   mkdirSync(join(dataDir, name))
   const config = readConfig({ PORT: '0', DATA_DIR: dataDir })
   await expect(start(config, { clock: new TestClock(), log: silent })).rejects.toThrow(
-    `${join(dataDir, name)} is a folder, and has to be a file. Move it away, or set DATA_DIR to another directory.`,
+    `${join(dataDir, name)} is a directory, but must be a file. Move it away, or set DATA_DIR to another directory.`,
   )
   expect(readdirSync(join(dataDir, name))).toEqual([])
   rmSync(dataDir, { recursive: true })

@@ -20,7 +20,7 @@ const invalid = (pointer: string, detail = 'is not valid'): StubAnswer =>
   answerJson(400, {
     title: 'The request is not valid.',
     status: 400,
-    detail: '1 place is not valid.',
+    detail: '1 problem found; see `errors`.',
     code: 'validation_failed',
     errors: [{ pointer, detail }],
   })

@@ -26,10 +26,10 @@ export const BudgetAccountSchema = z
     period: z.enum(BUDGET_PERIODS),
     starts_at: TimestampSchema.nullable().meta({ description: 'Null for the period `total`.' }),
     resets_at: TimestampSchema.nullable().meta({ description: 'Null for the period `total`.' }),
-    spent: z.number().meta({ description: 'What decisions that are confirmed or expired count for.' }),
-    reserved: z.number().meta({ description: 'What decisions that are not settled yet hold.' }),
+    spent: z.number().meta({ description: 'The sum of confirmed and expired decisions.' }),
+    reserved: z.number().meta({ description: 'The sum that unsettled decisions reserve.' }),
     remaining: z.number().meta({ description: 'Never below 0.' }),
-    deleted_at: TimestampSchema.optional().meta({ description: 'When its policy was deleted.' }),
+    deleted_at: TimestampSchema.optional().meta({ description: 'When the policy was deleted.' }),
   })
   .meta({ id: 'BudgetAccount' })
 export type BudgetAccount = Immutable<z.infer<typeof BudgetAccountSchema>>

@@ -34,14 +34,15 @@ export const AgentSchema = z
     id: z.string(),
     name: z.string().nullable(),
     description: z.string().nullable(),
-    metadata: jsonObject('Facts for conditions; `{}` for an agent that is not registered.'),
-    registered: z
-      .boolean()
-      .meta({ description: 'Made by POST /v1/agents; seen or suspended alone is not registered.' }),
+    metadata: jsonObject('Values for policy conditions; `{}` for an agent that is not registered.'),
+    registered: z.boolean().meta({
+      description:
+        'Whether POST /v1/agents registered the agent. An agent that has only been seen or suspended is not registered.',
+    }),
     suspended: z
       .strictObject({ at: TimestampSchema, by: z.string(), reason: z.string().nullable() })
       .nullable()
-      .meta({ description: 'Null for an agent that may act.' }),
+      .meta({ description: 'Null for an agent that is not suspended.' }),
     first_seen: TimestampSchema.nullable(),
     last_seen: TimestampSchema.nullable(),
     created_at: TimestampSchema.nullable(),

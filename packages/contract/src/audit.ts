@@ -44,14 +44,17 @@ export type AuditType = (typeof AUDIT_TYPES)[number]
 export const AuditEntrySchema = z
   .strictObject({
     id: IdSchema('aud'),
-    log: z.string().meta({ description: 'The log of one writing process.' }),
-    index: z.int().min(0).meta({ description: 'Place in that log.' }),
+    log: z.string().meta({ description: 'The audit log of one server process.' }),
+    index: z.int().min(0).meta({ description: 'Position in that log.' }),
     at: TimestampSchema,
     type: z.enum(AUDIT_TYPES),
-    actor: z.string().nullable().meta({ description: 'Id of the API key that did it; null for what the clock did.' }),
-    subject: z.string().meta({ description: 'Id of what it was done to.' }),
+    actor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Id of the API key that made the change; null for a change by the clock.' }),
+    subject: z.string().meta({ description: 'Id of the object that was changed.' }),
     agent_id: z.string().nullable(),
-    data: jsonObject('What happened; its members depend on `type`.'),
+    data: jsonObject('Details of the event; the members depend on `type`.'),
     leaf: z.string(),
   })
   .meta({ id: 'AuditEntry' })

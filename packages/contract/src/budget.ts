@@ -16,11 +16,11 @@ const contextPathJsonSchema = { type: 'string', pattern: PATH_PATTERNS.context }
 /** How much may be spent in a period. Source: docs/concepts/policies.md "Members". */
 export const BudgetSchema = z
   .strictObject({
-    limit: AmountSchema.meta({ description: 'What may be spent in a period.' }),
+    limit: AmountSchema.meta({ description: 'The most that may be spent in a period.' }),
     unit: z
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/, { error: 'must be a currency code or a word such as calls' })
-      .meta({ description: 'A currency code or a word such as `calls`; case does not count.' }),
+      .meta({ description: 'A currency code or a word such as `calls`; case is ignored.' }),
     period: z.enum(BUDGET_PERIODS),
     actions: z
       .array(countedItem(ActionPatternSchema))
@@ -33,20 +33,21 @@ export const BudgetSchema = z
       })
       .meta({
         anyOf: [contextPathJsonSchema, { type: 'number', exclusiveMinimum: 0, maximum: LIMITS.amount }],
-        description: 'Where the amount stands, or what each decision takes; `context.amount` when absent.',
+        description: 'The path of the amount, or a fixed amount for each decision; `context.amount` when absent.',
       })
       .exactOptional(),
     currency: z
       .custom<string>(isContextReference, { error: 'must be a path that starts with context.' })
       .meta({
         ...contextPathJsonSchema,
-        description: 'Where the currency must stand. When absent, `context.currency` is compared only if it is there.',
+        description:
+          'The path of the currency, which every request must have. When absent, `context.currency` is compared if the request has it.',
       })
       .exactOptional(),
     scope: z
       .enum(['policy', 'agent'])
       .exactOptional()
-      .meta({ description: 'One account, or one for each agent; `policy` when absent.' }),
+      .meta({ description: 'One account for the policy, or one for each agent; `policy` when absent.' }),
     on_exceed: z.enum(['deny', 'review']).exactOptional().meta({ description: '`deny` when absent.' }),
   })
   .meta({ id: 'Budget', title: 'Budget' })

@@ -13,7 +13,7 @@ export const CapabilitiesRequestSchema = z
       .array(countedItem(ActionSchema))
       .min(1)
       .max(LIMITS.capabilityActions)
-      .meta({ description: 'The actions to tell of.' }),
+      .meta({ description: 'The actions to list.' }),
   })
   .meta({
     id: 'CapabilitiesRequest',
@@ -28,7 +28,7 @@ export const CapabilitySchema = z
     action: ActionSchema,
     effects: z.array(z.enum(EFFECTS)).min(1).meta({
       description:
-        'The effects that a request for this action can get, sorted by name. None is left out; one that no request gets may be named.',
+        'The effects that a request for this action can get, sorted by name. The list is never too short, but may contain an effect that no request gets.',
     }),
   })
   .meta({ id: 'Capability' })
@@ -38,7 +38,7 @@ export type Capability = Immutable<z.infer<typeof CapabilitySchema>>
 export const CapabilitiesSchema = z
   .strictObject({
     agent_id: AgentIdSchema,
-    data: z.array(CapabilitySchema).meta({ description: 'One for each action, in the order asked.' }),
+    data: z.array(CapabilitySchema).meta({ description: 'One item for each action, in the order of the request.' }),
   })
   .meta({
     id: 'Capabilities',

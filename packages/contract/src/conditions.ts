@@ -74,7 +74,7 @@ export const ConditionsSchema = z
     id: 'Conditions',
     type: 'object',
     description:
-      'Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`, at most 8 inside one another. All members have to hold. ' +
+      'Maps paths to operators. The groups `$or`, `$and` (lists of conditions) and `$not` nest at most 8 deep. All members must hold. ' +
       'Paths: `agent_id`, `action`, `resource`, `resource.type`, `resource.id`, `context.<field>`, `agent.<field>`, `now.hour`, `now.weekday`.',
     // As patterns alone: beside named members, generators of types demand of those what holds for all others.
     patternProperties: {

@@ -6,7 +6,8 @@ import { ActionSchema, AgentIdSchema, ResourceSchema, textOf } from './names.js'
 
 /** Who runs an action, so that it runs once. */
 export const HolderSchema = textOf(1, LIMITS.holderLength).meta({
-  description: 'Names the job that will run the action: stable over a restart of that job, different for another.',
+  description:
+    'Names the job that will run the action: the same after a restart of that job, different for every other job.',
 })
 
 /** What is asked. A null member is an absent one. */

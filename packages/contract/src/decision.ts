@@ -101,20 +101,20 @@ export type Shadow = Immutable<z.infer<typeof ShadowSchema>>
 
 const decisionShape = {
   id: IdSchema('dec'),
-  effect: z.enum(EFFECTS).meta({ description: 'What was decided; never changes.' }),
-  status: z.enum(DECISION_STATUSES).meta({ description: 'Where the decision stands now.' }),
+  effect: z.enum(EFFECTS).meta({ description: 'The effect that was decided; never changes.' }),
+  status: z.enum(DECISION_STATUSES).meta({ description: 'The current status.' }),
   reason: z.string().nullable().meta({ description: 'Null on an allow, a sentence otherwise.' }),
   reason_code: z.enum(REASON_CODES),
   policy_id: PolicyIdSchema,
   policy_revision: z.int().nullable(),
-  policy_set: z.int().meta({ description: 'A counter that every policy write raises.' }),
+  policy_set: z.int().meta({ description: 'A counter that increases with every policy write.' }),
   rule: z.int().nullable().meta({ description: 'Index of the rule that decided.' }),
   agent_id: z.string(),
   action: z.string(),
   resource: z.string().nullable(),
-  latency_ms: z.number().positive().meta({ description: 'The evaluation alone, in milliseconds.' }),
+  latency_ms: z.number().positive().meta({ description: 'Duration of the evaluation, in milliseconds.' }),
   evaluated_at: TimestampSchema,
-  expires_at: TimestampSchema.meta({ description: 'At this time the decision and its permit are over.' }),
+  expires_at: TimestampSchema.meta({ description: 'When the decision and its permit expire.' }),
   budgets: z.array(DecisionBudgetSchema),
   review: ReviewSchema.nullable(),
   outcome: OutcomeSchema.nullable(),
@@ -134,11 +134,11 @@ export type Decision = Immutable<z.infer<typeof DecisionSchema>>
 export const DecisionDetailSchema = z
   .strictObject({
     ...decisionShape,
-    context: jsonObject('As it was given.').nullable(),
+    context: jsonObject('As the request gave it.').nullable(),
     request_hash: z
       .string()
       .meta({ description: 'base64url SHA-256 of the JCS form of agent_id, action, resource and context.' }),
-    key_id: z.string().meta({ description: 'The API key that asked.' }),
+    key_id: z.string().meta({ description: 'The API key that requested the decision.' }),
     request_id: z.string(),
   })
   .meta({ id: 'DecisionDetail' })

@@ -13,10 +13,13 @@ export const FailedConditionSchema = z
     operator: z.string(),
     expected: anyJson('The right-hand side.'),
     actual: anyJson('The value at the path; null when it could not be compared.'),
-    found: z.string().optional().meta({ description: 'Only where unknown: `missing` or the type found.' }),
+    found: z
+      .string()
+      .optional()
+      .meta({ description: 'Only if the condition is unknown: `missing`, or the type found.' }),
     redacted: z.literal(true).optional().meta({
       description:
-        "Only where the agent's metadata is compared and the key lacks `agents:read`: `actual` is null, a `$ref` is shown as written.",
+        "Only if the condition compares the agent's metadata and the key lacks `agents:read`: `actual` is null, and a `$ref` is shown as written.",
     }),
   })
   .meta({ id: 'FailedCondition' })
@@ -24,10 +27,11 @@ export type FailedCondition = Immutable<z.infer<typeof FailedConditionSchema>>
 
 const failedShape = {
   failed: z.array(FailedConditionSchema).meta({
-    description: 'Values of more than 1,000 characters are cut and become texts: `abc… (61440 characters)`.',
+    description: 'A value of more than 1,000 characters is shortened to a string: `abc… (61440 characters)`.',
   }),
   failed_omitted: z.int().min(1).optional().meta({
-    description: 'How many more failed: at most 20 of a rule, and a million characters in all, are listed.',
+    description:
+      'How many more conditions failed. The list has at most 20 for each rule, and a million characters in all.',
   }),
 }
 
@@ -57,8 +61,8 @@ export const PolicyExplanationSchema = z
     agents: z.enum(['matched', 'no_match']),
     result: z
       .enum([...EFFECTS, 'no_match', 'not_reached', 'disabled'])
-      .meta({ description: 'What this policy says by itself; `not_reached` when a higher priority had decided.' }),
-    decided: z.boolean().meta({ description: 'Whether this is the policy that decided.' }),
+      .meta({ description: 'The result of this policy alone; `not_reached` if a higher priority has decided.' }),
+    decided: z.boolean().meta({ description: 'Whether this policy decided.' }),
     rules: z.array(RuleExplanationSchema),
   })
   .meta({ id: 'PolicyExplanation' })

@@ -23,4 +23,4 @@ export const PolicyIdSchema = z
   .string()
   .min(1)
   .max(LIMITS.policyIdLength)
-  .meta({ description: 'Id of a policy; `pol_default` when no policy decided.' })
+  .meta({ description: 'Id of a policy; `pol_default` if no policy decided.' })

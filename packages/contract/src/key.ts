@@ -25,7 +25,7 @@ export const KeyCreateSchema = z
       .array(countedItem(AgentPatternSchema))
       .min(1)
       .nullish()
-      .meta({ description: 'Binds the key to the agents that match; any agent when absent.' }),
+      .meta({ description: 'Binds the key to the matching agents; any agent when absent.' }),
     expires_at: TimestampSchema.nullish(),
   })
   .superRefine(
@@ -54,7 +54,7 @@ export const KeyRotateSchema = z
       .max(LIMITS.rotateGraceSeconds)
       .nullish()
       .meta({
-        description: `How long the old secret lives on, in seconds; ${LIMITS.rotateGraceSecondsDefault} when absent.`,
+        description: `How long the old secret stays valid, in seconds; ${LIMITS.rotateGraceSecondsDefault} when absent.`,
       }),
   })
   .meta({ id: 'KeyRotate', title: 'Rotation' })
@@ -70,7 +70,7 @@ const keyShape = {
   expires_at: TimestampSchema.nullable(),
   revoked_at: TimestampSchema.nullable(),
   last_used_at: TimestampSchema.nullable(),
-  hint: z.string().meta({ description: 'Enough of the secret to know it by.', examples: ['cs_sk_…9fQ2'] }),
+  hint: z.string().meta({ description: 'Enough of the secret to recognize it.', examples: ['cs_sk_…9fQ2'] }),
 }
 
 /** An API key as the server shows it, without its secret. */
@@ -79,6 +79,6 @@ export type ApiKey = Immutable<z.infer<typeof KeySchema>>
 
 /** A key with its secret: only in the first answer of create and rotate. */
 export const KeyWithSecretSchema = z
-  .strictObject({ ...keyShape, key: z.string().meta({ description: 'The secret. Shown this once.' }) })
+  .strictObject({ ...keyShape, key: z.string().meta({ description: 'The secret. It is shown only once.' }) })
   .meta({ id: 'KeyWithSecret' })
 export type ApiKeyWithSecret = Immutable<z.infer<typeof KeyWithSecretSchema>>

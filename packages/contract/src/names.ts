@@ -36,14 +36,14 @@ export const AgentIdSchema = textOf(1, LIMITS.agentIdLength)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]*$/, {
     error: 'must start with a letter or digit and hold only letters, digits and . _ : @ / + -',
   })
-  .meta({ description: 'Who asks.', examples: ['agent:support-7'] })
+  .meta({ description: 'The agent that requests the decision.', examples: ['agent:support-7'] })
 
-/** What is to be done, `<domain>.<verb>`. */
+/** What the agent wants to do, `<domain>.<verb>`. */
 export const ActionSchema = textOf(1, LIMITS.actionLength)
   .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, {
     error: 'must be words of letters, digits, _ and - with dots between them, such as payment.refund',
   })
-  .meta({ description: 'What is to be done, `<domain>.<verb>`.', examples: ['payment.refund'] })
+  .meta({ description: 'What the agent wants to do, `<domain>.<verb>`.', examples: ['payment.refund'] })
 
 /** What it is done to, `<type>:<id>`, split at the first colon. */
 export const ResourceSchema = textOf(1, LIMITS.resourceLength)
@@ -53,7 +53,7 @@ export const ResourceSchema = textOf(1, LIMITS.resourceLength)
   })
   .meta({
     pattern: `^[A-Za-z0-9_.-]+:${RESOURCE_CHARACTER}+$`,
-    description: 'What it is done to, `<type>:<id>`.',
+    description: 'The object of the action, `<type>:<id>`.',
     examples: ['order:8812'],
   })
 

@@ -7,7 +7,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
     next_cursor: z
       .string()
       .nullable()
-      .meta({ description: 'Give it as `cursor` for the next page; null on the last.' }),
+      .meta({ description: 'Send it as `cursor` to get the next page; null on the last page.' }),
   })
 }
 

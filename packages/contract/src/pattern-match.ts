@@ -11,7 +11,7 @@ interface Piece {
   readonly fallback: Uint16Array | null
 }
 
-/** A compiled pattern: `*` stands for any run of characters, also none; nothing else is special. */
+/** A compiled pattern: `*` matches any number of characters, including none. No other character is special. */
 export interface Pattern {
   readonly source: string
   /** The text before the first `*`; the whole pattern when it has none. */

@@ -12,7 +12,7 @@ const patternOf = (field: string, maximum: number, isMade: (text: string) => boo
       minLength: 1,
       maxLength: maximum,
       pattern: jsonSchemaPattern,
-      description: `Pattern over ${field}: \`*\` stands for any run of characters, also none; nothing else is special.`,
+      description: `Pattern over ${field}: \`*\` matches any number of characters, including none. No other character is special.`,
     })
 
 const madeOf = (characters: RegExp) => [(text: string) => characters.test(text), characters.source] as const

@@ -19,9 +19,10 @@ export const RuleSchema = z
     resource: ResourcePatternSchema.exactOptional(),
     effect: z.enum(EFFECTS),
     conditions: ConditionsSchema.exactOptional(),
-    reason: textOf(0, LIMITS.reasonLength).exactOptional().meta({ description: 'Said with the decision.' }),
+    reason: textOf(0, LIMITS.reasonLength).exactOptional().meta({ description: 'Returned with the decision.' }),
     on_unknown: z.enum(['deny', 'skip']).exactOptional().meta({
-      description: 'Only on deny and review rules. What a condition that cannot be told does: deny (default) or skip.',
+      description:
+        'Only on deny and review rules. The effect of a condition whose result is unknown: deny (default) or skip.',
     }),
   })
   .refine((rule) => rule.on_unknown === undefined || rule.effect === 'deny' || rule.effect === 'review', {
@@ -41,17 +42,17 @@ const documentShape = {
     .min(-LIMITS.priority)
     .max(LIMITS.priority)
     .exactOptional()
-    .meta({ description: 'Higher is asked first; 0 when absent.' }),
+    .meta({ description: 'Policies with a higher priority are evaluated first; 0 when absent.' }),
   enabled: z.boolean().exactOptional().meta({ description: 'true when absent.' }),
   mode: z.enum(['enforce', 'shadow']).exactOptional().meta({
-    description: 'A shadow policy is evaluated and recorded, never enforced; `enforce` when absent.',
+    description: 'A shadow policy is evaluated and recorded, but never enforced; `enforce` when absent.',
   }),
   agents: z
     .array(countedItem(AgentPatternSchema))
     .min(1)
     .exactOptional()
     .meta({ description: 'Every agent when absent.' }),
-  rules: z.array(countedItem(RuleSchema)).min(1).meta({ description: 'The first that matches decides.' }),
+  rules: z.array(countedItem(RuleSchema)).min(1).meta({ description: 'The first rule that matches decides.' }),
   budget: BudgetSchema.exactOptional(),
 }
 
@@ -135,7 +136,7 @@ export const PolicySchema = z
     priority: documentShape.priority.unwrap(),
     enabled: documentShape.enabled.unwrap(),
     mode: documentShape.mode.unwrap(),
-    revision: z.int().min(1).meta({ description: '1, 2, …; the `ETag`.' }),
+    revision: z.int().min(1).meta({ description: '1, 2, …; also sent as the `ETag`.' }),
     created_at: TimestampSchema,
     updated_at: TimestampSchema,
     created_by: z.string().nullable().meta({ description: 'Id of the API key.' }),

@@ -5,7 +5,7 @@ import type { Immutable } from './immutable.js'
 /** One faulty place of a request and what is wrong with it. */
 export const FieldErrorSchema = z
   .strictObject({
-    pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) of the faulty place in the request.' }),
+    pointer: z.string().meta({ description: 'JSON Pointer (RFC 6901) of the faulty value in the request.' }),
     detail: z.string(),
   })
   .meta({ id: 'FieldError' })

@@ -7,7 +7,8 @@ import { textOf } from './names.js'
 
 const text = () => textOf(0, LIMITS.reasonLength).nullish()
 const amount = SpentAmountSchema.nullish().meta({
-  description: 'What was really spent, in the unit of the budgets; what each of them reserved when absent.',
+  description:
+    'The amount that was actually spent, in the unit of the budgets; the reserved amount of each budget when absent.',
 })
 
 /** The action happened. */
@@ -33,7 +34,7 @@ export const ApproveSchema = z
   .strictObject({
     comment: text(),
     exceed_budget: z.boolean().nullish().meta({
-      description: 'Approve above the limit of budgets that say `on_exceed: review`; false when absent.',
+      description: 'Approve above the limit of budgets with `on_exceed: review`; false when absent.',
     }),
   })
   .meta({ id: 'Approve', title: 'Approval' })

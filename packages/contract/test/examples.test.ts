@@ -230,7 +230,7 @@ const examples: readonly (readonly [name: string, schema: z.ZodType, body: objec
       type: '/docs/errors#validation_failed',
       title: 'The request is not valid.',
       status: 400,
-      detail: '1 place is not valid.',
+      detail: '1 problem found; see `errors`.',
       code: 'validation_failed',
       request_id: 'req_x',
       errors: [{ pointer: '/action', detail: 'is missing' }],

@@ -1,4 +1,4 @@
-import { reasonOfViolation } from './budget/apply-violation.js'
+import { reasonOfRefusal } from './budget/refuse.js'
 import type { Evaluation } from './evaluation.js'
 import { reasonOfUnknown } from './reason.js'
 
@@ -12,7 +12,7 @@ export interface Hidden {
 
 /** The reason of an evaluation without what is hidden. Source: docs/concepts/policies.md "Explanations". */
 export function reasonWithout({ metadata, balances }: Hidden, evaluation: Evaluation): string | null {
-  const { reason, indeterminate, violation } = evaluation
+  const { reason, indeterminate, refusal } = evaluation
   if (indeterminate !== undefined) return reasonOfUnknown(indeterminate, metadata)
-  return violation === undefined ? reason : reasonOfViolation(violation, balances)
+  return refusal === undefined ? reason : reasonOfRefusal(refusal, balances)
 }

@@ -20,7 +20,7 @@ export function splitCompactForm(token: unknown): CompactParts {
   if (token.length > MAX_TOKEN_LENGTH) throw new PermitError('token_too_large', 'A permit has at most 8 KiB.')
   const [header, payload, signature, ...more] = token.split('.').map(decodePart)
   if (!header || !payload || !signature || more.length > 0) {
-    throw new PermitError('token_malformed', 'A permit is three base64url parts, parted by dots.')
+    throw new PermitError('token_malformed', 'A permit has three base64url parts separated by dots.')
   }
   return { header, payload, signature }
 }

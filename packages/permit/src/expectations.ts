@@ -60,5 +60,5 @@ export function assertExpected(claims: PermitClaims, expected: PermitExpectation
 
 function assertEffect(effect: string, isLogAllowed: boolean): void {
   if (effect === 'allow' || effect === 'review' || (effect === 'log' && isLogAllowed)) return
-  throw new PermitError('effect_not_allowed', `A permit of effect ${JSON.stringify(effect)} is not taken here.`)
+  throw new PermitError('effect_not_allowed', `A permit of effect ${JSON.stringify(effect)} is not accepted here.`)
 }

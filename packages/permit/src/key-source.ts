@@ -27,7 +27,8 @@ export function createKeySource(input: KeySetInput, now: () => number): KeySourc
   if (typeof input === 'function') return cachedKeySource(input, now)
   if (typeof input === 'string' || input instanceof URL) {
     const url = new URL(input)
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('A key set has an http(s) URL.')
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw new TypeError('The URL of a key set must be http or https.')
     return cachedKeySource(() => fetchKeySet(url), now)
   }
   const find = keyFinder(input)
@@ -50,7 +51,7 @@ function keyFinder(keySet: ReadableKeySet): KeyFinder {
       return await select({ alg: 'EdDSA', kid })
     } catch (cause) {
       const why =
-        cause instanceof errors.JWKSMultipleMatchingKeys ? 'is there twice' : 'is no public Ed25519 key for signatures'
+        cause instanceof errors.JWKSMultipleMatchingKeys ? 'occurs twice' : 'is not a public Ed25519 key for signatures'
       throw new PermitError('key_unusable', `The key that the permit names ${why}.`, { cause })
     }
   }

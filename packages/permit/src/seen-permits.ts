@@ -37,7 +37,8 @@ export function createSeenPermits({ max = 1_000_000, now = Date.now }: SeenPermi
     add(jti, exp) {
       if (expirations.has(jti)) return false
       sweepWhenDue(now() / 1000)
-      if (expirations.size >= max) throw new Error(`${max} permits that are not over yet have been seen.`)
+      if (expirations.size >= max)
+        throw new Error(`The record of seen permits is full: ${max} permits have not expired yet.`)
       expirations.set(jti, exp)
       return true
     },

@@ -16,7 +16,7 @@ describe('a strict JSON object', () => {
     ['of a name with braces', '{"{":1,"{":2}'],
     ['of __proto__', '{"__proto__":1,"__proto__":2}'],
   ])('has no name twice, %s', (_, text) => {
-    expect(() => parse(text)).toThrow(/given twice/)
+    expect(() => parse(text)).toThrow(/is repeated/)
   })
 
   test.each([

@@ -26,7 +26,7 @@ function assertMembersOnce(text: string): void {
     else if (colon !== undefined) {
       const name = JSON.parse(token.slice(0, -colon.length)) as string
       const object = names.at(-1)
-      if (object?.has(name)) throw new SyntaxError(`The member ${name} is given twice.`)
+      if (object?.has(name)) throw new SyntaxError(`The member ${name} is repeated.`)
       object?.add(name)
     }
   }

@@ -73,11 +73,11 @@ export function createPermitVerifier(options: PermitVerifierOptions): PermitVeri
 function readKid(bytes: Buffer): string {
   const { alg, typ, kid, ...more } = readObject(bytes, 'header_invalid', 'header')
   if (Object.keys(more).length > 0) {
-    throw new PermitError('header_member_not_allowed', 'The header has a member besides alg, typ and kid.')
+    throw new PermitError('header_member_not_allowed', 'The header has members other than alg, typ and kid.')
   }
-  if (alg !== 'EdDSA') throw new PermitError('algorithm_not_allowed', 'A permit is signed with EdDSA.')
-  if (typ !== 'permit+jwt') throw new PermitError('type_not_allowed', 'A permit has the type permit+jwt.')
-  if (typeof kid !== 'string' || kid === '') throw new PermitError('header_invalid', 'The header names no key.')
+  if (alg !== 'EdDSA') throw new PermitError('algorithm_not_allowed', 'A permit must be signed with EdDSA.')
+  if (typ !== 'permit+jwt') throw new PermitError('type_not_allowed', 'A permit must have the type permit+jwt.')
+  if (typeof kid !== 'string' || kid === '') throw new PermitError('header_invalid', 'The header does not name a key.')
   return kid
 }
 
@@ -85,7 +85,7 @@ async function assertSigned(token: string, key: CryptoKey): Promise<void> {
   try {
     await compactVerify(token, key, { algorithms: ['EdDSA'] })
   } catch (cause) {
-    throw new PermitError('signature_invalid', 'The signature does not belong to the permit.', { cause })
+    throw new PermitError('signature_invalid', 'The signature does not match the permit.', { cause })
   }
 }
 
@@ -115,9 +115,12 @@ function assertInForce({ iat, exp }: PermitClaims, nowMs: number): void {
   // Said the positive way round: a clock that gives no number lets nothing pass.
   const isBeforeEnd = nowMs < exp * 1000
   const isAfterStart = iat * 1000 <= nowMs + ISSUED_AT_SKEW_MS
-  if (!isBeforeEnd) throw new PermitError('expired', `The permit is over${since(nowMs - exp * 1000)}.`)
+  if (!isBeforeEnd) throw new PermitError('expired', `The permit has expired${byClock(nowMs - exp * 1000, 'ago')}.`)
   if (!isAfterStart) {
-    throw new PermitError('issued_in_future', `The permit is from the future${since(iat * 1000 - nowMs)}.`)
+    throw new PermitError(
+      'issued_in_future',
+      `The permit was issued in the future${byClock(iat * 1000 - nowMs, 'ahead')}.`,
+    )
   }
   if (exp - iat > MAX_PERMIT_LIFE_SECONDS) throw new PermitError('life_too_long', 'A permit lives at most 1 h.')
 }
@@ -128,8 +131,9 @@ function quoted(text: string): string {
 }
 
 /** A clock that gives no number knows no time. */
-function since(milliseconds: number): string {
-  return Number.isFinite(milliseconds) ? `, by ${Math.floor(milliseconds / 1000)} s of the clock here` : ''
+function byClock(milliseconds: number, direction: 'ago' | 'ahead'): string {
+  if (!Number.isFinite(milliseconds)) return ''
+  return `, ${Math.floor(milliseconds / 1000)} s ${direction} by the clock of this machine`
 }
 
 async function assertFirst({ jti, exp }: PermitClaims, seen: SeenPermits): Promise<void> {

@@ -140,10 +140,10 @@ describe('who mends it is told by the message', () => {
 
   test('how far the clock is from the life of the permit', async () => {
     expect(await messageOf({ iat: NOW_SECONDS - 900, exp: NOW_SECONDS - 600 })).toBe(
-      'The permit is over, by 600 s of the clock here.',
+      'The permit has expired, 600 s ago by the clock of this machine.',
     )
     expect(await messageOf({ iat: NOW_SECONDS + 600, exp: NOW_SECONDS + 900 })).toBe(
-      'The permit is from the future, by 600 s of the clock here.',
+      'The permit was issued in the future, 600 s ahead by the clock of this machine.',
     )
   })
 })

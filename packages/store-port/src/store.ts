@@ -335,8 +335,8 @@ export class NewerSchemaError extends Error {
   /** @param place where the data are, without credentials */
   constructor(place: string, found: number, known: number) {
     super(
-      `${place} has schema version ${found}, this release knows versions up to ${known}. ` +
-        'Start the release that wrote it, or a newer one.',
+      `${place} has schema version ${found}, but this release supports versions up to ${known}. ` +
+        'Start the release that wrote it, or a newer release.',
     )
   }
 }

@@ -11,7 +11,7 @@ class BackupRefusedError extends Error {
 
 /**
  * Copies a store, also one that a server writes to, into a new file (mode 0600): as it was at one moment after the call,
- * with every mutation that was durable before. The server goes on writing meanwhile; its log grows until the copy is done.
+ * with every record that was durable before. The server goes on writing meanwhile; its log grows until the copy is done.
  *
  * @throws BackupRefusedError, ForeignDatabaseError, NewerSchemaError, or the driver's error when the store is damaged
  */
@@ -19,7 +19,7 @@ export async function backUpStore(databasePath: string, file: string): Promise<v
   if (existsSync(file)) throw fileExists(file)
   const folder = dirname(file)
   if (statIfThere(folder)?.isDirectory() !== true)
-    throw new BackupRefusedError(`There is no folder ${folder}. Make it first, or choose another one.`)
+    throw new BackupRefusedError(`The directory ${folder} does not exist. Create it, or choose another directory.`)
   const db = Connection.openReadOnly(databasePath)
   try {
     db.execute('PRAGMA busy_timeout = 10000; PRAGMA cell_size_check = ON')
@@ -30,11 +30,11 @@ export async function backUpStore(databasePath: string, file: string): Promise<v
     })
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
-    // Somebody made the file in the meantime.
+    // It came meanwhile.
     if (code === 'EEXIST') throw fileExists(file, { cause: error })
     if (syscall === undefined) throw error
     throw new BackupRefusedError(
-      `${file} cannot be written (${code}). Choose a place where this user may write, with room for it.`,
+      `${file} cannot be written (${code}). Choose a directory that this user may write to and that has enough free space.`,
       { cause: error },
     )
   } finally {
@@ -43,5 +43,8 @@ export async function backUpStore(databasePath: string, file: string): Promise<v
 }
 
 function fileExists(file: string, options?: ErrorOptions): BackupRefusedError {
-  return new BackupRefusedError(`${file} exists. A backup replaces no file: choose another name.`, options)
+  return new BackupRefusedError(
+    `${file} already exists, and a backup never replaces a file. Choose another name.`,
+    options,
+  )
 }

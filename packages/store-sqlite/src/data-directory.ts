@@ -7,7 +7,7 @@ export class DataDirectoryInUseError extends Error {
   override readonly name = 'DataDirectoryInUseError'
   constructor(directory: string) {
     super(
-      `The data directory ${directory} is in use by another process. ` +
+      `Another process uses the data directory ${directory}. ` +
         'Stop that process first, or choose another data directory.',
     )
   }
@@ -23,7 +23,7 @@ export class DamagedStoreError extends Error {
   ) {
     super(
       `${path} is damaged (${found}). Nothing was changed. ` +
-        'Restore a backup into another directory (countersign restore); countersign doctor --deep tells more.',
+        'Restore a backup into another directory (countersign restore). Run countersign doctor --deep for details.',
       options,
     )
   }
@@ -34,9 +34,9 @@ class MissingStoreError extends Error {
   override readonly name = 'MissingStoreError'
   constructor(path: string) {
     super(
-      `${path} is missing or empty, but the signing keys beside it have signed decisions. Nothing was changed. ` +
+      `${path} is missing or empty, but the signing keys in the same directory have signed decisions. Nothing was changed. ` +
         'Restore a backup (countersign restore), or set DATA_DIR to the directory of the store. ' +
-        'If all that was decided may be lost: countersign serve --accept-loss',
+        'To give up all earlier decisions, run: countersign serve --accept-loss',
     )
   }
 }
@@ -78,7 +78,7 @@ export function holdDataDirectory(dataDir: string, mayBeNew: boolean): DataDirec
 export function assertDatabaseIsThere(path: string): void {
   for (const suffix of ['', '-wal', '-shm', '-sums']) assertNoFolder(path + suffix)
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
-    throw new DamagedStoreError(path, 'empty or missing beside its -wal file')
+    throw new DamagedStoreError(path, 'empty or missing, although its -wal file exists')
 }
 
 function sizeOf(path: string): number {

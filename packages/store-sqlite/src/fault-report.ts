@@ -54,7 +54,7 @@ export async function readThrough(databasePath: string, { hashes = false } = {})
   })
   // The library unwraps the text; Node ends the same way for want of memory.
   if ((signal === 'SIGABRT' || code === 134) && errors.includes('Utf8Error'))
-    return 'the process that read it was aborted: a text in it is not UTF-8, most likely in the schema'
+    return 'the process that read it was aborted: it contains text that is not UTF-8, most likely in the schema'
   const result = reportIn(output)
   if (result === null) throw new UncheckedStoreError(databasePath, endingOf(code, signal, errors))
   if ('failure' in result) throw new UncheckedStoreError(databasePath, result.failure)

@@ -47,7 +47,7 @@ export async function assertAsWritten(
   { readsAll = false } = {},
 ): Promise<ReadonlyMap<number, number>> {
   const sums = hasSums(databasePath) ? PageSums.read(databasePath) : null
-  const log = await readComparedLog(databasePath, sums?.isMarkedClosed === true)
+  const log = await readComparedLog(databasePath, sums?.saysClosed === true)
   if (log.damage !== null) throw new DamagedStoreError(databasePath, log.damage)
   const isRead = sums !== null && (readsAll || !sums.isAsClosed())
   const fault = isRead ? await sums.fault(log.sums) : null
@@ -55,11 +55,11 @@ export async function assertAsWritten(
   return log.sums
 }
 
-/** Adds what the log holds, for the next connection may copy it. The caller holds the directory. */
+/** Adds what the log holds: whoever opens the database next may copy it there. The one who calls has the directory. */
 export function openSums(databasePath: string, inLog: ReadonlyMap<number, number>): void {
   const sums = PageSums.read(databasePath)
   sums.take(inLog)
-  sums.markOpen()
+  sums.sayOpen()
 }
 
 /** While pages are changed otherwise than through the log of a writer. */
@@ -76,11 +76,11 @@ export async function makeSums(databasePath: string): Promise<void> {
 }
 
 /** Says that the database was closed in order, with nothing left in its log. */
-export function markClosed(databasePath: string): void {
+export function sayClosed(databasePath: string): void {
   if ((statSync(`${databasePath}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   // Somebody removed it: the next start reads the whole store.
   if (!hasSums(databasePath)) return
-  PageSums.read(databasePath).markClosed()
+  PageSums.read(databasePath).sayClosed()
 }
 
 /** The sums of one database, all of them in memory. */
@@ -88,7 +88,7 @@ export class PageSums {
   #sums: Buffer
   readonly #pageBytes: number
   /** Whether the database was closed in order, with an empty log, when they were read. */
-  readonly isMarkedClosed: boolean
+  readonly saysClosed: boolean
 
   private constructor(
     private readonly databasePath: string,
@@ -96,7 +96,7 @@ export class PageSums {
     sums: Buffer,
   ) {
     this.#pageBytes = header.readUInt32BE(8)
-    this.isMarkedClosed = header.subarray(CLOSED_AT, HEADER_BYTES).some((byte) => byte !== 0)
+    this.saysClosed = header.subarray(CLOSED_AT, HEADER_BYTES).some((byte) => byte !== 0)
     this.#sums = sums
   }
 
@@ -109,7 +109,7 @@ export class PageSums {
     })
     const isKnown = content.length >= HEADER_BYTES && content.subarray(0, 8).equals(MAGIC)
     if (!isKnown || !PAGE_SIZES.has(content.readUInt32BE(8)))
-      throw new DamagedStoreError(databasePath, `${path} is no list of its pages`)
+      throw new DamagedStoreError(databasePath, `${path} is not a list of its pages`)
     const whole = content.length - ((content.length - HEADER_BYTES) % SUM_BYTES)
     return new PageSums(databasePath, content.subarray(0, HEADER_BYTES), content.subarray(HEADER_BYTES, whole))
   }
@@ -125,16 +125,16 @@ export class PageSums {
     })
   }
 
-  /** The first page that is not as it was written, apart from those that the log has anew; null when there is none. */
+  /** What is not as it was written, but for pages that the log has anew; null when all is. */
   async fault(inLog: ReadonlyMap<number, number>): Promise<string | null> {
     const known = this.#sums.length / SUM_BYTES
     let last = 0
     for await (const { page, sum } of pagesOf(this.databasePath, this.#pageBytes)) {
       last = page
       if (inLog.has(page)) continue
-      if (page > known) return `it is longer than it was, by its page ${page}`
+      if (page > known) return `page ${page} was added to it`
       const written = this.#sums.readUInt32BE((page - 1) * SUM_BYTES)
-      if (written !== 0 && written !== sum) return `page ${page} is not as it was written`
+      if (written !== 0 && written !== sum) return `page ${page} differs from what was written`
     }
     for (let page = last + 1; page <= known; page += 1)
       if (!inLog.has(page) && this.#sums.readUInt32BE((page - 1) * SUM_BYTES) !== 0)
@@ -167,11 +167,11 @@ export class PageSums {
     )
   }
 
-  markOpen(): void {
+  sayOpen(): void {
     this.#write([{ bytes: Buffer.alloc(16), at: CLOSED_AT }])
   }
 
-  markClosed(): void {
+  sayClosed(): void {
     this.#write([{ bytes: closedAs(statSync(this.databasePath, { bigint: true })), at: CLOSED_AT }])
   }
 

@@ -1,11 +1,11 @@
 /**
  * Reads a database to its last text and prints what is wrong with it. A program of its own, for the library aborts its
- * process when it reads a text that is not UTF-8, wherever it is. The caller then knows no more than that.
+ * process when it reads a text that is not UTF-8, wherever that lies: then that is all that the caller gets to know.
  */
 import { isUtf8 } from 'node:buffer'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { Connection, isDamage, type Row } from './driver.js'
+import { Connection, type Row, saysDamage } from './driver.js'
 import { report } from './fault-report.js'
 import { assertKnown, schemaVersionOf } from './schema.js'
 import { walkRows } from './walk-rows.js'
@@ -22,8 +22,8 @@ try {
   report(process.stdout, { fault: faultOf(path) })
 } catch (error) {
   const { name, message } = error as Error
-  if (isDamage(error)) report(process.stdout, { fault: message })
-  // Opening the store reports these.
+  if (saysDamage(error)) report(process.stdout, { fault: message })
+  // Whoever opens it is told so.
   else if (name === 'NewerSchemaError' || name === 'ForeignDatabaseError') report(process.stdout, { fault: null })
   else report(process.stdout, { failure: message })
 }
@@ -83,8 +83,8 @@ function tableFault(db: Connection, table: string, columns: readonly Column[]): 
 function valuesFault(row: Row, columns: readonly Column[]): string | null {
   for (const { name, isText } of columns) {
     const type = row[`type_${name}`]
-    if (type !== 'null' && type !== (isText ? 'text' : 'integer')) return `${name} holds a value of type ${type}`
-    if (type === 'text' && !isUtf8(bytesOf(row, name))) return `${name} holds a text that is not UTF-8`
+    if (type !== 'null' && type !== (isText ? 'text' : 'integer')) return `${name} contains a value of type ${type}`
+    if (type === 'text' && !isUtf8(bytesOf(row, name))) return `${name} contains text that is not UTF-8`
   }
   return null
 }
@@ -95,11 +95,11 @@ function documentFault(table: string, row: Row): string | null {
   try {
     document = JSON.parse(bytesOf(row, 'document').toString('utf8'))
   } catch {
-    return 'document is no JSON'
+    return 'document is not JSON'
   }
   if (!checksHashes || table !== 'audit_entries') return null
   const { leaf, ...entry } = document as AuditEntry
-  return leafHash(entry) === leaf ? null : 'the audit entry is not the one that its hash was made of'
+  return leafHash(entry) === leaf ? null : 'the audit entry does not match its hash'
 }
 
 function bytesOf(row: Row, column: string): Buffer {

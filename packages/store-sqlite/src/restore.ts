@@ -11,7 +11,9 @@ import { endLog } from './tables/meta.js'
 class DataDirectoryNotEmptyError extends Error {
   override readonly name = 'DataDirectoryNotEmptyError'
   constructor(directory: string, found: string) {
-    super(`The data directory ${directory} is not empty (${found}). Restore into an empty one. Nothing was changed.`)
+    super(
+      `The data directory ${directory} is not empty (${found}). Restore into an empty directory. Nothing was changed.`,
+    )
   }
 }
 
@@ -20,9 +22,12 @@ class UnusableDirectoryError extends Error {
   override readonly name = 'UnusableDirectoryError'
   constructor(directory: string, cause: unknown) {
     const { code } = cause as NodeJS.ErrnoException
-    super(`${directory} cannot be made a directory (${code}). Set DATA_DIR to a place where this user may make one.`, {
-      cause,
-    })
+    super(
+      `The directory ${directory} cannot be created (${code}). Set DATA_DIR to a path where this user may create a directory.`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -30,24 +35,24 @@ class UnusableDirectoryError extends Error {
 class UnusableBackupError extends Error {
   override readonly name = 'UnusableBackupError'
   constructor(file: string, found: string, options?: ErrorOptions) {
-    super(`${file} is no backup that can be restored (${found}). Nothing was restored.`, options)
+    super(`${file} is not a usable backup (${found}). Nothing was restored.`, options)
   }
 }
 
 const DATABASE = 'countersign.db'
 
-/** Files that may be there already: the operator restores the signing keys too, before or after. */
+/** May be there first: whoever restores brings the signing keys too, before or after. */
 const MAY_BE_THERE = new Set(['lock', 'signing-keys.json', 'signing-keys.json.lock'])
 
 /**
  * Puts a backup into an empty data directory, which it makes when it is missing, as a whole or not at all, and brings it to
- * the present schema; when that fails, nothing is left of it. From then on the store writes an audit log of its own, for a permit
- * that was signed after the backup may name an index of the former one.
+ * the present schema; when that fails, nothing is left of it. What is written from then on is an audit log of its own: an index of the former one may already stand
+ * in a permit that was signed after the backup.
  *
  * @throws UnusableDirectoryError, DataDirectoryNotEmptyError, DataDirectoryInUseError, UnusableBackupError, ForeignDatabaseError, NewerSchemaError
  */
 export async function restoreStore(file: string, dataDir: string): Promise<void> {
-  if (statIfThere(file)?.isFile() !== true) throw new UnusableBackupError(file, 'there is no such file')
+  if (statIfThere(file)?.isFile() !== true) throw new UnusableBackupError(file, 'the file does not exist')
   const made = makeDirectory(dataDir)
   const directory = realpathSync(dataDir)
   try {
@@ -75,11 +80,11 @@ async function restoreInto(directory: string, file: string): Promise<void> {
     await fillNewFile(join(directory, DATABASE), (temporary) => {
       copyFileSync(file, temporary)
       adopt(temporary, file)
-      // Only now: a restore that fails leaves nothing behind, not even the file of the lock.
+      // Not before: a restore that fails leaves nothing behind, not even the file of the lock.
       const release = takeFileLock(join(directory, 'lock'))
       if (release === null) throw new DataDirectoryInUseError(directory)
       releases.push(release)
-      // From now on nobody else starts in this directory.
+      // Nobody else begins here from now on.
       assertEmpty(directory)
     })
     await removeLeftovers(directory, DATABASE)
@@ -100,7 +105,7 @@ function assertEmpty(directory: string): void {
   if (found !== undefined) throw new DataDirectoryNotEmptyError(directory, found)
 }
 
-/** Leaves no log beside the file, which alone gets its final name. */
+/** Without a log beside it: the file alone is moved to its place. */
 function adopt(copy: string, file: string): void {
   const db = Connection.open(copy)
   try {
@@ -117,16 +122,13 @@ function adopt(copy: string, file: string): void {
   }
 }
 
-/** Reads the whole file, so that damage shows now. */
+/** The whole file is read: one look now is worth more than a surprise later. */
 function assertBackup(db: Connection, file: string): void {
   db.execute('PRAGMA cell_size_check = ON')
   assertKnown(db, file)
   if (!isStore(db)) throw new UnusableBackupError(file, 'it is empty')
   if (db.get('PRAGMA journal_mode')?.journal_mode === 'wal')
-    throw new UnusableBackupError(
-      file,
-      'it was copied from a data directory, where the -wal file beside it belongs to it',
-    )
+    throw new UnusableBackupError(file, 'it is a copy of a database file without its -wal file')
   const fault = db.get('PRAGMA integrity_check(1)')?.integrity_check
   if (fault !== 'ok') throw new UnusableBackupError(file, String(fault).replaceAll('\n', ' '))
 }

@@ -98,7 +98,7 @@ export const KNOWN_SCHEMA = MIGRATIONS.length
 export class ForeignDatabaseError extends Error {
   override readonly name = 'ForeignDatabaseError'
   constructor(path: string) {
-    super(`${path} is a database of another program. Choose another data directory.`)
+    super(`${path} belongs to another program. Choose another data directory.`)
   }
 }
 
@@ -158,7 +158,10 @@ export function shareLog(db: Connection): void {
 /** Durable against loss of power: with `synchronous = FULL` each commit waits for the disk. */
 export function configureWriter(db: Connection): void {
   shareLog(db)
-  if (!isWalMode(db)) throw new Error('The file system of the data directory cannot share memory, which a log needs.')
+  if (!isWalMode(db))
+    throw new Error(
+      'The file system of the data directory does not support shared memory, which the WAL mode of SQLite needs.',
+    )
   db.execute('PRAGMA fullfsync = ON; PRAGMA cell_size_check = ON')
   // In KiB: the indexes are written all over, and a page that was dropped has to be read again.
   db.execute('PRAGMA cache_size = -32768')

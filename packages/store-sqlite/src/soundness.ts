@@ -6,7 +6,7 @@ import { migrate } from './schema.js'
 const WHOLE_CHECK_BYTES = 16 * 1024 * 1024
 
 /**
- * Looks for damage as far as that is quick; what it misses shows when the damaged page is read.
+ * Looks for damage as far as that is quick; what it misses shows when the place is read.
  *
  * @throws DamagedStoreError, or the driver's error when SQLite itself finds the damage.
  */
@@ -22,7 +22,7 @@ export function assertReadable(db: Connection, path: string): void {
 /** @throws DamagedStoreError when the file lacks what its version has, or has what it lacks. */
 export function assertSchema(db: Connection, path: string): void {
   if (JSON.stringify(schemaOf(db)) !== JSON.stringify(intendedSchema()))
-    throw new DamagedStoreError(path, 'its tables are not those of its schema version')
+    throw new DamagedStoreError(path, 'its tables do not match its schema version')
 }
 
 function readEdges(db: Connection, table: string): void {

@@ -39,7 +39,7 @@ export interface WalPosition {
   readonly salts: Buffer
 }
 
-/** Null when the index is not valid. */
+/** Null without an index that can be believed. */
 export function readWalPosition(indexDescriptor: number): WalPosition | null {
   const index = Buffer.alloc(INDEX_BYTES)
   if (readSync(indexDescriptor, index, 0, INDEX_BYTES, 0) < INDEX_BYTES) return null
@@ -66,7 +66,7 @@ export async function readComparedLog(databasePath: string, wasClosed: boolean):
   const isOfThisFilling = log.salts === null ? !wasClosed : log.salts.equals(position.salts)
   const isCopied = position.copied === position.frames && log.frames === 0
   if (isOfThisFilling && log.frames < position.frames && !isCopied)
-    return { ...log, damage: `its -wal file holds ${log.frames} of ${position.frames} frames` }
+    return { ...log, damage: `its -wal file has ${log.frames} of ${position.frames} frames` }
   return log
 }
 
@@ -127,7 +127,7 @@ async function contentOf(descriptor: number, position: WalPosition | null): Prom
     }
     await nextTurn()
   }
-  const damage = commitsBehind > 1 ? `frame ${frames + 1} of its -wal file is not as it was written` : null
+  const damage = commitsBehind > 1 ? `frame ${frames + 1} of its -wal file differs from what was written` : null
   return { sums, frames, salts, damage }
 }
 
@@ -136,7 +136,7 @@ export function sumsOfFrames(path: string, first: number, { frames, salts }: Wal
   return withFile(path, (descriptor) => {
     const header = Buffer.alloc(HEADER_BYTES)
     readWhole(descriptor, header, 0)
-    if (!header.subarray(16, 24).equals(salts)) throw new Error('The log is not the one that its index tells of.')
+    if (!header.subarray(16, 24).equals(salts)) throw new Error('The -wal file does not match its index.')
     const frameBytes = frameBytesOf(header)
     const sums = new Map<number, number>()
     for (const block of blocksOf(descriptor, frameBytes, first, frames))

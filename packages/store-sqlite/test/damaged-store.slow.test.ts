@@ -282,8 +282,8 @@ describe('a text that is not UTF-8, which the library aborts on', () => {
   }
 
   it.each([
-    ['named by its row where there are no sums', false, /agents, row 1: document holds a text that is not UTF-8/],
-    ['noticed by its page where there are', true, /page \d+ is not as it was written|longer than it was/],
+    ['named by its row where there are no sums', false, /agents, row 1: document contains text that is not UTF-8/],
+    ['noticed by its page where there are', true, /page \d+ (differs from what was written|was added)/],
   ])('is %s', async (_, isSummed, says) => {
     const dataDir = mkdtempSync(join(folder, 'spoilt-'))
     cpSync(closed, dataDir, { recursive: true })

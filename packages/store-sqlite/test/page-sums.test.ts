@@ -32,7 +32,7 @@ describe('the sums of pages', () => {
       const note = 'x'.repeat(1_000_000)
       for (let i = 0; i < 50; i += 1) await pen.commit({ change: { kind: 'entry.only' }, entry: { data: { note } } })
       expect(told.map(({ message }) => message)).toEqual([
-        expect.stringMatching(/^The log could not be copied .*-sums/),
+        expect.stringMatching(/^The -wal file could not be copied .*-sums/),
       ])
     } finally {
       await store.close().catch(() => {})

@@ -85,7 +85,7 @@ describe('the data directory of the embedded store', () => {
   it('can be reached by another path and still is one', async () => {
     const store = await openSqliteStore({ dataDir })
     await expect(openSqliteStore({ dataDir: join(dataDir, '..', dataDir.split('/').at(-1) ?? '') })).rejects.toThrow(
-      'in use',
+      'Another process uses',
     )
     await store.close()
   })
@@ -142,7 +142,7 @@ describe('the data directory of the embedded store', () => {
   it('is refused when a table is missing', async () => {
     await (await openSqliteStore({ dataDir })).close()
     change('DROP TABLE sightings')
-    await expectRefused(DamagedStoreError, /its tables are not those of its schema version/)
+    await expectRefused(DamagedStoreError, /its tables do not match its schema version/)
   })
 
   it('is refused when the database is gone and its log is there, which SQLite would throw away', async () => {

@@ -17,6 +17,6 @@ export async function clockConfirm(): Promise<number> {
       EXIT.failure,
     )
   if ('refused' in result) return fail(new Error(result.refused), EXIT.failure)
-  process.stdout.write('The server goes by the system clock again.\n')
+  process.stdout.write('The server follows the system clock again.\n')
   return EXIT.ok
 }

@@ -52,7 +52,10 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
   const { clock, log, ids = typeidIds(clock) } = parts
   const behind = await startClock(clock, store)
   if (behind !== null)
-    log.warn(behind, 'the system clock is behind the newest audit entry, from which time goes on: set the clock (NTP)')
+    log.warn(
+      behind,
+      'the system clock is behind the newest audit entry; the server continues from the time of that entry: set the clock (NTP)',
+    )
   const metrics = prometheusMetrics()
   const writer = measuredWriter(store, ids, metrics)
   let isServing = true
@@ -70,7 +73,7 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
 
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
   const { keyring, recordChange } = signingKeys
-  keyring.watch(recordChange, failed('the signing keys could not be read again, or their change could not be recorded'))
+  keyring.watch(recordChange, failed('the signing keys could not be reloaded, or their change could not be recorded'))
   const stops = [
     () => keyring.close(),
     watchSpool({
@@ -78,7 +81,7 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
       execute: async (command) => ('clock' in command ? confirmClock(clock) : createKeyByCommand(deps, command)),
       onError: failed('an admin command could not be executed'),
     }),
-    state.followed?.follow(state.changes, FOLLOW_EVERY_MS, failed('what other servers changed could not be read')),
+    state.followed?.follow(state.changes, FOLLOW_EVERY_MS, failed('changes of other servers could not be read')),
     runJobs(serverJobs(all), lease, log),
   ]
   return {
@@ -104,7 +107,8 @@ async function firstKey(
   { keys, changes }: LiveState,
   { bootstrapKey: chosen, dataDir }: Config,
 ): Promise<Composed['bootstrap']> {
-  if (keys.size > 0 && chosen !== null) log.warn({}, 'COUNTERSIGN_BOOTSTRAP_KEY is ignored: the store has keys already')
+  if (keys.size > 0 && chosen !== null)
+    log.warn({}, 'COUNTERSIGN_BOOTSTRAP_KEY is ignored: the store already has API keys')
   const text = await bootstrapKey({ clock, keys, writer, changes }, chosen, {
     leave: (made) => writeBootstrapKey(dataDir, made),
     withdraw: (made) => withdrawBootstrapKey(dataDir, made),

@@ -67,13 +67,13 @@ export function serverJobs(all: JobParts): Job[] {
       run: expireOverdue,
       // What others approved ends here, too.
       runWithoutLease: () => approvalEnds.refresh(() => store.firstApprovalEnd()),
-      failure: 'what the clock has ended could not be settled',
+      failure: 'expired decisions could not be settled',
     },
     {
       name: 'remember_newest_entry',
       everyMs: SECOND_MS,
       run: remember,
-      failure: 'the newest audit entry could not be kept',
+      failure: 'the newest audit entry could not be saved',
     },
     {
       name: 'save_key_uses',
@@ -90,7 +90,7 @@ export function serverJobs(all: JobParts): Job[] {
         // What is left when the server stops is left to the next one.
         while (isServing() && (await store.purgeIdempotency(now)) > 0);
       },
-      failure: 'what is over could not be removed',
+      failure: 'expired data could not be removed',
     },
   ]
   if (sharedKeys !== null)

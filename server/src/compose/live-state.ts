@@ -44,7 +44,7 @@ export async function loadLiveState({ clock, log, store }: Base, config: Config,
     },
     ...(followed && { catchUp: () => followed.catchUp() }),
     assertLives: (keyId) => keys.assertLive(keyId, clock.now().toISOString()),
-    onReload: (err) => log.warn({ err }, 'a change met another one or has an unknown outcome; memory is read anew'),
+    onReload: (err) => log.warn({ err }, 'a change met a conflict or its outcome is unknown; reloading from the store'),
   })
   await followed?.catchUp()
 

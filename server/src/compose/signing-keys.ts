@@ -25,7 +25,10 @@ export async function openSigningKeys(
   const issuer = givenIssuer ?? address
   for (const other of (await sharedKeys?.join(issuer)) ?? [])
     if (other !== issuer)
-      log.warn({ issuer, other_issuer: other }, 'another replica has another issuer: set ISSUER to the same on all')
+      log.warn(
+        { issuer, other_issuer: other },
+        'another replica has a different issuer: set the same ISSUER on all replicas',
+      )
   await recordSigningKeys({ signer: keyring, store, writer })
   if (lost !== null) await recordLoss(writer, clock.now().toISOString(), lost)
 

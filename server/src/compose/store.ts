@@ -28,8 +28,7 @@ export async function openStore({ dataDir, mongodbUrl }: Config, parts: Parts): 
   const keyring = await findKeyring({ dataDir, clock })
   const mayBeNew = acceptsLoss || (keyring?.newestEntry ?? null) === null
   if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
-  const onError = (err: unknown) =>
-    log.error({ err }, 'the store could not finish what it does by itself; it is tried again')
+  const onError = (err: unknown) => log.error({ err }, 'a background task of the store failed; it will be retried')
   if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir, mayBeNew, onError }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   // The driver takes longer to load than all else, and the embedded store does without.

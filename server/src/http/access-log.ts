@@ -26,5 +26,5 @@ export function logAnswer(log: Log, res: ServerResponse, { method, url, millisec
     key_id: keyId,
   }
   if (res.writableFinished) log.info(fields, 'answered')
-  else log.info(fields, 'not answered: the caller has left')
+  else log.info(fields, 'not answered: the caller has disconnected')
 }

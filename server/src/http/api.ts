@@ -2,7 +2,7 @@
  * One request of the API, from its headers and raw body to its answer. Nothing here knows Express: a request is a plain
  * value, so the same pipeline can serve any door.
  *
- * Order of checks: 503 while keys cannot be told, 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
+ * Order of checks: 503 while API keys cannot be validated, 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
  * A body and a wait may take long: after them the caller is identified anew, and before the answer leaves, what it rests on
  * is asked for once more.
  */
@@ -146,7 +146,7 @@ export class Api {
       begin()
       const call = identifyAnew(pause)
       this.deps.unread.assertRoom(keyId)
-      if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'Nobody waits for the answer any more.' })
+      if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'The caller has disconnected.' })
       return route.handle(call)
     }
     const reply = this.deps.longWork.run(keyId, work, this.deps.answerMs)
@@ -167,7 +167,7 @@ export class Api {
   private inTime(reply: Promise<Reply>, waitMs = 0): Promise<Reply> {
     const { answerMs } = this.deps
     if (answerMs === null) return reply
-    const late = () => new StoreUnavailableError(`The store did not let the call end within ${answerMs} ms.`)
+    const late = () => new StoreUnavailableError(`The store did not finish the call within ${answerMs} ms.`)
     return withDeadline(reply, answerMs + waitMs, late)
   }
 
@@ -189,7 +189,7 @@ export class Api {
     const waitSeconds = this.deps.rateLimit.take(caller.key.id)
     if (waitSeconds !== null)
       throw new DomainError('rate_limited', {
-        detail: `Ask again in ${waitSeconds} s.`,
+        detail: `Retry in ${waitSeconds} s.`,
         headers: { 'Retry-After': String(waitSeconds) },
       })
     if (isReading(route)) this.deps.unread.assertRoom(caller.key.id)
@@ -218,7 +218,7 @@ function readQuery(route: Route, text: string): unknown {
   const faults = []
   for (const [name, value] of new URLSearchParams(text)) {
     const pointer = toPointer([name])
-    if (name in given) faults.push({ pointer, detail: 'is given twice' })
+    if (name in given) faults.push({ pointer, detail: 'is repeated' })
     else if (route.query === undefined || !Object.hasOwn(route.query.shape, name))
       faults.push({ pointer, detail: 'is not a query parameter of this endpoint' })
     else given[name] = value

@@ -30,7 +30,7 @@ function announcesBody(headers: IncomingHttpHeaders): boolean {
 function assertPlainJson(headers: IncomingHttpHeaders): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined)
-    throw new DomainError('unsupported_media_type', { detail: 'A content encoding is not supported.' })
+    throw new DomainError('unsupported_media_type', { detail: '`Content-Encoding` is not supported.' })
   if (!/^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(headers['content-type'] ?? ''))
     throw new DomainError('unsupported_media_type')
 }

@@ -37,7 +37,7 @@ export class ConnectionLimit {
 
   private tell(address?: string): void {
     const fields = { max_connections: this.maxConnections, refused: this.refused, ...(address && { address }) }
-    this.log.warn(fields, 'closed new connections: as many are open as MAX_CONNECTIONS allows')
+    this.log.warn(fields, 'closed new connections: MAX_CONNECTIONS is reached')
     this.refused = 0
   }
 }

@@ -10,14 +10,14 @@ export function errorsPage(): Reply {
 <main>
 <h1>Errors</h1>
 <p>A request that fails is answered with <code>application/problem+json</code>. Its <code>code</code> is stable and part
-of the API. A decision of deny is no error. Whatever the error, nothing was permitted.</p>
+of the API. A decision to deny is not an error. After any error, nothing was permitted.</p>
 ${Object.entries<ErrorEntry>(ERRORS).map(
   ([code, { status, title, retryable, remedy }]) => html`<section>
 <h2 id="${code}">${code}</h2>
 <p><strong>${status}</strong> ${title} ${
     retryable
-      ? 'The same request may succeed when it is sent again.'
-      : 'The same request will fail again until something changes.'
+      ? 'The same request may succeed if you send it again.'
+      : 'The same request fails again until something changes.'
   }</p>
 <p>${prose(remedy)}</p>
 </section>

@@ -89,7 +89,7 @@ const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as co
 
 function methodNotAllowed(allowed: readonly string[]): DomainError {
   const list = allowed.join(', ')
-  return new DomainError('method_not_allowed', { detail: `Allowed here: ${list}.`, headers: { Allow: list } })
+  return new DomainError('method_not_allowed', { detail: `Allowed methods: ${list}.`, headers: { Allow: list } })
 }
 
 /** Literal paths before those with parameters, so that `/v1/keys/self` is not taken for an id. */
@@ -115,7 +115,7 @@ function bodyOf(req: Request): BodySource {
         else if (length > DISCARDED_BYTES) break
       }
     } catch (cause) {
-      throw new DomainError('malformed_json', { detail: 'The body ended before all of it had come.', cause })
+      throw new DomainError('malformed_json', { detail: 'The body ended early.', cause })
     }
     return length > maxBytes ? null : Buffer.concat(chunks, length)
   }

@@ -67,7 +67,9 @@ export class LongWork {
   private async place(keyId: string, waitMs: number | null): Promise<void> {
     const own = this.waiting.get(keyId) ?? []
     if (own.length >= MAX_WAITING_PER_KEY)
-      throw refused(`${MAX_WAITING_PER_KEY} lists, simulations and the like of this key wait already.`)
+      throw refused(
+        `${MAX_WAITING_PER_KEY} long requests of this key (lists, simulations and the like) are already waiting.`,
+      )
     this.waiting.set(keyId, own)
     let timer: NodeJS.Timeout | undefined
     try {
@@ -105,5 +107,5 @@ export class LongWork {
 }
 
 function refused(why: string): DomainError {
-  return new DomainError('rate_limited', { detail: `${why} Ask again in 1 s.`, headers: { 'Retry-After': '1' } })
+  return new DomainError('rate_limited', { detail: `${why} Retry in 1 s.`, headers: { 'Retry-After': '1' } })
 }

@@ -14,19 +14,21 @@ const EVERYWHERE: readonly ErrorCode[] = [
 ]
 
 const ON_EVERY_ANSWER = {
-  'X-Request-Id': z.string().meta({ description: 'Quote it to the operator.' }),
+  'X-Request-Id': z
+    .string()
+    .meta({ description: 'Identifies the request. Give it to the operator when you report a problem.' }),
 }
 const ON_REPLAYS = {
   'Idempotent-Replayed': z
     .literal('true')
     .optional()
-    .meta({ description: 'Given when an earlier call with the same Idempotency-Key had done this already.' }),
+    .meta({ description: 'Present if an earlier call with the same Idempotency-Key already did this.' }),
 }
 const RETRY_AFTER = {
   'Retry-After': z
     .string()
     .regex(/^[1-9][0-9]*$/)
-    .meta({ description: 'Whole seconds to wait.' }),
+    .meta({ description: 'Seconds to wait before a retry.' }),
 }
 const ON_PROBLEMS: { readonly [status: number]: Readonly<Record<string, z.ZodType>> } = {
   401: { 'WWW-Authenticate': z.literal('Bearer') },
@@ -38,7 +40,8 @@ const IfMatchSchema = z
   .string()
   .regex(/^\s*\*\s*$|^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/)
   .meta({
-    description: 'Only if the policy has this `ETag`; any revision when absent. Else 412 `revision_mismatch`.',
+    description:
+      'Makes the change only if the policy has this `ETag`, else answers 412 `revision_mismatch`. Any revision when absent.',
     examples: ['"3"'],
   })
 /** Whose id stands in a path. */
@@ -60,10 +63,10 @@ export function openApiDocument(routes: readonly Route[]): ReferenceDocument {
     info: {
       title: 'Countersign',
       version: '1',
-      description: 'Authorization decisions for AI agents: ask before each action.',
+      description: 'Authorization decisions for AI agents. Request a decision before each action.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'The server that gave this document.' }],
+    servers: [{ url: '/', description: 'The server that serves this document.' }],
     security: [{ api_key: [] }],
     components: { securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } } },
     paths,
@@ -73,7 +76,10 @@ export function openApiDocument(routes: readonly Route[]): ReferenceDocument {
 function operationOf(route: Route): ZodOpenApiOperationObject {
   const { answer, body, query } = route
   const header: Record<string, z.ZodType> = {
-    'X-Request-Id': z.string().optional().meta({ description: 'Taken over when it has 8 to 64 of A-Z a-z 0-9 . _ -' }),
+    'X-Request-Id': z
+      .string()
+      .optional()
+      .meta({ description: 'The server uses this id if it has 8 to 64 of the characters A-Z a-z 0-9 . _ -' }),
   }
   if (route.replay !== undefined)
     header['Idempotency-Key'] = z
@@ -81,7 +87,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       .min(1)
       .max(255)
       .optional()
-      .meta({ description: 'The same call happens once.' })
+      .meta({ description: 'A retry with the same key has no further effect.' })
   if (route.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
   const id = pathIdOf(route.path)
   return {
@@ -111,8 +117,8 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
 function pathIdOf(path: string): z.ZodType | undefined {
   if (!path.includes('{')) return undefined
   const known = PATH_IDS.find(([start]) => path.startsWith(start))
-  if (known === undefined) throw new Error(`${path} has parameters that the document does not know.`)
-  return known[1].meta({ description: 'An id that nothing has, or of another form, is 404.' })
+  if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
+  return known[1].meta({ description: 'An unknown or malformed id is answered with 404.' })
 }
 
 function scopesText({ scopes }: Route): string {

@@ -10,8 +10,8 @@ import type { Call } from './route.js'
 const LimitSchema = queryNumber(1, LIMITS.pageSize, {
   error: `must be a whole number from 1 to ${LIMITS.pageSize}`,
   description:
-    `How many items at most; ${LIMITS.pageSizeDefault} when absent. ` +
-    `Items of ${LIMITS.pageBytes / 1024 ** 2} MiB together fill a page, too.`,
+    `The maximum number of items; ${LIMITS.pageSizeDefault} when absent. ` +
+    `A page also ends at ${LIMITS.pageBytes / 1024 ** 2} MiB.`,
   default: LIMITS.pageSizeDefault,
 })
 
@@ -19,7 +19,7 @@ const LimitSchema = queryNumber(1, LIMITS.pageSize, {
 export const pageQuery = {
   limit: LimitSchema.optional(),
   // Whatever it holds, also nothing: what is wrong with a cursor is told when it is opened, by one code.
-  cursor: z.string().optional().meta({ description: 'The `next_cursor` of the page before.' }),
+  cursor: z.string().optional().meta({ description: 'The `next_cursor` of the previous page.' }),
 }
 
 interface PageParameters {

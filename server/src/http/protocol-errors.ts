@@ -33,8 +33,8 @@ const LINGER_MS = 1000
 /** How many requests of one connection may wait for their answers. Few clients send a second one before the first answer. */
 export const MAX_PIPELINED_REQUESTS = 16
 
-const NO_HOST: ProtocolError = { status: 400, detail: 'The header Host is missing.' }
-const UNKNOWN_EXPECTATION: ProtocolError = { status: 417, detail: 'The header Expect may be 100-continue only.' }
+const NO_HOST: ProtocolError = { status: 400, detail: 'The Host header is missing.' }
+const UNKNOWN_EXPECTATION: ProtocolError = { status: 417, detail: 'The Expect header must be 100-continue.' }
 
 export class ProtocolErrors {
   private readonly connections = new Map<Socket, Connection>()
@@ -71,7 +71,7 @@ export class ProtocolErrors {
     if (unanswered.size === MAX_PIPELINED_REQUESTS) {
       // An answer in order would hold all requests before it in memory until the caller reads.
       const fields = { address: socket.remoteAddress, requests: MAX_PIPELINED_REQUESTS }
-      this.deps.log.info(fields, 'ended a connection that asked for more before its answers were sent')
+      this.deps.log.info(fields, 'closed a connection that sent further requests before reading its responses')
       socket.destroy()
       stopReading(socket)
       return false
@@ -144,7 +144,7 @@ export class ProtocolErrors {
     const problem = withRequestId(problemReply(new DomainError(code, { detail }), requestId, log), requestId)
     const text = JSON.stringify({ ...(problem.body as object), status })
     const size = { 'Content-Length': String(Buffer.byteLength(text)), Connection: 'close' }
-    log.info({ request_id: requestId, status, cause }, 'refused what is no request')
+    log.info({ request_id: requestId, status, cause }, 'rejected an invalid HTTP request')
     return { headers: { ...this.securityHeaders, ...problem.headers, ...size }, text }
   }
 }
@@ -167,7 +167,7 @@ function stopReading(socket: Socket & { parser?: Parser | null }): void {
 
 /** Null when the connection itself is broken. */
 function protocolErrorOf({ code: cause }: NodeJS.ErrnoException): ProtocolError | null {
-  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, detail: 'The request did not come in time.', cause }
+  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, detail: 'The request did not arrive in time.', cause }
   if (cause === undefined || !cause.startsWith('HPE_')) return null
   if (cause === 'HPE_HEADER_OVERFLOW')
     return { status: 431, detail: `The headers are larger than ${maxHeaderSize / 1024} KiB.`, cause }
@@ -175,8 +175,8 @@ function protocolErrorOf({ code: cause }: NodeJS.ErrnoException): ProtocolError 
     return {
       status: 413,
       code: 'body_too_large',
-      detail: 'The chunks of the body have extensions that are too large.',
+      detail: 'The chunk extensions of the body are too large.',
       cause,
     }
-  return { status: 400, detail: 'This cannot be read as HTTP/1.1.', cause }
+  return { status: 400, detail: 'The request is not valid HTTP/1.1.', cause }
 }

@@ -94,8 +94,8 @@ async function readiness(
   lookAtStore: () => Promise<string | null>,
 ): Promise<Reply> {
   const ofStore = isServing() ? await lookAtStore() : 'shutting down'
-  const ofMemory = freshness.isFresh ? null : 'policies, keys and suspensions could not be confirmed'
-  const ofSigner = isSignerKnown() ? null : 'not every verifier knows the signing key of this server yet'
+  const ofMemory = freshness.isFresh ? null : 'policies, API keys and suspensions could not be refreshed'
+  const ofSigner = isSignerKnown() ? null : 'some verifiers may not know the signing key of this server yet'
   const problem = ofStore ?? ofMemory ?? ofSigner ?? clockProblem(clock)
   if (problem === null) return { status: 200, body: { status: 'ready' } }
   return { status: 503, body: { status: 'not ready', detail: problem } }
@@ -105,8 +105,8 @@ function clockProblem(clock: PublicPagesDeps['clock']): string | null {
   const jump = clock.jump()
   if (jump === null) return null
   const seconds = Math.round(jump.aheadMs / 1000)
-  const what = `the system clock jumped ahead by ${seconds} s, and is believed at ${jump.believedAt.toISOString()}`
-  return `${what}: set it right, or run "countersign clock confirm"`
+  const what = `the system clock jumped ahead by ${seconds} s; the server follows it from ${jump.believedAt.toISOString()}`
+  return `${what}: set the clock, or run "countersign clock confirm"`
 }
 
 async function storeProblem({ store, log }: PublicPagesDeps): Promise<string | null> {
@@ -122,7 +122,7 @@ async function storeProblem({ store, log }: PublicPagesDeps): Promise<string | n
 /** @throws DomainError unauthorized */
 async function metrics({ metricsToken, metrics }: PublicPagesDeps, headers: IncomingHttpHeaders): Promise<Reply> {
   if (metricsToken !== null && !isSame(headers.authorization ?? '', `Bearer ${metricsToken}`))
-    throw new DomainError('unauthorized', { detail: 'This needs the metrics token of the server.' })
+    throw new DomainError('unauthorized', { detail: 'Send the metrics token of the server.' })
   const { mediaType, text } = await metrics.exposition()
   return { status: 200, headers: { 'Content-Type': mediaType }, text }
 }

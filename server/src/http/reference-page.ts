@@ -60,7 +60,7 @@ export function referencePage(document: ReferenceDocument): Reply {
 <h1>${document.info.title} API reference</h1>
 <p>${document.info.description ?? ''} Send <code>Authorization: Bearer</code> and an API key with every request under
 <code>/v1</code>.</p>
-<p>As a document for programs: <a href="/openapi.json">OpenAPI 3.1</a>. What can fail: <a href="/docs/errors">errors</a>.</p>
+<p>For programs: <a href="/openapi.json">OpenAPI 3.1</a>. See also: <a href="/docs/errors">errors</a>.</p>
 </header>
 <nav aria-label="Endpoints"><ul>
 ${endpoints.map(({ operationId, method, path, summary }) => html`<li><a href="#${operationId}"><code>${method} ${path}</code></a> ${summary}</li>\n`)}
@@ -91,13 +91,13 @@ function endpointSection(endpoint: Endpoint): Markup {
 <p>${summary} <em>${description}</em></p>
 ${
   parameters.length > 0
-    ? html`<table><thead><tr><th scope="col">Parameter</th><th scope="col">In</th><th scope="col">Is</th></tr></thead><tbody>
+    ? html`<table><thead><tr><th scope="col">Parameter</th><th scope="col">In</th><th scope="col">Type</th></tr></thead><tbody>
 ${parameters.map(({ name, in: place, schema }) => html`<tr><td><code>${name}</code></td><td>${place}</td><td>${typeOf(schema)} ${remark(schema)}</td></tr>\n`)}
 </tbody></table>`
     : ''
 }
 ${body ? html`<h4>Body</h4>\n${schemaBody(body)}` : ''}
-<h4>Answers</h4>
+<h4>Responses</h4>
 <table><thead><tr><th scope="col">Status</th><th scope="col">When</th><th scope="col">Body</th></tr></thead><tbody>
 ${Object.entries(responses).map(([status, answer]) => {
   const schema = schemaIn(answer)
@@ -120,10 +120,10 @@ function schemaBody(schema: Schema): Markup {
   if (named.length > 0)
     return html`${about}${named.map(([name, member]) => html`<p>Members that match <code>${name}</code>: ${typeOf(member)}</p>\n`)}`
   if (members.length === 0) return html`${about}<p>${typeOf(schema)}</p>`
-  return html`${about}<table><thead><tr><th scope="col">Member</th><th scope="col">Is</th><th scope="col"></th></tr></thead><tbody>
+  return html`${about}<table><thead><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col"></th></tr></thead><tbody>
 ${members.map(
   ([name, member]) => html`<tr><td><code>${name}</code></td><td>${typeOf(member)} ${remark(member)}</td>
-<td>${schema.required?.includes(name) ? '' : 'may be absent'}</td></tr>\n`,
+<td>${schema.required?.includes(name) ? '' : 'optional'}</td></tr>\n`,
 )}
 </tbody></table>
 `
@@ -175,7 +175,7 @@ function remark(schema: Schema): Markup {
   return html`${description ? html`<br>${prose(description)}` : ''}${
     example === undefined
       ? ''
-      : html`<br>Such as <code>${typeof example === 'string' ? example : JSON.stringify(example)}</code>`
+      : html`<br>Example: <code>${typeof example === 'string' ? example : JSON.stringify(example)}</code>`
   }`
 }
 

@@ -58,7 +58,7 @@ export class StalledConnections {
 
   private end(socket: Socket): void {
     const fields = { address: socket.remoteAddress, seconds: this.stalledAfterMs / 1000 }
-    this.log.info(fields, 'ended a connection that took nothing of its answer')
+    this.log.info(fields, 'closed a connection that did not read its response')
     socket.destroy()
   }
 }

@@ -80,7 +80,7 @@ class Reader {
     if (this.at === this.text.length) throw new Fault(this.at, 'the body is empty')
     const value = this.readValue(0)
     this.skipSpace()
-    if (this.at < this.text.length) throw new Fault(this.at, 'there is something after the end of the value')
+    if (this.at < this.text.length) throw new Fault(this.at, 'unexpected text after the end of the value')
     return value
   }
 
@@ -105,7 +105,7 @@ class Reader {
 
   private deeper(depth: number): number {
     if (depth - this.around === this.max)
-      throw new Fault(this.at, `more than ${this.max} objects and arrays inside one another`)
+      throw new Fault(this.at, `objects and arrays are nested more than ${this.max} deep`)
     return depth + 1
   }
 
@@ -116,7 +116,7 @@ class Reader {
     for (;;) {
       this.readMember(object, depth)
       if (this.closes(CLOSE_BRACE)) return object
-      this.expect(COMMA, 'a comma or } is expected')
+      this.expect(COMMA, 'expected a comma or }')
     }
   }
 
@@ -124,12 +124,12 @@ class Reader {
   private readMember(object: { [key: string]: Json }, depth: number): void {
     this.skipSpace()
     const start = this.at
-    if (this.text.charCodeAt(start) !== QUOTE) throw new Fault(start, 'a key in double quotes is expected')
+    if (this.text.charCodeAt(start) !== QUOTE) throw new Fault(start, 'expected a key in double quotes')
     const key = this.readString()
     if (key === '__proto__' || key === 'constructor' || key === 'prototype')
       throw new Fault(start, `the key ${shown(key)} is not allowed`)
-    if (Object.hasOwn(object, key)) throw new Fault(start, `the key ${shown(key)} is given twice`)
-    this.expect(COLON, 'a colon is expected')
+    if (Object.hasOwn(object, key)) throw new Fault(start, `the key ${shown(key)} is repeated`)
+    this.expect(COLON, 'expected a colon')
     this.skipSpace()
     object[key] = depth === 1 ? this.readOuterMember(key) : this.readValue(depth)
   }
@@ -153,7 +153,7 @@ class Reader {
       this.skipSpace()
       array.push(this.readValue(depth))
       if (this.closes(CLOSE_BRACKET)) return array
-      this.expect(COMMA, 'a comma or ] is expected')
+      this.expect(COMMA, 'expected a comma or ]')
     }
   }
 
@@ -168,23 +168,23 @@ class Reader {
         this.at = at + 1
         if (start === open + 1) return text.slice(start, at)
         value += text.slice(start, at)
-        if (LONE_SURROGATE.test(value)) throw new Fault(open, 'the string holds half a surrogate pair')
+        if (LONE_SURROGATE.test(value)) throw new Fault(open, 'the string contains half a surrogate pair')
         return value
       }
       if (code === BACKSLASH) {
         value += text.slice(start, at) + this.readEscape(at)
         at += text[at + 1] === 'u' ? 5 : 1
         start = at + 1
-      } else if (code < SPACE) throw new Fault(at, 'a control character in a string has to be escaped')
+      } else if (code < SPACE) throw new Fault(at, 'a control character in a string must be escaped')
     }
-    throw new Fault(text.length, 'the string has no end')
+    throw new Fault(text.length, 'the string does not end')
   }
 
   private readEscape(at: number): string {
     const letter = this.text[at + 1] ?? ''
     if (letter !== 'u') {
       const character = Object.hasOwn(ESCAPES, letter) ? ESCAPES[letter] : undefined
-      if (character === undefined) throw new Fault(at, 'this escape is not known')
+      if (character === undefined) throw new Fault(at, 'the escape sequence is not valid')
       return character
     }
     const digits = this.text.slice(at + 2, at + 6)
@@ -195,16 +195,16 @@ class Reader {
   private readNumber(): number {
     NUMBER.lastIndex = this.at
     const digits = NUMBER.exec(this.text)?.[0]
-    if (digits === undefined) throw new Fault(this.at, 'a value is expected')
+    if (digits === undefined) throw new Fault(this.at, 'expected a value')
     const value = Number(digits)
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
-      throw new Fault(this.at, 'the number is too large to be held exactly')
+      throw new Fault(this.at, 'the number is too large to be represented exactly')
     this.at += digits.length
     return value
   }
 
   private readWord<Word extends Json>(word: string, value: Word): Word {
-    if (!this.text.startsWith(word, this.at)) throw new Fault(this.at, 'a value is expected')
+    if (!this.text.startsWith(word, this.at)) throw new Fault(this.at, 'expected a value')
     this.at += word.length
     return value
   }
@@ -257,7 +257,8 @@ function decode(bytes: Uint8Array): string | null {
 /** Reads a whole body. Objects have own data properties only; every number is the double nearest to its text. */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): StrictJson {
   const text = decode(bytes)
-  if (text === null) return { ok: false, detail: detailAt(textBeforeInvalidBytes(bytes), 'the text is not UTF-8') }
+  if (text === null)
+    return { ok: false, detail: detailAt(textBeforeInvalidBytes(bytes), 'the body is not valid UTF-8') }
   try {
     return { ok: true, value: new Reader(text, options).readDocument() }
   } catch (err) {

@@ -25,7 +25,7 @@ export class UnreadAnswers {
   refusal(keyId: string): DomainError | null {
     if ((this.bytes.get(keyId) ?? 0) < this.bytesPerKey) return null
     return new DomainError('rate_limited', {
-      detail: `${this.bytesPerKey} bytes of answers to this key wait to be read. Read them, then ask again.`,
+      detail: `${this.bytesPerKey} bytes of responses to this key are still unread. Read them, then retry.`,
       headers: { 'Retry-After': '1' },
     })
   }

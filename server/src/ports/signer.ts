@@ -62,7 +62,7 @@ export const KNOWN_AFTER_MS = (60 + 5) * 1000
 export class UnknownSigningKeyError extends Error {
   override readonly name = 'UnknownSigningKeyError'
   constructor(readonly kid: string) {
-    super(`There is no signing key ${kid}.`)
+    super(`The signing key ${kid} does not exist.`)
   }
 }
 

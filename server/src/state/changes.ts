@@ -38,7 +38,7 @@ export class Changes {
   run<T>(by: string | null, change: () => Promise<T>): Promise<T> {
     return this.queue.run(async () => {
       for (let tries = 1; ; tries++) {
-        if (this.recovery !== null) throw new StoreUnavailableError('An earlier change has an unknown outcome.')
+        if (this.recovery !== null) throw new StoreUnavailableError('The outcome of an earlier change is unknown.')
         await this.options.catchUp?.()
         if (by !== null) this.options.assertLives?.(by)
         try {

@@ -155,7 +155,7 @@ describe('a sweeper that cannot write', () => {
     const { id } = await desk.decide(100)
     faulty.commit = fails
     desk.clock.advance(5 * MINUTE_MS)
-    const failed = { level: 'error', message: 'what the clock has ended could not be settled' }
+    const failed = { level: 'error', message: 'expired decisions could not be settled' }
     await vi.waitFor(() => expect(desk.server.logged).toContainEqual(expect.objectContaining(failed)), 20_000)
     expect((await desk.get(id)).status).toBe('expired')
     faulty.commit = null

@@ -84,7 +84,7 @@ describe('a system clock that jumps ahead while the server runs', () => {
     const { status, body } = await ready()
     expect(status).toBe(503)
     expect(body.detail).toBe(
-      'the system clock jumped ahead by 2851200 s, and is believed at 2026-11-21T10:15:00.000Z: set it right, or run "countersign clock confirm"',
+      'the system clock jumped ahead by 2851200 s; the server follows it from 2026-11-21T10:15:00.000Z: set the clock, or run "countersign clock confirm"',
     )
     expect((await desk.get(id)).status).toBe('authorized')
     const denied = await desk.decide(1)
@@ -101,7 +101,7 @@ describe('a system clock that jumps ahead while the server runs', () => {
   it('is followed once the operator confirms it', async () => {
     desk = await Desk.open({ clock: new MachineClock(), budget: { limit: 10 }, rules: OPEN })
     await desk.decide(10)
-    expect(await confirm()).toEqual({ refused: 'The clock of this server is not in doubt.' })
+    expect(await confirm()).toEqual({ refused: 'The server already follows the system clock.' })
     desk.clock.set(IN_DECEMBER)
     expect((await ready()).status).toBe(503)
     expect(await confirm()).toEqual({ done: true })

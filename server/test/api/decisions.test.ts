@@ -316,7 +316,7 @@ describe('POST 400', () => {
       type: '/docs/errors#validation_failed',
       title: 'The request is not valid.',
       status: 400,
-      detail: '4 places are not valid.',
+      detail: '4 problems found; see `errors`.',
       code: 'validation_failed',
       request_id: 'my-own-request',
       errors: [
@@ -334,7 +334,7 @@ describe('POST 400', () => {
     const answer = await server.call('POST', '/v1/decisions', { body })
     expect(answer).toMatchObject({
       status: 400,
-      body: { code: 'malformed_json', detail: 'Line 1, column 39: the key "amount" is given twice.' },
+      body: { code: 'malformed_json', detail: 'Line 1, column 39: the key "amount" is repeated.' },
     })
     expect(answer.body).not.toHaveProperty('errors')
   })
@@ -348,7 +348,7 @@ describe('POST 403', () => {
     const other = { ...ALLOWED, agent_id: 'agent:finance-1' }
     expect(await server.call('POST', '/v1/decisions', { key, body: other })).toMatchObject({
       status: 403,
-      body: { code: 'agent_not_allowed', title: 'The API key may not speak for this agent.' },
+      body: { code: 'agent_not_allowed', title: 'The API key may not act for this agent.' },
     })
     expect(await stored(server)).toEqual(before)
   })

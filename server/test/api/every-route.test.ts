@@ -99,7 +99,7 @@ describe('400', () => {
   it('refuses a text that is no JSON, and says where', () =>
     expectRefused(withBody(), () => ({ body: '{"a":1,}' }), {
       status: 400,
-      body: { code: 'malformed_json', detail: 'Line 1, column 8: a key in double quotes is expected.' },
+      body: { code: 'malformed_json', detail: 'Line 1, column 8: expected a key in double quotes.' },
     }))
 
   it.each(['[]', 'null', '"text"', '1', 'true'])('names "" for a body that is no object: %s', (body) =>
@@ -178,7 +178,7 @@ describe('405', () => {
         if (method !== 'HEAD')
           expect(answer.body).toMatchObject({
             code: 'method_not_allowed',
-            detail: `Allowed here: ${methods.join(', ')}.`,
+            detail: `Allowed methods: ${methods.join(', ')}.`,
           })
       }
     }
@@ -219,7 +219,7 @@ describe('415', () => {
   it.each(['gzip', 'br', 'deflate', 'identity', 'zstd'])('is told of the content encoding %s', (encoding) =>
     expectRefused(withBody(), ({ body = {} }) => ({ body, headers: { 'Content-Encoding': encoding } }), {
       status: 415,
-      body: { code: 'unsupported_media_type', detail: 'A content encoding is not supported.' },
+      body: { code: 'unsupported_media_type', detail: '`Content-Encoding` is not supported.' },
     }),
   )
 })
@@ -235,7 +235,7 @@ describe('429', () => {
         const answer = await limited.call(route.method, path, { body })
         expect(answer, route.name).toMatchObject({
           status: 429,
-          body: { code: 'rate_limited', detail: 'Ask again in 1 s.' },
+          body: { code: 'rate_limited', detail: 'Retry in 1 s.' },
         })
         expect(answer.headers.get('retry-after')).toBe('1')
       }

@@ -352,7 +352,7 @@ describe('a read that fails', () => {
       type: '/docs/errors#internal_error',
       title: 'The server failed.',
       status: 500,
-      detail: 'Nothing was permitted. Quote `request_id` to the operator.',
+      detail: 'Nothing was permitted. Report `request_id` to the operator.',
       code: 'internal_error',
       request_id: 'to-be-quoted',
     })

@@ -224,7 +224,7 @@ describe('422', () => {
     for (const other of [DENIED, { ...ALLOWED, resource: 'order:1' }, { ...ALLOWED, context: { amount: 42.5 } }])
       expect(await ask(name, other)).toMatchObject({
         status: 422,
-        body: { code: 'idempotency_key_reused', title: 'The idempotency key was used with another body.' },
+        body: { code: 'idempotency_key_reused', title: 'The idempotency key was used with a different body.' },
       })
     expect(await stored(server)).toEqual(before)
     expect((await ask(name, ALLOWED)).body).toEqual(first.body)

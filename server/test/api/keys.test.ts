@@ -158,7 +158,7 @@ describe('401', () => {
         type: '/docs/errors#unauthorized',
         title: 'The API key is missing or not valid.',
         status: 401,
-        detail: 'Send `Authorization: Bearer <API key>` with a key that is neither revoked nor expired.',
+        detail: 'Send `Authorization: Bearer <API key>` with a key that is not revoked or expired.',
         code: 'unauthorized',
         request_id: 'same-for-all',
       })

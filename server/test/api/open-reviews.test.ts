@@ -31,7 +31,7 @@ it('lets exactly 100 of 200 that one agent asks at once wait; the rest are denie
   for (const decision of decisions.filter(({ effect }) => effect === 'deny'))
     expect(decision).toMatchObject({
       status: 'denied',
-      reason: 'Too many decisions of this agent or API key await a review.',
+      reason: 'Too many decisions of this agent or API key are waiting for review.',
       reason_code: 'too_many_reviews',
       policy_id: policy.id,
       policy_revision: 1,

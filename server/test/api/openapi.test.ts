@@ -59,7 +59,7 @@ describe('the check of every answer', () => {
   }
   const problem = {
     type: '/docs/errors#not_found',
-    title: 'There is nothing here.',
+    title: 'Nothing was found here.',
     status: 404,
     detail: '…',
     code: 'not_found',

@@ -164,7 +164,7 @@ describe('409', () => {
         body: {
           code: 'invalid_transition',
           current_status: status,
-          detail: `The decision is ${status}; it can't be redeemed.`,
+          detail: `The decision is ${status}; it cannot be redeemed.`,
         },
       })
     await succeed(server.call('POST', '/v1/agents/agent:support-t/suspend'))

@@ -421,7 +421,7 @@ describe('404', () => {
     for (const [method, body] of [['GET'], ['DELETE'], ['PUT', made]] as const)
       expect(await server.call(method, `/v1/policies/${made.id}`, { body }), method).toMatchObject({
         status: 404,
-        body: { code: 'not_found', title: 'There is nothing here.' },
+        body: { code: 'not_found', title: 'Nothing was found here.' },
       })
     expect(await stored(server)).toEqual(before)
   })
@@ -572,7 +572,7 @@ describe('POST /v1/simulate 400 malformed_json', () => {
       for (const arrays of [15, 19, 40])
         expect(await ask('/v1/simulate', form(request(arrays)))).toMatchObject({
           status: 400,
-          body: { code: 'malformed_json', detail: expect.stringContaining('more than 16 objects and arrays') },
+          body: { code: 'malformed_json', detail: expect.stringContaining('nested more than 16 deep') },
         })
     }
   })

@@ -60,7 +60,9 @@ describe('the schema version', () => {
     await writeSchema(99)
     const { code, message } = await refused()
     expect(code).toBe(1)
-    expect(message).toMatch(/schema version 99, this release knows versions up to 1\. Start the release .* newer one\./)
+    expect(message).toMatch(
+      /schema version 99, but this release supports versions up to 1\. Start the release .* newer release\./,
+    )
     expect(message).toContain(name)
     expect(await collections()).toEqual(['meta'])
     expect(await schemaOf()).toEqual({ _id: 'schema', version: 99 })

@@ -162,18 +162,18 @@ describe('what backup refuses', () => {
     const missing = join(newDirectory(), 'missing')
     expect(await run(['backup', join(missing, 'backup')], dataDir)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`There is no folder ${missing}. Make it first`),
+      stderr: expect.stringContaining(`The directory ${missing} does not exist. Create it`),
     })
     const below = join(join(newDirectory(), 'file'), 'below')
     writeFileSync(dirname(below), '')
     expect(await run(['backup', join(below, 'backup')], dataDir)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`There is no folder ${below}. Make it first`),
+      stderr: expect.stringContaining(`The directory ${below} does not exist. Create it`),
     })
     const long = join(newDirectory(), 'x'.repeat(300))
     expect(await run(['backup', long], dataDir)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`${long} cannot be written (ENAMETOOLONG). Choose a place`),
+      stderr: expect.stringContaining(`${long} cannot be written (ENAMETOOLONG). Choose a directory`),
     })
     const noServer = await run(['backup', join(newDirectory(), 'b')], below)
     expect(noServer).toMatchObject({ code: 1, stderr: expect.stringContaining(`no server data in ${below}. Set`) })
@@ -208,7 +208,10 @@ describe('what restore refuses, leaving all as it was', () => {
 
     const held = newDirectory()
     const release = takeFileLock(join(held, 'lock'))
-    expect(await run(['restore', file], held)).toMatchObject({ code: 1, stderr: expect.stringContaining('in use') })
+    expect(await run(['restore', file], held)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Another process uses'),
+    })
     release?.()
     expect(readdirSync(held)).toEqual(['lock'])
     expect((await run(['restore', file], held)).code).toBe(0)
@@ -219,30 +222,30 @@ describe('what restore refuses, leaving all as it was', () => {
     for (const target of [file, join(file, 'below')])
       expect(await run(['restore', file], target)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining(`${target} cannot be made a directory`),
+        stderr: expect.stringContaining(`The directory ${target} cannot be created`),
       })
   })
 
   it('a file that is no sound backup', async () => {
     await backedUp()
     const spoiled: Record<string, (path: string) => void> = {
-      'there is no such file': () => {},
+      'the file does not exist': () => {},
       'it is empty': (path) => writeFileSync(path, ''),
       'file is not a database': (path) => writeFileSync(path, 'x'.repeat(9000)),
-      'malformed|damaged|not a database|I/O|backup that can be restored': (path) => {
+      'malformed|damaged|not a database|I/O|usable backup': (path) => {
         copyFileSync(file, path)
         truncateSync(path, Math.floor(statSync(file).size / 2))
       },
-      'database of another program': (path) => change(path, 'CREATE TABLE t (x)'),
+      'belongs to another program': (path) => change(path, 'CREATE TABLE t (x)'),
       'schema version 99': (path) => {
         copyFileSync(file, path)
         change(path, 'PRAGMA user_version = 99')
       },
-      'its tables are not those': (path) => {
+      'its tables do not match': (path) => {
         copyFileSync(file, path)
         change(path, 'DROP INDEX decisions_by_agent')
       },
-      'copied from a data directory': (path) => {
+      'copy of a database file without its -wal file': (path) => {
         copyFileSync(file, path)
         change(path, 'PRAGMA journal_mode = WAL')
       },

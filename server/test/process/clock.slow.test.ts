@@ -118,7 +118,7 @@ describe('the shipped server', () => {
     const server = await startOff(dataDir, -HOUR_MS)
     const idle = confirm()
     expect((await idle.end()).code).toBe(1)
-    expect(idle.stderr).toContain('The clock of this server is not in doubt.')
+    expect(idle.stderr).toContain('The server already follows the system clock.')
 
     const ready = async () => (await server.call('GET', '/readyz')).status
     const aheadMs = async () => {
@@ -133,7 +133,7 @@ describe('the shipped server', () => {
 
     const confirmed = confirm()
     await confirmed.end()
-    expect(confirmed.stdout).toBe('The server goes by the system clock again.\n')
+    expect(confirmed.stdout).toBe('The server follows the system clock again.\n')
     expect(await ready()).toBe(200)
     expect(await aheadMs()).toBeGreaterThan(-0.5 * HOUR_MS)
     await server.stop()

@@ -164,13 +164,13 @@ describe('countersign doctor', () => {
     const spoilt = Buffer.from(whole)
     spoilt[whole.length - 1] = (whole.at(-1) as number) ^ 1
     writeFileSync(database, spoilt)
-    expect((await deep()).problems.store).toMatch(/page \d+ is not as it was written.* Fix: .*countersign restore/)
+    expect((await deep()).problems.store).toMatch(/page \d+ differs from what was written.* Fix: .*countersign restore/)
     writeFileSync(database, whole)
     change(dataDir, "UPDATE audit_entries SET document = json_set(document, '$.actor', 'key_else') WHERE seq = 2")
-    expect((await deep()).problems.store).toContain('audit_entries, row 2: the audit entry is not the one')
+    expect((await deep()).problems.store).toContain('audit_entries, row 2: the audit entry does not match its hash')
     change(dataDir, "UPDATE audit_entries SET document = CAST(x'7bff7d' AS TEXT) WHERE seq = 3")
     change(dataDir, "UPDATE audit_entries SET document = json_set(document, '$.actor', null) WHERE seq = 2")
-    expect((await deep()).problems.store).toContain('audit_entries, row 3: document holds a text that is not UTF-8')
+    expect((await deep()).problems.store).toContain('audit_entries, row 3: document contains text that is not UTF-8')
   }, 60_000)
 
   it('reads the whole store beside a server that decides, and names a row that is not as it was', async () => {
@@ -191,7 +191,7 @@ describe('countersign doctor', () => {
     expect(beside.problems).toEqual({})
     expect(beside.said.store).toContain('was read to its end')
     change(dataDir, "UPDATE audit_entries SET document = json_set(document, '$.actor', 'key_else') WHERE seq = 2")
-    expect((await deep()).problems.store).toContain('audit_entries, row 2: the audit entry is not the one')
+    expect((await deep()).problems.store).toContain('audit_entries, row 2: the audit entry does not match its hash')
     expect((await server.call('GET', '/readyz')).status).toBe(200)
   }, 60_000)
 

@@ -21,7 +21,7 @@ describe('the log', () => {
     const dataDir = newDirectory()
     const server = await ShippedServer.start({ dataDir, env: { MONGODB_URL: '' } })
     expect(server.lines.filter(({ level }) => level === 'warn')).toMatchObject([
-      { msg: 'MONGODB_URL is empty: the embedded store in DATA_DIR is used', data_dir: dataDir },
+      { msg: 'MONGODB_URL is empty: using the embedded store in DATA_DIR', data_dir: dataDir },
     ])
   })
 
@@ -66,7 +66,7 @@ describe('the log', () => {
         'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
     )
     leaving.close()
-    await until('its line', () => server.lines.find(({ msg }) => msg === 'not answered: the caller has left'))
+    await until('its line', () => server.lines.find(({ msg }) => msg === 'not answered: the caller has disconnected'))
   })
 
   it('has no secret in it at any level, nor has standard error', async () => {

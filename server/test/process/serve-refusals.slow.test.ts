@@ -62,15 +62,15 @@ describe('serve refuses to start', () => {
   it('on a MongoDB that is not there, and tells why without the password', async () => {
     const { code, message } = await refused({ MONGODB_URL: 'mongodb://user:pa55word@127.0.0.1:9/x' })
     expect(code).toBe(1)
-    expect(message).toMatch(/^MongoDB at 127\.0\.0\.1:9\/x: it does not answer \(.*ECONNREFUSED/)
+    expect(message).toMatch(/^MongoDB at 127\.0\.0\.1:9\/x: it did not answer \(.*ECONNREFUSED/)
     expect(message).not.toContain('pa55word')
   })
 
   it.each([
-    ['mongodb+srv://user:pa55word@no-such-host.invalid/x', /DNS does not find its hosts \(E\w+\)/],
+    ['mongodb+srv://user:pa55word@no-such-host.invalid/x', /DNS did not find its hosts \(E\w+\)/],
     [
       'mongodb://user:pa55word@127.0.0.1:9/x?tls=true&tlsCertificateKeyFile=/nonexistent&tlsCertificateKeyFilePassword=pa55word',
-      /a file that MONGODB_URL names cannot be read \(ENOENT\)/,
+      /a file named in MONGODB_URL cannot be read \(ENOENT\)/,
     ],
   ])('on %s, and tells what cannot be found without the password', async (MONGODB_URL, told) => {
     const { code, message } = await refused({ MONGODB_URL })
@@ -105,7 +105,10 @@ describe('serve refuses to start', () => {
     const dataDir = newDirectory()
     const server = await ShippedServer.start({ dataDir })
     const { code, message } = await refused({ DATA_DIR: dataDir })
-    expect({ code, message }).toEqual({ code: 1, message: expect.stringContaining(`${dataDir} is in use by another`) })
+    expect({ code, message }).toEqual({
+      code: 1,
+      message: expect.stringContaining(`Another process uses the data directory ${dataDir}`),
+    })
     expect((await server.call('GET', '/readyz')).status).toBe(200)
   })
 
@@ -117,13 +120,17 @@ describe('serve refuses to start', () => {
     const cases: [string, (folder: string) => void, RegExp][] = [
       ['a database cut in half', (to) => cutInHalf(database(to)), /countersign\.db is damaged .* backup/],
       ['no database at all', (to) => writeFileSync(database(to), 'hello'.repeat(1000)), /countersign\.db is damaged/],
-      ['a newer schema', (to) => setVersion(database(to), 99), /schema version 99, this release knows .* newer one/],
+      [
+        'a newer schema',
+        (to) => setVersion(database(to), 99),
+        /schema version 99, but this release supports .* newer release/,
+      ],
       ['signing keys cut in half', (to) => cutInHalf(keys(to)), /signing-keys\.json are damaged.* backup/],
       ['signing keys that others may read', (to) => chmodSync(keys(to), 0o644), /chmod 600/],
       [
         'a folder in place of the database',
         (to) => replaceByFolder(database(to)),
-        /countersign\.db is a folder, and has to be a file\. Move it away/,
+        /countersign\.db is a directory, but must be a file\. Move it away/,
       ],
     ]
     const outcomes = cases.map(async ([name, damage, expected]) => {

@@ -6,7 +6,7 @@ const invalid = (errors: ApiErrorFields['errors']) =>
     status: 400,
     code: 'validation_failed',
     title: 'The request is not valid.',
-    detail: '2 places are not valid.',
+    detail: '2 problems found; see `errors`.',
     request_id: null,
     errors,
     current_status: null,
@@ -35,6 +35,6 @@ describe('the message of an ApiError', () => {
   })
 
   it('says what the problem says where there is no place', () => {
-    expect(invalid([])).toBe('POST /v1/decisions: 400 validation_failed: 2 places are not valid.')
+    expect(invalid([])).toBe('POST /v1/decisions: 400 validation_failed: 2 problems found; see `errors`.')
   })
 })

@@ -113,7 +113,7 @@ export class AccountQueue {
       }
       this.#known = null
       if (performance.now() - started > DEADLINE_MS)
-        throw new BudgetBusyError('Other processes write this account without end.')
+        throw new BudgetBusyError('Other processes keep changing this account.')
     }
   }
 
@@ -128,7 +128,7 @@ export class AccountQueue {
             ? new CallInProgressError()
             : { isDone: false, balance: balanceOf(draft) }
         if (Object.keys(draft.marks).length >= MAX_MARKS)
-          return new BudgetBusyError('Too many decisions of this account are on their way.')
+          return new BudgetBusyError('Too many decisions are waiting for this account.')
         reserve(draft, task.attempt, task.mark)
         break
       }

@@ -27,7 +27,8 @@ export async function syncAccount(
 ): Promise<void> {
   const started = performance.now()
   for (let left = decisions; left.length > 0 && signal?.aborted !== true; ) {
-    if (performance.now() - started > DEADLINE_MS) throw new BudgetBusyError('Its decisions move without end.')
+    if (performance.now() - started > DEADLINE_MS)
+      throw new BudgetBusyError('The decisions of this account keep changing.')
     left = await new AccountSync(database, settlements, account).stepFor(left)
   }
 }

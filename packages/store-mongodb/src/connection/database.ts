@@ -184,7 +184,8 @@ export class Database {
     if (documents.length === 0) return new Set()
     return this.call(async () => {
       const timeoutMS = leftMs === undefined ? undefined : Math.min(Math.floor(leftMs()), ANSWER_LIMIT_MS)
-      if (timeoutMS !== undefined && timeoutMS <= 0) throw new StoreUnavailableError('It is too late to write this.')
+      if (timeoutMS !== undefined && timeoutMS <= 0)
+        throw new StoreUnavailableError('The deadline of this write has passed.')
       try {
         await collection.insertMany(documents as never, {
           ordered: false,

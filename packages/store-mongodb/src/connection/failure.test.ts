@@ -9,19 +9,16 @@ const wrapped = (cause: Error) => new StoreUnavailableError('The store did not a
 
 describe('why a MongoDB cannot be used', () => {
   test.each([
-    [refusal(18, 'AuthenticationFailed'), 'it refuses the user or the password'],
-    [refusal(13, 'Unauthorized'), 'the user has not the rights that it needs (readWrite on the database)'],
+    [refusal(18, 'AuthenticationFailed'), 'it rejected the user or the password'],
+    [refusal(13, 'Unauthorized'), 'the user lacks the role readWrite on the database'],
     [refusal(85, 'IndexOptionsConflict'), 'an index that is there is not as it has to be (IndexOptionsConflict it is)'],
     [refusal(59, 'CommandNotFound'), 'it refuses a command (CommandNotFound)'],
     [
       new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed'),
-      'the connection to it broke; look at the network and at its log',
+      'the connection broke; check the network and the log of MongoDB',
     ],
-    [new MongoNetworkTimeoutError('user:password'), 'it does not answer in time'],
-    [
-      new MongoParseError('user:password'),
-      'MONGODB_URL has hosts or options that cannot be used together; look at them',
-    ],
+    [new MongoNetworkTimeoutError('user:password'), 'it did not answer in time'],
+    [new MongoParseError('user:password'), 'the hosts or options in MONGODB_URL exclude each other; check them'],
     [
       Object.assign(new Error('querySrv ENOTFOUND password'), { code: 'ENOTFOUND', syscall: 'querySrv' }),
       'DNS does not find its hosts (ENOTFOUND); look at the hosts in MONGODB_URL',

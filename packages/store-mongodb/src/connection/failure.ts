@@ -18,8 +18,8 @@ export function mongoFailure(url: string, error: unknown): string {
 
 /** By the codes of MongoDB. */
 const KNOWN: Readonly<Record<number, string>> = {
-  13: 'the user has not the rights that it needs (readWrite on the database)',
-  18: 'it refuses the user or the password',
+  13: 'the user lacks the role readWrite on the database',
+  18: 'it rejected the user or the password',
 }
 
 /** An index of the same name or members is there, with other options. */
@@ -27,26 +27,26 @@ const INDEX_CONFLICTS: readonly unknown[] = [85, 86]
 
 /** Of the driver, the more special ones first. */
 const KINDS: readonly (readonly [kind: abstract new (...args: never[]) => Error, told: string])[] = [
-  [MongoNetworkTimeoutError, 'it does not answer in time'],
-  [MongoOperationTimeoutError, 'it does not answer in time'],
-  [MongoNetworkError, 'the connection to it broke; look at the network and at its log'],
-  [MongoCompatibilityError, 'its version and this server do not go together; use one that the documentation names'],
-  [MongoMissingCredentialsError, 'it asks for a user and a password; put them into MONGODB_URL'],
-  [MongoMissingDependencyError, 'an option of MONGODB_URL needs a package that is not there; leave the option out'],
-  [MongoParseError, 'MONGODB_URL has hosts or options that cannot be used together; look at them'],
+  [MongoNetworkTimeoutError, 'it did not answer in time'],
+  [MongoOperationTimeoutError, 'it did not answer in time'],
+  [MongoNetworkError, 'the connection broke; check the network and the log of MongoDB'],
+  [MongoCompatibilityError, 'this release does not support its version; use a version that the documentation names'],
+  [MongoMissingCredentialsError, 'it requires a user and a password; add them to MONGODB_URL'],
+  [MongoMissingDependencyError, 'an option of MONGODB_URL needs a package that is not installed; remove the option'],
+  [MongoParseError, 'the hosts or options in MONGODB_URL exclude each other; check them'],
 ]
 
 type Tell = (cause: Error) => string | null
 
 /** What MongoDB itself says, or that none was found. */
 function answerOf(cause: Error): string | null {
-  if (cause instanceof MongoServerSelectionError) return `it does not answer (${cause.message})`
+  if (cause instanceof MongoServerSelectionError) return `it did not answer (${cause.message})`
   if (!(cause instanceof MongoServerError)) return null
   const { code, codeName } = cause
   const known = KNOWN[Number(code)]
   if (known !== undefined) return known
-  if (INDEX_CONFLICTS.includes(code)) return `an index that is there is not as it has to be (${cause.message})`
-  return `it refuses a command (${codeName ?? code})`
+  if (INDEX_CONFLICTS.includes(code)) return `an existing index differs from the required one (${cause.message})`
+  return `it rejected a command (${codeName ?? code})`
 }
 
 /** What the system could not do before MongoDB was reached. Of the error, only its code is told. */
@@ -54,11 +54,11 @@ function systemFailureOf(cause: Error): string | null {
   const { syscall } = cause as NodeJS.ErrnoException
   const code = codeOf(cause)
   if (code === null) return null
-  if (syscall?.startsWith('query')) return `DNS does not find its hosts (${code}); look at the hosts in MONGODB_URL`
+  if (syscall?.startsWith('query')) return `DNS did not find its hosts (${code}); check the hosts in MONGODB_URL`
   if (syscall === 'open' || syscall === 'read')
-    return `a file that MONGODB_URL names cannot be read (${code}); look at its tls options`
+    return `a file named in MONGODB_URL cannot be read (${code}); check the tls options`
   if (/^ERR_(OSSL|SSL|TLS)/.test(code))
-    return `TLS cannot be used (${code}); look at the certificates and keys that MONGODB_URL names`
+    return `TLS failed (${code}); check the certificates and keys named in MONGODB_URL`
   return null
 }
 

@@ -33,7 +33,7 @@ export class Semaphore {
       }
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(enter), 1)
-        reject(new StoreUnavailableError('Too many lists are read at once.'))
+        reject(new StoreUnavailableError('Too many lists are being read at the same time.'))
       }, this.#waitMs)
       this.#waiting.push(enter)
     })

@@ -107,7 +107,7 @@ class Segment {
       primaries = await this.#look(open)
       open = this.#keepCommittable(open, primaries)
       if (open.length > 0 && !(await this.#writeIntents()))
-        throw new StoreUnavailableError('Another process took the audit log.')
+        throw new StoreUnavailableError('Another process has taken over the audit log.')
     }
     this.#mayCommit([...this.#lateConflicts.keys()], false)
     await this.#follow()
@@ -133,7 +133,7 @@ class Segment {
       }
       if (await this.#claim()) return primaries
     }
-    throw new StoreUnavailableError('The names of calls change hands without end.')
+    throw new StoreUnavailableError('Other processes keep changing these idempotency keys.')
   }
 
   /** Reads the primaries before the intents are written, so that no later fence is overlooked. */

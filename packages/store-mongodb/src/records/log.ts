@@ -38,7 +38,7 @@ export class Log {
     this.#state = { kind: 'doubtful', log: mine }
     const next = await finishGroup(this.#database, this.#followers, mine)
     const log = await writeLog(this.#database, mine, completion(mine, next))
-    if (log === null) throw new StoreUnavailableError('Another process took the audit log.')
+    if (log === null) throw new StoreUnavailableError('Another process has taken over the audit log.')
     this.#state = { kind: 'open', log, next }
     return { log: log._id, next_index: next }
   }

@@ -50,7 +50,7 @@ export async function writeNewDecisions(
  */
 function assertCurrent(written: readonly { readonly step: Step }[]): void {
   if (written.some(({ step }) => step.record.holds?.() === false))
-    throw new StoreUnavailableError('What the records rest on does not count any more.')
+    throw new StoreUnavailableError('The data that the records depend on is no longer valid.')
 }
 
 function newDecision(

@@ -87,7 +87,7 @@ export async function readCommand(path: string): Promise<AdminCommand | null> {
   try {
     const state = await file.stat()
     if (!state.isFile() || state.size > MAX_COMMAND_BYTES) throw new Error('It is not a small file.')
-    if (!isOwn(state.uid)) throw new Error(`It belongs to the user with number ${state.uid}.`)
+    if (!isOwn(state.uid)) throw new Error(`It belongs to the user with the uid ${state.uid}.`)
     return CommandSchema.parse(JSON.parse(await file.readFile('utf8')))
   } finally {
     await file.close()
@@ -119,7 +119,7 @@ async function assertSafe(folder: string): Promise<void> {
   const state = await lstat(folder)
   if (!state.isDirectory()) throw new UnsafeSpoolError(`${folder} is not a folder. Remove it.`)
   if (!isOwn(state.uid))
-    throw new UnsafeSpoolError(`${folder} belongs to the user with number ${state.uid}. Remove it.`)
+    throw new UnsafeSpoolError(`${folder} belongs to the user with the uid ${state.uid}. Remove it.`)
   if (process.platform !== 'win32' && (state.mode & 0o022) !== 0)
     throw new UnsafeSpoolError(
       `Other users of this machine can write into ${folder}. Remove the files that you did not put there, then run: chmod 700 ${folder}`,

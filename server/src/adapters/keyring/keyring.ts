@@ -218,6 +218,6 @@ function lockOf(path: string): string {
 
 function activeKey(keys: readonly StoredSigningKey[]): SigningKey {
   const active = keys.find((key) => key.state === 'active')
-  if (active === undefined || !('d' in active.jwk)) throw new Error('There is no active signing key.')
+  if (active === undefined || !('d' in active.jwk)) throw new Error('No signing key is active.')
   return importSigningKey(active.jwk)
 }

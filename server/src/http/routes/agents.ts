@@ -51,7 +51,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       path: '/v1/agents',
       name: 'agents.list',
       isLong: true,
-      summary: 'List agents that were registered, suspended or seen asking, newest first.',
+      summary: 'List agents that have been registered, suspended or seen in a request, newest first.',
       scopes: { all: ['agents:read'] },
       query: z.strictObject(pageQuery),
       answer: { status: 200, description: 'A page of agents.', schema: pageOf(AgentSchema) },
@@ -88,9 +88,9 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       path: '/v1/agents/{id}',
       name: 'agents.delete',
       isChange: true,
-      summary: 'End the registration of an agent.',
+      summary: 'Delete the registration of an agent.',
       scopes: { all: ['agents:write'] },
-      answer: { status: 204, description: 'No longer registered.' },
+      answer: { status: 204, description: 'The registration was deleted.' },
       problems: ['not_found', 'agent_suspended', 'store_unavailable'],
       handle: async ({ caller, params }) => {
         await deleteAgent(deps, caller, params.id as string)
@@ -102,7 +102,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       path: '/v1/agents/{id}/suspend',
       name: 'agents.suspend',
       isChange: true,
-      summary: 'The kill switch: from the answer on every request of the agent is denied.',
+      summary: 'Suspend an agent (kill switch). After the response, every request of the agent is denied.',
       scopes: { all: ['agents:write'] },
       body: { schema: SuspendSchema, ...size, mayBeEmpty: true },
       answer: { status: 200, description: 'The agent.', schema: AgentSchema },
@@ -118,7 +118,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       path: '/v1/agents/{id}/resume',
       name: 'agents.resume',
       isChange: true,
-      summary: 'Lift a suspension.',
+      summary: 'Resume a suspended agent.',
       scopes: { all: ['agents:write'] },
       body: { schema: z.strictObject({}).meta({ id: 'Resume', title: 'Resumption' }), ...size, mayBeEmpty: true },
       answer: { status: 200, description: 'The agent.', schema: AgentSchema },
@@ -135,6 +135,6 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
 /** Suspending takes any id that an agent can have, also one never seen. @throws DomainError not_found */
 function agentIdOf(params: Readonly<Record<string, string>>): string {
   const checked = AgentIdSchema.safeParse(params.id)
-  if (!checked.success) throw new DomainError('not_found', { detail: 'This is no id that an agent can have.' })
+  if (!checked.success) throw new DomainError('not_found', { detail: 'This is not a valid agent id.' })
   return checked.data
 }

@@ -36,7 +36,7 @@ const SETTLE: ScopeRule = { any: ['decisions:write', 'permits:redeem', 'decision
 export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] {
   return [
     transitionRoute(deps, 'claim', {
-      summary: 'Take an approved decision to run it. Of all holders the first gets the permit.',
+      summary: 'Claim an approved decision in order to run its action. Only the first holder gets the permit.',
       scopes: { all: ['decisions:write'] },
       schema: ClaimSchema,
       problems: ['not_asker', 'already_claimed', 'agent_suspended', 'policy_denies'],
@@ -45,7 +45,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
         claimDecision(deps, caller, params.id as string, { holder: body.holder ?? null, requestId }, idempotency),
     }),
     transitionRoute(deps, 'confirm', {
-      summary: 'The action happened: commit what it cost.',
+      summary: 'Confirm that the action ran, and what it cost.',
       scopes: SETTLE,
       schema: ConfirmSchema,
       problems: ['insufficient_scope', 'permit_redeemed'],
@@ -57,7 +57,8 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       },
     }),
     transitionRoute(deps, 'reject', {
-      summary: 'The action did not happen: give back what was reserved. The asker withdraws an open review so.',
+      summary:
+        'Report that the action did not run, and release the reserved amount. The caller withdraws a pending review the same way.',
       scopes: SETTLE,
       schema: RejectSchema,
       problems: ['insufficient_scope', 'permit_redeemed'],
@@ -66,7 +67,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
         rejectDecision(deps, caller, params.id as string, body.reason ?? null, idempotency),
     }),
     transitionRoute(deps, 'correct', {
-      summary: "An operator's word over the asker's: replace the outcome.",
+      summary: 'Correct the outcome that the caller reported.',
       scopes: { all: ['decisions:settle'] },
       schema: CorrectSchema,
       problems: ['insufficient_scope'],
@@ -78,7 +79,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       },
     }),
     transitionRoute(deps, 'approve', {
-      summary: 'A person lets a reviewed action proceed.',
+      summary: 'Approve a decision that is waiting for review.',
       scopes: { all: ['reviews:write'] },
       schema: ApproveSchema,
       problems: ['self_approval', 'agent_suspended', 'policy_denies', 'budget_exceeded', 'budget_busy'],
@@ -89,7 +90,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       },
     }),
     transitionRoute(deps, 'decline', {
-      summary: 'A person stops a reviewed action.',
+      summary: 'Decline a decision that is waiting for review.',
       scopes: { all: ['reviews:write'] },
       schema: DeclineSchema,
       problems: ['self_approval'],
@@ -125,7 +126,7 @@ function transitionRoute<Body extends z.ZodType>(
     summary,
     scopes,
     body: { schema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth, mayBeEmpty: verb !== 'correct' },
-    answer: { status: 200, description: 'The decision in its present state.', schema: DecisionSchema },
+    answer: { status: 200, description: 'The decision with its current status.', schema: DecisionSchema },
     problems: ['not_found', 'invalid_transition', 'store_unavailable', ...problems],
     replay: {
       present: async (call, id) => {

@@ -33,7 +33,7 @@ import { type Route, route } from '../route.js'
 
 const WaitSchema = queryNumber(0, 30, {
   error: 'must be a whole number of seconds from 0 to 30',
-  description: 'Seconds to wait for the decision to leave `awaiting_review`; 0 when absent.',
+  description: 'Seconds to wait until the decision leaves `awaiting_review`; 0 when absent.',
   default: 0,
 })
 
@@ -49,18 +49,18 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/decisions',
       name: 'decisions.decide',
-      summary: 'Ask whether an agent may run an action.',
+      summary: 'Decide whether an agent may run an action.',
       scopes: { all: ['decisions:write'] },
       body: { schema: DecisionRequestSchema, maxBytes: LIMITS.decisionBodyBytes, maxDepth: LIMITS.decisionBodyDepth },
       answer: {
         status: 200,
-        description: 'The decision, durable before it is answered. A deny is a decision too.',
+        description: 'The decision, stored durably before the response. A denied request is answered the same way.',
         schema: DecisionSchema,
         headers: {
           'Server-Timing': z
             .string()
             .optional()
-            .meta({ description: 'Milliseconds of auth, eval, reserve, sign and store; not on a replay.' }),
+            .meta({ description: 'Milliseconds spent on auth, eval, reserve, sign and store. Absent on a replay.' }),
         },
       },
       problems: ['agent_not_allowed', 'already_claimed', 'store_unavailable', 'budget_busy'],
@@ -99,7 +99,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       }),
       answer: {
         status: 200,
-        description: 'A page of decisions, without permits.',
+        description: 'A page of decisions without permits.',
         schema: pageOf(DecisionDetailSchema),
       },
       problems: ['invalid_cursor', 'store_unavailable'],
@@ -114,12 +114,12 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       method: 'GET',
       path: '/v1/decisions/{id}',
       name: 'decisions.get',
-      summary: 'Read a decision in its present state.',
+      summary: 'Read a decision with its current status.',
       scopes: { any: ['decisions:read', 'decisions:write'] },
       query: z.strictObject({ wait: WaitSchema.optional() }),
       answer: {
         status: 200,
-        description: 'The decision; with its permit for the key that asked, while it may proceed.',
+        description: 'The decision. The key that requested it also gets the permit while the action may run.',
         schema: DecisionDetailSchema,
       },
       problems: ['not_found', 'store_unavailable'],
@@ -138,9 +138,9 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       path: '/v1/decisions/{id}/explanation',
       name: 'decisions.explanation',
       isLong: true,
-      summary: 'Explain a decision by what held when it was made.',
+      summary: 'Explain a decision by the policies and agent data of the time when it was made.',
       scopes: { all: ['decisions:read', 'policies:read'] },
-      answer: { status: 200, description: 'Every policy and rule considered.', schema: DecisionExplanationSchema },
+      answer: { status: 200, description: 'The result of every policy and rule.', schema: DecisionExplanationSchema },
       problems: ['not_found', 'store_unavailable'],
       handle: async ({ caller, params, pause }) => ({
         status: 200,
@@ -152,13 +152,13 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       path: '/v1/capabilities',
       name: 'decisions.capabilities',
       isLong: true,
-      summary: 'Tell which effects an agent can ever get for each of some actions.',
+      summary: 'List the effects that an agent can get for each of the given actions.',
       scopes: { all: ['decisions:write'] },
       body: { schema: CapabilitiesRequestSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth },
       answer: {
         status: 200,
         description:
-          'The effects that requests of the agent can get by the policies of now, whatever their resource, context and clock, and whatever budgets hold. Nothing is decided or recorded.',
+          'The effects that requests of the agent can get under the current policies, for any resource, context, time and budget. Nothing is decided or recorded.',
         schema: CapabilitiesSchema,
       },
       problems: ['agent_not_allowed'],

@@ -10,10 +10,10 @@ export function permitRoutes(deps: RedeemDeps): Route[] {
       method: 'POST',
       path: '/v1/permits/redeem',
       name: 'permits.redeem',
-      summary: 'Use a permit up. Of all that present it, one gets the decision.',
+      summary: 'Redeem a permit. Only the first of all calls with this permit gets the decision.',
       scopes: { all: ['permits:redeem'] },
       body: { schema: RedeemSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth },
-      answer: { status: 200, description: 'The decision, the first time.', schema: DecisionSchema },
+      answer: { status: 200, description: 'The decision of the permit.', schema: DecisionSchema },
       problems: [
         'permit_invalid',
         'not_found',

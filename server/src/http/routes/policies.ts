@@ -33,7 +33,7 @@ export type PolicyRouteDeps = WriteLintedDeps &
     readonly cursors: Cursors
   }
 
-const ETAG = { ETag: z.string().meta({ description: 'The revision, quoted.' }) }
+const ETAG = { ETag: z.string().meta({ description: 'The revision in double quotes.' }) }
 
 const policyBody = {
   schema: PolicyDocumentSchema,
@@ -48,7 +48,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       path: '/v1/policies',
       name: 'policies.create',
       isChange: true,
-      summary: 'Create a policy. It counts for the next request.',
+      summary: 'Create a policy. It applies from the next request on.',
       scopes: { all: ['policies:write'] },
       body: policyBody,
       answer: { status: 201, description: 'The policy.', schema: PolicySchema, headers: ETAG },
@@ -82,7 +82,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:read'] },
       // Any object is a question here; what is wrong with the policy is the answer.
       body: { ...policyBody, schema: z.looseObject({}).meta({ title: 'Policy' }) },
-      answer: { status: 200, description: 'What is wrong and what is odd.', schema: PolicyValidationSchema },
+      answer: { status: 200, description: 'The errors and warnings.', schema: PolicyValidationSchema },
       problems: [],
       handle: async ({ body, pause }) => ({ status: 200, body: await validatePolicy(deps, body, pause) }),
     }),
@@ -101,7 +101,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       path: '/v1/policies/{id}',
       name: 'policies.replace',
       isChange: true,
-      summary: 'Replace a policy whole. The new revision counts for the next request.',
+      summary: 'Replace a whole policy. The new revision applies from the next request on.',
       scopes: { all: ['policies:write'] },
       body: policyBody,
       answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
@@ -116,7 +116,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       path: '/v1/policies/{id}',
       name: 'policies.delete',
       isChange: true,
-      summary: 'Delete a policy. It decides nothing from then on.',
+      summary: 'Delete a policy. It no longer decides any request.',
       scopes: { all: ['policies:write'] },
       answer: { status: 204, description: 'Deleted.' },
       problems: ['not_found', 'revision_mismatch', 'store_unavailable'],
@@ -130,7 +130,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       path: '/v1/policies/{id}/revisions',
       name: 'policies.revisions',
       isLong: true,
-      summary: 'List every revision of a policy, newest first, also after it was deleted.',
+      summary: 'List every revision of a policy, newest first. Works for a deleted policy.',
       scopes: { all: ['policies:read'] },
       query: z.strictObject(pageQuery),
       answer: { status: 200, description: 'A page of revisions.', schema: pageOf(PolicySchema) },
@@ -145,7 +145,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       path: '/v1/simulate',
       name: 'policies.simulate',
       isLong: true,
-      summary: 'Decide without storing anything, by the stored policies or by others.',
+      summary: 'Evaluate a request without storing anything, with the stored policies or with given policies.',
       scopes: { all: ['policies:read'] },
       body: {
         schema: SimulateRequestSchema,
@@ -153,7 +153,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
         maxDepth: LIMITS.policyBodyDepth,
         memberDepth: { request: LIMITS.decisionBodyDepth },
       },
-      answer: { status: 200, description: 'What would be decided.', schema: SimulateResponseSchema },
+      answer: { status: 200, description: 'The decision that would be made.', schema: SimulateResponseSchema },
       problems: ['agent_not_allowed', 'store_unavailable'],
       handle: async ({ caller, body, requestId, pause }) => ({
         status: 200,

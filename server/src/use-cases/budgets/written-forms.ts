@@ -33,7 +33,7 @@ export class WrittenForms {
       const known = this.read.get(account.policy_id) ?? NOTHING_READ
       const budget = known.budgets.find((written) => isOfForm(account, written))
       if (budget !== undefined) return { budget, deletedAt: known.deletedAt }
-      if (known.isWhole) throw new Error(`No revision of ${account.policy_id} has a budget that opens its account.`)
+      if (known.isWhole) throw new Error(`No revision of ${account.policy_id} has the budget of this account.`)
       this.read.set(account.policy_id, await this.readOn(account.policy_id, known))
     }
   }

@@ -9,12 +9,12 @@ export function clockJumpReporter(clock: StoreClock, log: Log): () => void {
     const aheadMs = jump?.aheadMs ?? null
     if (aheadMs === reportedAheadMs) return
     reportedAheadMs = aheadMs
-    if (jump === null) return log.warn({ now: clock.now().toISOString() }, 'the system clock is followed again')
+    if (jump === null) return log.warn({ now: clock.now().toISOString() }, 'the server follows the system clock again')
     const ahead = { ahead_seconds: Math.round(jump.aheadMs / 1000) }
     const times = { system_clock: jump.systemTime.toISOString(), believed_at: jump.believedAt.toISOString() }
     log.error(
       { ...ahead, ...times },
-      'the system clock jumped ahead and is not followed: set it right, or run: countersign clock confirm',
+      'the system clock jumped ahead, and the server does not follow it: set the clock, or run: countersign clock confirm',
     )
   }
 }

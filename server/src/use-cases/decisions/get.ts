@@ -65,7 +65,7 @@ async function findReadable(
   const found = await findVisible(store, caller, id)
   if (found.decision.key_id !== caller.key.id && !hasScope(caller, 'decisions:read'))
     throw new DomainError('insufficient_scope', {
-      detail: 'A decision that another key asked for needs the scope decisions:read.',
+      detail: 'Reading a decision that another key requested needs the scope decisions:read.',
     })
   return found
 }

@@ -18,7 +18,7 @@ export function wasAuthorized(decision: StoredDecision): boolean {
 export function invalidTransition(decision: StoredDecision, now: string, verb: string): DomainError {
   const status = presentStatus(decision, now)
   return new DomainError('invalid_transition', {
-    detail: `The decision is ${status.replace('_', ' ')}; it can't be ${verb}.`,
+    detail: `The decision is ${status.replace('_', ' ')}; it cannot be ${verb}.`,
     currentStatus: status,
   })
 }

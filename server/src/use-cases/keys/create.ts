@@ -31,7 +31,7 @@ export function createKey(
 ): Promise<ApiKey> {
   return deps.changes.run(caller?.key.id ?? null, async () => {
     const now = deps.clock.now().toISOString()
-    if (deps.keys.hasSecret(secret.hash)) throw new SecretTakenError('There is a key of this secret already.')
+    if (deps.keys.hasSecret(secret.hash)) throw new SecretTakenError('A key with this secret already exists.')
     assertCreatable(deps, caller, request)
     const reach = reachOf(request)
     const key = {
@@ -59,7 +59,7 @@ export function createKey(
 export function assertCreatable(deps: Pick<CreateKeyDeps, 'clock'>, caller: Caller | null, request: KeyCreate): void {
   const reach = reachOf(request)
   if (reach.expires_at !== null && reach.expires_at <= deps.clock.now().toISOString())
-    throw invalid([{ pointer: '/expires_at', detail: 'has to be ahead' }])
+    throw invalid([{ pointer: '/expires_at', detail: 'must be in the future' }])
   if (caller !== null) assertNoWider(caller, reach)
 }
 

@@ -51,7 +51,7 @@ export function rotateKey(
 export function assertRotatable(deps: Pick<WriteKeyDeps, 'keys' | 'clock'>, caller: Caller, id: string): StoredKey {
   const key = findKey(deps.keys, id)
   if (!isLive(key, deps.clock.now().toISOString()))
-    throw new DomainError('not_found', { detail: 'The key is revoked or expired; a new text would be dead too.' })
+    throw new DomainError('not_found', { detail: 'The key is revoked or expired, so it cannot be rotated.' })
   assertNoWider(caller, key)
   assertOwn(deps.keys, caller, key)
   return key

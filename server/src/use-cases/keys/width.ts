@@ -19,7 +19,7 @@ export function assertNoWider(caller: Caller, target: Reach): void {
   if (caller.key.agents !== null) throw tooWide('The calling key is bound to agents.')
   const end = caller.key.expires_at
   if (end !== null && (target.expires_at === null || target.expires_at > end))
-    throw tooWide(`The calling key expires at ${end}, before the other one.`)
+    throw tooWide(`The calling key expires at ${end}, before the other key.`)
 }
 
 function tooWide(detail: string): DomainError {

@@ -50,7 +50,7 @@ export async function writePolicy(
 
 export function nameTaken(name: string, cause?: ConflictError): DomainError {
   return new DomainError('policy_name_taken', {
-    detail: `A policy named ${JSON.stringify(name)} exists already.`,
+    detail: `A policy named ${JSON.stringify(name)} already exists.`,
     cause,
   })
 }

@@ -7,9 +7,9 @@ class LostEntriesError extends Error {
   override readonly name = 'LostEntriesError'
   constructor({ log, index }: LogPosition) {
     super(
-      `The store lacks entry ${index} of its audit log ${log}, which the signing keys remember: it lost what was decided, ` +
-        'or it is another store. Nothing was changed. Check DATA_DIR and MONGODB_URL, or restore a newer backup. ' +
-        'If what is missing may be lost: countersign serve --accept-loss',
+      `The store lacks entry ${index} of its audit log ${log}, which is noted with the signing keys. The store has lost decisions, ` +
+        'or it is a different store. Nothing was changed. Check DATA_DIR and MONGODB_URL, or restore a newer backup. ' +
+        'To give up the missing decisions, run: countersign serve --accept-loss',
     )
   }
 }
@@ -51,8 +51,8 @@ export async function findLostEntry(
   log.warn(
     { lost_log: newest.log, lost_index: newest.index },
     isRestored
-      ? 'the store was restored: it lacks entries that the signing keys remember'
-      : 'the loss of entries that the signing keys remember was accepted; a new audit log begins',
+      ? 'the store was restored: it lacks audit entries that are noted with the signing keys'
+      : 'the loss of audit entries was accepted; a new audit log begins',
   )
   return isRestored ? null : newest
 }
@@ -80,7 +80,7 @@ export function newestEntryMemory({ memory, writer, log }: NewestEntryDeps): () 
       isRemembered = true
     } catch (err) {
       // A file that can only be read, for one: what the store holds is whole all the same.
-      if (isRemembered) log.error({ err }, 'the newest audit entry could not be kept beside the signing keys')
+      if (isRemembered) log.error({ err }, 'the newest audit entry could not be saved with the signing keys')
       isRemembered = false
     }
   }

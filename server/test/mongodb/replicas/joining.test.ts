@@ -54,7 +54,7 @@ it('is ready when all know its key, and at once when it comes back with one that
   const joined = await run(await newDirectory())
   expect(await readiness(joined)).toEqual({
     status: 'not ready',
-    detail: 'not every verifier knows the signing key of this server yet',
+    detail: 'some verifiers may not know the signing key of this server yet',
   })
   clock.advance(64_999)
   expect((await readiness(joined)).status).toBe('not ready')

@@ -15,7 +15,7 @@ export function assertMaySettle(caller: Caller, decision: StoredDecision, result
   const isAsker = decision.key_id === caller.key.id && hasScope(caller, 'decisions:write')
   if (!hasSettle && !isRedeemer && !isAsker)
     throw new DomainError('insufficient_scope', {
-      detail: 'A decision that another key asked for needs the scope decisions:settle.',
+      detail: 'Settling a decision that another key requested needs the scope decisions:settle.',
     })
   if (decision.redeemed === null || hasSettle || isRedeemer) return
   if (result.result === 'rejected' || isBelowReservation(decision, result.amount))
@@ -29,5 +29,5 @@ export function assertMaySettle(caller: Caller, decision: StoredDecision, result
  */
 export function assertMayCorrect(caller: Caller, decision: StoredDecision): void {
   if (decision.key_id === caller.key.id)
-    throw new DomainError('insufficient_scope', { detail: 'The key that asked cannot correct its own decision.' })
+    throw new DomainError('insufficient_scope', { detail: 'A key cannot correct a decision that it requested.' })
 }
