@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { ALSO_ON_MONGODB, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
 
@@ -24,7 +25,8 @@ Object.assign(lostAnswers.test, { maxConcurrency: 60 })
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Many tests wait for a moment, and those on MongoDB for seconds, while others can use the processor.
+    maxWorkers: availableParallelism() + (process.env.STORE === 'mongodb' ? 2 : 1),
     // A process for each file costs more than most quick files: those of a project share what was loaded.
     isolate: tier !== 'quick',
     // What is built is loaded as it is shipped, and not transformed once more for each file of tests.

@@ -21,7 +21,7 @@ const OLDEST_NODE = { major: 20, minor: 19 }
 export const COMMANDS = {
   // The build needs its tools, whatever NODE_ENV or the settings of npm leave out.
   install: ['npm', 'ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'],
-  build: ['node', 'node_modules/turbo/bin/turbo', 'run', 'build', '--output-logs=errors-only'],
+  build: ['node', 'scripts/build.mjs'],
 }
 
 /**

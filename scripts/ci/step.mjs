@@ -17,9 +17,15 @@ const MARK = 'COUNTERSIGN_CI_STEP'
  * @param {Step} step
  * @param {string} cwd
  * @param {'inherit' | 'ignore'} [output]
+ * @param {number} [graceMs] for what ends after the step, by itself
  * @returns {Promise<import('./summary.mjs').StepResult>}
  */
-export async function runStep({ name, command: [program, ...args], minutes }, cwd, output = 'inherit') {
+export async function runStep(
+  { name, command: [program, ...args], minutes },
+  cwd,
+  output = 'inherit',
+  graceMs = GRACE_MS,
+) {
   const started = performance.now()
   const mark = randomUUID()
   const child = spawn(program, args, {
@@ -31,7 +37,7 @@ export async function runStep({ name, command: [program, ...args], minutes }, cw
   const fault = await faultOf(child)
   const late = performance.now() - started >= minutes * 60_000
   clearTimeout(limit)
-  const left = await endLeftovers(mark)
+  const left = await endLeftovers(mark, graceMs)
   const seconds = Math.round((performance.now() - started) / 100) / 10
   const detail = late ? `took longer than ${minutes} min` : (fault ?? left)
   return detail ? { name, status: 'failed', seconds, detail } : { name, status: 'passed', seconds }
@@ -52,10 +58,11 @@ function faultOf(child) {
 
 /**
  * @param {string} mark
+ * @param {number} graceMs
  * @returns {Promise<string | undefined>} what had to be ended
  */
-async function endLeftovers(mark) {
-  await untilGone(mark, GRACE_MS)
+async function endLeftovers(mark, graceMs) {
+  await untilGone(mark, graceMs)
   const commands = marked(mark).map((pid) => readProc(pid, 'cmdline').replaceAll('\0', ' ').trim())
   killAll(mark)
   await untilGone(mark, GRACE_MS)

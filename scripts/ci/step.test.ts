@@ -39,7 +39,8 @@ describe.skipIf(process.platform !== 'linux')('a step', () => {
   })
 
   it('fails when it leaves a process behind, also one in a session of its own, and ends that process', async () => {
-    const result = await step("setsid bash -c 'echo $$ > left; exec sleep 601' & until [ -s left ]; do :; done")
+    const script = "setsid bash -c 'echo $$ > left; exec sleep 601' & until [ -s left ]; do :; done"
+    const result = await runStep({ name: 'one', command: ['bash', '-c', script], minutes: 1 }, folder, 'ignore', 100)
     expect(result).toMatchObject({ status: 'failed', detail: 'left processes behind: sleep 601' })
     expect(isAlive('left')).toBe(false)
   })

@@ -1,12 +1,13 @@
 /** Arguments that are changed after they were asked about, in every way and at every moment: what runs is what was asked. */
 import { inspect } from 'node:util'
+import { drawsOf } from '@countersign/testkit'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../src/index.js'
 import { memoryClient, permission, settled } from './memory-client.js'
 
-const RUNS = 600
-const MUTATIONS_IN_ALL = 10_000
+const RUNS = drawsOf(600)
+const MUTATIONS_IN_ALL = drawsOf(10_000)
 
 /** When a caller changes what it gave away. */
 const MOMENTS = ['called', 'mapped', 'asked', 'answered', 'told'] as const

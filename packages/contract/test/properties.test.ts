@@ -3,6 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { schemas } from './schemas.js'
 
+/** The quick tier draws a fifth. */
+const RUNS = process.env.TIER === 'quick' ? 200 : 1_000
+
 const name = fc.string({ unit: fc.constantFrom('a', 'b', '-', '_', '7'), minLength: 1, maxLength: 8 })
 const action = fc.array(name, { minLength: 1, maxLength: 3 }).map((words) => words.join('.'))
 const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '-'), minLength: 1, maxLength: 8 })
@@ -145,7 +148,7 @@ describe('validate', () => {
         expect(pointers).toEqual([...new Set(pointers)].sort())
         for (const pointer of pointers) expect(pointers.filter((other) => other.startsWith(`${pointer}/`))).toEqual([])
       }),
-      { numRuns: 3000 },
+      { numRuns: 3 * RUNS },
     )
   })
 
@@ -154,7 +157,7 @@ describe('validate', () => {
       fc.property(policy, (any) => {
         expect(validate(PolicyDocumentSchema, any)).toEqual({ ok: true, value: any })
       }),
-      { numRuns: 1000 },
+      { numRuns: RUNS },
     )
   })
 
@@ -163,7 +166,7 @@ describe('validate', () => {
       fc.property(request, (any) => {
         expect(validate(DecisionRequestSchema, any)).toEqual({ ok: true, value: any })
       }),
-      { numRuns: 1000 },
+      { numRuns: RUNS },
     )
   })
 
@@ -178,7 +181,7 @@ describe('validate', () => {
         const result = validate(PolicyDocumentSchema, document)
         expect(result.ok || result.errors.map((error) => error.pointer)).toEqual([pointer + toPointer([key])])
       }),
-      { numRuns: 1000 },
+      { numRuns: RUNS },
     )
   })
 

@@ -1,6 +1,6 @@
 import { statIfThere } from './stat-if-there.js'
 
-/** A folder lies where a file of the data directory has its place. */
+/** A folder is where a file of the data directory belongs. */
 class FolderInPlaceError extends Error {
   override readonly name = 'FolderInPlaceError'
   constructor(path: string) {
@@ -8,7 +8,7 @@ class FolderInPlaceError extends Error {
   }
 }
 
-/** What opens a file says nothing that helps when it is a folder. @throws FolderInPlaceError */
+/** The error of opening a folder as a file would not help the operator. @throws FolderInPlaceError */
 export function assertNoFolder(path: string): void {
   if (statIfThere(path)?.isDirectory()) throw new FolderInPlaceError(path)
 }

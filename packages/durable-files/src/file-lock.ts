@@ -1,4 +1,4 @@
-/** Locks between processes. The kernel lets go of them when the holder ends, however it ends. */
+/** Locks between processes. The kernel releases them when the holder ends, however it ends. */
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -17,7 +17,7 @@ const DEADLINE_MS = 10_000
 /**
  * Takes the lock of a file that serves nothing else, and makes the file (mode 0600) when it is missing.
  *
- * @returns lets go of the lock; null when another holder has it, be it in this process
+ * @returns a function that releases the lock; null when another holder has it, even in this process
  */
 export function takeFileLock(path: string): (() => void) | null {
   assertNoFolder(path)
@@ -53,7 +53,7 @@ export function isFileLocked(path: string): boolean {
   }
 }
 
-/** Works while it holds the lock of the file, for which it waits. @throws FileLockError when it waits for too long */
+/** Waits for the lock of the file and holds it during the work. @throws FileLockError when it waits for too long */
 export async function whileLocked<T>(path: string, work: () => Promise<T>, deadlineMs = DEADLINE_MS): Promise<T> {
   const end = performance.now() + deadlineMs
   let release = takeFileLock(path)

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
 
 /**
- * Makes an empty file of mode 0600 where there is none; true when it was missing. An existing file is not even opened:
- * closing it again would drop SQLite's locks on it.
+ * Makes an empty file of mode 0600 if it is missing, and then returns true. An existing file is not even opened: closing it
+ * would drop SQLite's locks on it.
  */
 export function makeFile(path: string): boolean {
   try {

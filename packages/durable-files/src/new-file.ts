@@ -5,8 +5,8 @@ import { basename, dirname } from 'node:path'
 import { removeLeftovers, syncFile, syncFolder } from './replace-file.js'
 
 /**
- * Makes a file, mode 0600, of what `fill` makes of an empty one: as a whole or not at all, and in place of none, also not
- * of one that comes meanwhile. Nothing else in its folder is touched. Durable once the promise resolves.
+ * Makes a file, mode 0600, of what `fill` makes of an empty one: as a whole or not at all. It never replaces a file, not even
+ * one that is made in the meantime, and touches nothing else in the folder. Durable once the promise resolves.
  *
  * @throws an error with the code EEXIST where there is a file
  */

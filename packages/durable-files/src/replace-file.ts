@@ -6,18 +6,12 @@ import { basename, dirname, join } from 'node:path'
  * Replaces a file as a whole, mode 0600: a crash leaves the old content or the new one. Durable once the promise
  * resolves. Two must not replace the same file at once: what an earlier attempt left half-written is removed.
  */
-export function replaceFile(path: string, content: string | Buffer): Promise<void> {
-  return replaceFileWith(path, (temporary) => writeFile(temporary, content))
-}
-
-/** As `replaceFile`, with what `fill` makes of an empty file; nothing is replaced when it throws. */
-async function replaceFileWith(path: string, fill: (temporary: string) => void | Promise<void>): Promise<void> {
+export async function replaceFile(path: string, content: string | Buffer): Promise<void> {
   const folder = dirname(path)
   await removeLeftovers(folder, basename(path))
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
-    await (await open(temporary, 'wx', 0o600)).close()
-    await fill(temporary)
+    await writeFile(temporary, content, { flag: 'wx', mode: 0o600 })
     await syncFile(temporary)
     await rename(temporary, path)
   } catch (error) {
@@ -28,15 +22,15 @@ async function replaceFileWith(path: string, fill: (temporary: string) => void |
 }
 
 /**
- * A crash between writing and renaming leaves a temporary file, perhaps with secrets in it, and what a database keeps
- * beside that. It was never in use.
+ * A crash between writing and renaming leaves a temporary file, perhaps with secrets in it, and the files that a database
+ * keeps beside it. None of them was ever in use.
  */
 export async function removeLeftovers(folder: string, name: string): Promise<void> {
   const leftovers = (await readdir(folder)).filter((entry) => isLeftover(entry, name))
   await Promise.all(leftovers.map((entry) => rm(join(folder, entry), { force: true })))
 }
 
-/** Whether a crash has left it where a file of that name was being replaced. */
+/** Whether a crash left this entry while a file of that name was being replaced. */
 export function isLeftover(entry: string, name: string): boolean {
   return entry.startsWith(`${name}.`) && /\.tmp(-\w+)?$/.test(entry)
 }

@@ -1,6 +1,6 @@
 import { type Stats, statSync } from 'node:fs'
 
-/** What is at a path; undefined for nothing, also where a folder on the way to it is none. */
+/** What is at a path; undefined when there is nothing, also when a part of the path is not a folder. */
 export function statIfThere(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })

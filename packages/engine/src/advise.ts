@@ -1,6 +1,6 @@
 import type { Advice } from '@countersign/contract'
 import { GIVE_UP, waitForReview } from './advice-sentences.js'
-import { adviseOnRefusal } from './budget/advise.js'
+import { adviseOnViolation } from './budget/advise.js'
 import type { Evaluation } from './evaluation.js'
 import type { Indeterminate } from './indeterminate.js'
 import { holderOf, withArticle } from './reason.js'
@@ -16,9 +16,9 @@ import { shortenText } from './shorten.js'
  */
 export function adviseOn(evaluation: Evaluation, request: EngineRequest, decisionId: string): Advice | null {
   if (evaluation.effect === 'allow' || evaluation.effect === 'log') return null
-  const { refusal } = evaluation
-  if (refusal !== undefined && refusal.reason_code === evaluation.reason_code)
-    return adviseOnRefusal(refusal, decisionId)
+  const { violation } = evaluation
+  if (violation !== undefined && violation.reason_code === evaluation.reason_code)
+    return adviseOnViolation(violation, decisionId)
   if (evaluation.effect === 'review') return { retry: 'after_approval', message: waitForReview(decisionId) }
   if (evaluation.reason_code === 'evaluation_limit') return { retry: 'changed', message: HOW_TO_READ_LESS }
   if (evaluation.indeterminate !== undefined) return { retry: 'changed', message: howToMend(evaluation.indeterminate) }

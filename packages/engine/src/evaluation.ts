@@ -1,12 +1,12 @@
 import type { Effect, ReasonCode, Shadow } from '@countersign/contract'
 import type { BudgetedRule } from './budget/compiled-budget.js'
-import type { BudgetRefusal } from './budget/judge.js'
+import type { BudgetViolation } from './budget/violation.js'
 import type { Indeterminate } from './indeterminate.js'
 
 /** The policy id of a decision that no policy made. */
 export const DEFAULT_POLICY_ID = 'pol_default'
 
-/** What the policies say about a request; budgets only once one has refused it. */
+/** What the policies say about a request; budgets only once one of them is violated. */
 export interface Evaluation {
   readonly effect: Effect
   /** One sentence for a person; null on an allow. */
@@ -22,13 +22,13 @@ export interface Evaluation {
   readonly shadow: Shadow[]
   /**
    * What may have to be reserved: the policies with a budget at the deciding priority whose own winning rule is allow or
-   * review, by policy id. Empty for a deny or a log, and once a budget has refused.
+   * review, by policy id. Empty for a deny or a log, and after a budget violation.
    */
   readonly budgeted: readonly BudgetedRule[]
   /** The fact that could not be compared; present with the reason code `condition_indeterminate` only. */
   readonly indeterminate?: Indeterminate
-  /** The budget that refused; present after `refuseByBudget` only. */
-  readonly refusal?: BudgetRefusal
+  /** Present after `applyBudgetViolation` only. */
+  readonly violation?: BudgetViolation
 }
 
 const EFFECT_ORDER: Readonly<Record<Effect, number>> = { log: 0, allow: 1, review: 2, deny: 3 }

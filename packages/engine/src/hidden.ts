@@ -1,4 +1,4 @@
-import { reasonOfRefusal } from './budget/refuse.js'
+import { reasonOfViolation } from './budget/apply-violation.js'
 import type { Evaluation } from './evaluation.js'
 import { reasonOfUnknown } from './reason.js'
 
@@ -12,7 +12,7 @@ export interface Hidden {
 
 /** The reason of an evaluation without what is hidden. Source: docs/concepts/policies.md "Explanations". */
 export function reasonWithout({ metadata, balances }: Hidden, evaluation: Evaluation): string | null {
-  const { reason, indeterminate, refusal } = evaluation
+  const { reason, indeterminate, violation } = evaluation
   if (indeterminate !== undefined) return reasonOfUnknown(indeterminate, metadata)
-  return refusal === undefined ? reason : reasonOfRefusal(refusal, balances)
+  return violation === undefined ? reason : reasonOfViolation(violation, balances)
 }

@@ -14,17 +14,17 @@ export function decideWithBudgets(
   const asked = engine.askBudgets(evaluation, request, facts, phase)
   const before = asked.map((_, at) => known[at] as Balance)
   const after = before.map(({ spent, reserved }, at) => ({ spent, reserved: reserved + (asked[at]?.amount ?? 0n) }))
-  const refusal = engine.judgeBudgets(asked, before)
-  const decided = refusal === null ? evaluation : engine.refuseByBudget(evaluation, refusal)
+  const violation = engine.findBudgetViolation(asked, before)
+  const decided = violation === null ? evaluation : engine.applyBudgetViolation(evaluation, violation)
   const { effect, reason_code, policy_id, rule } = decided
   return {
     effect,
     reason_code,
     policy_id,
     rule,
-    budgets: engine.budgetRows(asked, refusal === null ? after : before, refusal === null),
+    budgets: engine.budgetRows(asked, violation === null ? after : before, violation === null),
     accounts: asked.map(({ account }) => account),
-    advice: refusal === null ? null : adviceOn(engine, decided, request),
+    advice: violation === null ? null : adviceOn(engine, decided, request),
   }
 }
 

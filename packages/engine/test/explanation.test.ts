@@ -1,11 +1,12 @@
 import { type Effect, ExplanationSchema } from '@countersign/contract'
 import { compilePolicies, type EnginePolicy, evaluate, explain } from '@countersign/engine'
+import { drawsOf } from '@countersign/testkit'
 import { describe, expect, it } from 'vitest'
 import { evaluateNaively } from './naive-evaluator.js'
 import { SEED, seededRandom } from './random.js'
 import { type Pair, randomPairs } from './random-pair.js'
 
-const PAIRS = 2_000
+const PAIRS = drawsOf(2_000)
 const LOOSE_FIRST: readonly Effect[] = ['log', 'allow', 'review', 'deny']
 
 function forRandomPairs(check: (pair: Pair) => void): void {

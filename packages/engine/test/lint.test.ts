@@ -1,9 +1,10 @@
 import { compilePolicies, type EnginePolicy, evaluate, lint } from '@countersign/engine'
+import { drawsOf } from '@countersign/testkit'
 import { expect, it } from 'vitest'
 import { chance, listOf, pick, SEED, seededRandom } from './random.js'
 import { randomFacts, randomRequest, randomRule } from './random-case.js'
 
-const POLICIES = 2_000
+const POLICIES = drawsOf(2_000)
 const REQUESTS = 8
 const NEVER = ['rule_never_reached', 'deny_shadowed', 'duplicate_rule']
 

@@ -1,12 +1,13 @@
 import type { JsonObject } from '@countersign/contract'
 import { compilePolicies, type EnginePolicy, evaluate, explain, withoutPolicy, withPolicy } from '@countersign/engine'
+import { drawsOf } from '@countersign/testkit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chance, listOf, pick, type Random, SEED, shuffled } from './random.js'
 import { randomFacts, randomPolicies, randomPolicy, randomRequest } from './random-case.js'
 import type { Pair } from './random-pair.js'
 
-const RUNS = 200
+const RUNS = drawsOf(200)
 
 function forRandomPairs(check: (pair: Pair, random: Random) => void): void {
   const property = fc.property(fc.gen(), (draw) => {

@@ -27,7 +27,7 @@ export interface BudgetAnswer {
   readonly rule: number | null
   readonly budgets: readonly DecisionBudget[]
   readonly accounts: readonly AccountKey[]
-  /** Of a refusal by a budget only. */
+  /** Of a violation by a budget only. */
   readonly advice: {
     readonly retry: string
     readonly after?: string | undefined
@@ -61,21 +61,21 @@ export function decideNaively(
     .filter(({ policy: { budget } }) => budget?.actions?.some((action) => like(action, request.action)) ?? budget)
     .sort((one, other) => (one.policy.id < other.policy.id ? -1 : 1))
     .map((winner, at) => ask(winner.policy, winner.rule, request, facts, balances[at] as NaiveBalance))
-  const refusals = asked.filter((one) => one.fault !== null || !hasRoom(one))
-  const denies = refusals.filter((one) => one.fault !== null || one.budget.on_exceed !== 'review')
-  const [refusing] = [...denies, ...refusals]
+  const violations = asked.filter((one) => one.fault !== null || !hasRoom(one))
+  const denies = violations.filter((one) => one.fault !== null || one.budget.on_exceed !== 'review')
+  const [violation] = [...denies, ...violations]
   const rest = {
-    budgets: asked.map((one) => rowOf(one, refusing === undefined)),
+    budgets: asked.map((one) => rowOf(one, violation === undefined)),
     accounts: asked.map((one) => accountOf(one, request)),
   }
-  if (refusing === undefined) return { effect, reason_code, policy_id, rule, ...rest, advice: null }
+  if (violation === undefined) return { effect, reason_code, policy_id, rule, ...rest, advice: null }
   return {
     effect: denies.length > 0 ? 'deny' : 'review',
-    reason_code: refusing.fault ?? 'budget_exceeded',
-    policy_id: refusing.policy.id,
-    rule: refusing.rule,
+    reason_code: violation.fault ?? 'budget_exceeded',
+    policy_id: violation.policy.id,
+    rule: violation.rule,
     ...rest,
-    advice: adviceOn(refusing),
+    advice: adviceOn(violation),
   }
 }
 
@@ -142,11 +142,11 @@ function accountOf({ policy, budget, bounds }: Asked, request: NaiveRequest): Ac
   }
 }
 
-function adviceOn(refusing: Asked): BudgetAnswer['advice'] {
-  const { budget, amount, fault } = refusing
+function adviceOn(violation: Asked): BudgetAnswer['advice'] {
+  const { budget, amount, fault } = violation
   if (fault === 'agent_not_registered') return { retry: 'never' }
   if (fault !== null) return { retry: 'changed' }
-  const { remaining, resets_at } = rowOf(refusing, false)
+  const { remaining, resets_at } = rowOf(violation, false)
   const canWait = resets_at !== null && (amount as bigint) <= millionths(budget.limit)
   return {
     retry: budget.on_exceed === 'review' ? 'after_approval' : canWait ? 'after' : 'never',

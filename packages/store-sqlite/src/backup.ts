@@ -11,7 +11,7 @@ class BackupRefusedError extends Error {
 
 /**
  * Copies a store, also one that a server writes to, into a new file (mode 0600): as it was at one moment after the call,
- * with every record that was durable before. The server goes on writing meanwhile; its log grows until the copy is done.
+ * with every mutation that was durable before. The server goes on writing meanwhile; its log grows until the copy is done.
  *
  * @throws BackupRefusedError, ForeignDatabaseError, NewerSchemaError, or the driver's error when the store is damaged
  */
@@ -30,7 +30,7 @@ export async function backUpStore(databasePath: string, file: string): Promise<v
     })
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
-    // It came meanwhile.
+    // Somebody made the file in the meantime.
     if (code === 'EEXIST') throw fileExists(file, { cause: error })
     if (syscall === undefined) throw error
     throw new BackupRefusedError(

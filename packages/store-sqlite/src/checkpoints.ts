@@ -3,9 +3,9 @@ import type { Connection } from './driver.js'
 import { hasSums, PageSums } from './page-sums.js'
 import { readWalPosition, sumsOfFrames, type WalPosition } from './wal-file.js'
 
-/** 16 MiB of log before it is copied into the database, a cost that the group that meets it waits for. */
+/** The log is copied into the database at 16 MiB; the next group waits for that. */
 const FULL_FRAMES = 4000
-/** A reader that holds on to an older state keeps the log from being copied whole: so much later it is tried again. */
+/** A reader of an older state keeps the log from being copied whole: after so many more frames it is tried again. */
 const AGAIN_FRAMES = 1000
 
 /** Copies the log into the database, the sums of its pages first. SQLite must not do so by itself (`wal_autocheckpoint = 0`). */
@@ -19,7 +19,7 @@ export class Checkpoints {
 
   /**
    * @param indexDescriptor of the -shm file. It stays open: to close it would drop the locks of SQLite on it.
-   * @param onError told why the log could not be copied, once until it could
+   * @param onError gets why the log could not be copied, once until it could
    */
   constructor(
     private readonly db: Connection,
@@ -54,7 +54,7 @@ export class Checkpoints {
     this.db.get('PRAGMA wal_checkpoint(PASSIVE)')
     const after = this.#position()
     if (after === null || after.copied < after.frames) return
-    // Nobody else syncs the index. After a loss of power it must not tell of frames to copy beside a log that is empty.
+    // Nobody else syncs the index. After a loss of power it must not name frames to copy while the log is empty.
     fsyncSync(this.indexDescriptor)
     this.db.get('PRAGMA wal_checkpoint(TRUNCATE)')
   }

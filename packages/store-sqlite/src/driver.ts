@@ -119,8 +119,8 @@ export function sqliteCode(error: unknown): string | undefined {
   return error.code
 }
 
-/** Whether SQLite met damage, and no full disk, lack of memory or lock. */
-export function saysDamage(error: unknown): boolean {
+/** Whether SQLite found damage, as opposed to a full disk, a lack of memory or a lock. */
+export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error)
   return code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true
 }

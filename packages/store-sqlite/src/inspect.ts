@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isFileLocked } from '@countersign/durable-files'
 import { assertDatabaseIsThere, DamagedStoreError } from './data-directory.js'
-import { Connection, saysDamage } from './driver.js'
+import { Connection, isDamage } from './driver.js'
 import { readThrough, UncheckedStoreError } from './fault-report.js'
 import { assertAsWritten } from './page-sums.js'
 import { assertKnown, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
@@ -33,7 +33,7 @@ export function inspectSqliteStore(path: string): SqliteInspection {
     const newest = schema > 0 ? db.get('SELECT max(at_ms) AS at_ms FROM audit_entries')?.at_ms : null
     return { schema, knownSchema: KNOWN_SCHEMA, newestEntryAt: (newest ?? null) as number | null }
   } catch (error) {
-    if (saysDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
+    if (isDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
     throw error
   } finally {
     db?.close()
@@ -60,7 +60,7 @@ export async function assertSoundThroughout(path: string): Promise<void> {
   if (found.length > 0) throw new DamagedStoreError(path, found.join('; '))
 }
 
-/** Beside a server that works on them the pages change from one look to the next: then null. */
+/** Null while a server works on the store, for its pages change between two reads. */
 async function pageFault(path: string): Promise<string | null> {
   const lock = join(dirname(path), 'lock')
   // A server that starts writes to the sums first.

@@ -35,7 +35,7 @@ interface HeldAccount {
   amount: bigint
 }
 
-/** So many accounts without an open reservation are remembered. */
+/** How many accounts without an open reservation are kept in memory. */
 const MAX_IDLE = 10_000
 
 /**
@@ -86,8 +86,8 @@ export class SqliteLedger implements Ledger {
   }
 
   /**
-   * To be called before mutations leave: from then on the accounts that they name by reservations are not read from the disk
-   * until it is known what became of them.
+   * To be called before mutations leave. Until the commit is answered, the accounts of their reservations are not read from
+   * the disk.
    *
    * @throws StoreUnavailableError
    */
@@ -102,13 +102,13 @@ export class SqliteLedger implements Ledger {
     })
   }
 
-  /** Takes over what a commit has made durable: the accounts that it moved, as they stand now, and what its mutations named. */
+  /** Takes over what a commit made durable: the accounts as they are now, and the reservations that its mutations name. */
   takeOver(written: readonly Mutation[], accounts: readonly StoredAccount[]): void {
     for (const account of accounts) this.#remember(accountText(account), balanceOf(account))
     for (const reservation of reservationsOf(written)) this.#end(reservation)
   }
 
-  /** After a commit that was rejected: what it did to the disk is final by now, and read anew. */
+  /** To be called after a rejected commit, whose effect on the disk is final: reads that anew. */
   doubt(mutations: readonly Mutation[]): void {
     this.#idle.clear()
     for (const held of this.#held.values()) held.durable = null
@@ -132,7 +132,7 @@ export class SqliteLedger implements Ledger {
     return { spent: held.durable.spent, reserved: held.durable.reserved + held.amount }
   }
 
-  /** Takes every amount; `before` are the balances as they stand. Cannot fail halfway. */
+  /** Takes every amount; `before` are the balances as they are. Cannot fail halfway. */
   #hold(demands: readonly BudgetDemand[], before: readonly Balance[], call: string | undefined): string {
     this.#given += 1
     const reservation = `${this.#process}/${this.#given}`

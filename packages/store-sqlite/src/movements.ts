@@ -20,7 +20,7 @@ export class Movements {
     for (const { account, spent, reserved } of after) this.#move(account, BigInt(spent), BigInt(reserved))
   }
 
-  /** The accounts as they stand then. */
+  /** The accounts as they are after that. */
   write(db: Connection): readonly StoredAccount[] {
     return [...this.#byAccount.values()].map(({ account, spent, reserved }) => {
       const before = readAccount(db, account)

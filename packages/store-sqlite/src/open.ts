@@ -1,7 +1,7 @@
 import { fsyncSync, statSync } from 'node:fs'
 import type { Store } from '@countersign/store-port/store'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
-import { Connection, saysDamage } from './driver.js'
+import { Connection, isDamage } from './driver.js'
 import { readThrough } from './fault-report.js'
 import { assertAsWritten, dropSums, hasSums, makeSums, openSums } from './page-sums.js'
 import { assertKnown, isWalMode, KNOWN_SCHEMA, migrate, schemaVersionOf, shareLog } from './schema.js'
@@ -13,7 +13,7 @@ export interface SqliteStoreOptions {
   readonly dataDir: string
   /** False: a database that is missing or empty is refused. */
   readonly mayBeNew?: boolean
-  /** Told of what the store does by itself and could not: it tries again. */
+  /** Gets the errors of what the store does by itself; it tries again. */
   readonly onError?: (error: Error) => void
 }
 
@@ -37,7 +37,7 @@ export async function openSqliteStore({
   }
 }
 
-/** Refuses a damaged database before SQLite has it, then brings it to the present schema. */
+/** Refuses a damaged database before SQLite opens it, then brings it to the present schema. */
 async function prepare(path: string): Promise<void> {
   const inLog = await assertAsWritten(path)
   if (hasSums(path)) openSums(path, inLog)
@@ -61,14 +61,14 @@ async function bringUpToDate(path: string): Promise<void> {
     }
     lookAt(path, (db) => assertSchema(db, path))
   } catch (error) {
-    if (saysDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
+    if (isDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
     throw error
   }
 }
 
 /**
- * Without writing. The library closes a connection only when its statements are collected; one that writes would then copy
- * the log, and no page of it would be summed.
+ * Writes nothing. The library closes a connection only when its statements are garbage-collected. One that may write would
+ * copy the log at that moment, and no page would be summed.
  */
 function lookAt<T>(path: string, look: (db: Connection) => T): T {
   const db = Connection.openReadOnly(path)
@@ -81,14 +81,14 @@ function lookAt<T>(path: string, look: (db: Connection) => T): T {
   }
 }
 
-/** Executes alone, and prepares nothing: so the connection is closed when this returns. */
+/** Prepares no statement, so that the connection is closed when this returns. */
 function migrateFile(path: string, version: number): void {
   const db = Connection.open(path)
   try {
     shareLog(db)
     migrate(db, version)
     db.execute('PRAGMA wal_checkpoint(PASSIVE)')
-    // Whoever closes last removes the log. After a loss of power its index must not tell of frames that are copied already.
+    // The last connection to close removes the log. After a loss of power the index must not name frames that are copied already.
     withFile(`${path}-shm`, fsyncSync)
   } finally {
     db.close()

@@ -47,7 +47,7 @@ export async function assertAsWritten(
   { readsAll = false } = {},
 ): Promise<ReadonlyMap<number, number>> {
   const sums = hasSums(databasePath) ? PageSums.read(databasePath) : null
-  const log = await readComparedLog(databasePath, sums?.saysClosed === true)
+  const log = await readComparedLog(databasePath, sums?.isMarkedClosed === true)
   if (log.damage !== null) throw new DamagedStoreError(databasePath, log.damage)
   const isRead = sums !== null && (readsAll || !sums.isAsClosed())
   const fault = isRead ? await sums.fault(log.sums) : null
@@ -55,11 +55,11 @@ export async function assertAsWritten(
   return log.sums
 }
 
-/** Adds what the log holds: whoever opens the database next may copy it there. The one who calls has the directory. */
+/** Adds what the log holds, for the next connection may copy it. The caller holds the directory. */
 export function openSums(databasePath: string, inLog: ReadonlyMap<number, number>): void {
   const sums = PageSums.read(databasePath)
   sums.take(inLog)
-  sums.sayOpen()
+  sums.markOpen()
 }
 
 /** While pages are changed otherwise than through the log of a writer. */
@@ -76,11 +76,11 @@ export async function makeSums(databasePath: string): Promise<void> {
 }
 
 /** Says that the database was closed in order, with nothing left in its log. */
-export function sayClosed(databasePath: string): void {
+export function markClosed(databasePath: string): void {
   if ((statSync(`${databasePath}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   // Somebody removed it: the next start reads the whole store.
   if (!hasSums(databasePath)) return
-  PageSums.read(databasePath).sayClosed()
+  PageSums.read(databasePath).markClosed()
 }
 
 /** The sums of one database, all of them in memory. */
@@ -88,7 +88,7 @@ export class PageSums {
   #sums: Buffer
   readonly #pageBytes: number
   /** Whether the database was closed in order, with an empty log, when they were read. */
-  readonly saysClosed: boolean
+  readonly isMarkedClosed: boolean
 
   private constructor(
     private readonly databasePath: string,
@@ -96,7 +96,7 @@ export class PageSums {
     sums: Buffer,
   ) {
     this.#pageBytes = header.readUInt32BE(8)
-    this.saysClosed = header.subarray(CLOSED_AT, HEADER_BYTES).some((byte) => byte !== 0)
+    this.isMarkedClosed = header.subarray(CLOSED_AT, HEADER_BYTES).some((byte) => byte !== 0)
     this.#sums = sums
   }
 
@@ -125,7 +125,7 @@ export class PageSums {
     })
   }
 
-  /** What is not as it was written, but for pages that the log has anew; null when all is. */
+  /** The first page that is not as it was written, apart from those that the log has anew; null when there is none. */
   async fault(inLog: ReadonlyMap<number, number>): Promise<string | null> {
     const known = this.#sums.length / SUM_BYTES
     let last = 0
@@ -167,11 +167,11 @@ export class PageSums {
     )
   }
 
-  sayOpen(): void {
+  markOpen(): void {
     this.#write([{ bytes: Buffer.alloc(16), at: CLOSED_AT }])
   }
 
-  sayClosed(): void {
+  markClosed(): void {
     this.#write([{ bytes: closedAs(statSync(this.databasePath, { bigint: true })), at: CLOSED_AT }])
   }
 

@@ -1,11 +1,11 @@
 /**
  * Reads a database to its last text and prints what is wrong with it. A program of its own, for the library aborts its
- * process when it reads a text that is not UTF-8, wherever that lies: then that is all that the caller gets to know.
+ * process when it reads a text that is not UTF-8, wherever it is. The caller then knows no more than that.
  */
 import { isUtf8 } from 'node:buffer'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { Connection, type Row, saysDamage } from './driver.js'
+import { Connection, isDamage, type Row } from './driver.js'
 import { report } from './fault-report.js'
 import { assertKnown, schemaVersionOf } from './schema.js'
 import { walkRows } from './walk-rows.js'
@@ -22,8 +22,8 @@ try {
   report(process.stdout, { fault: faultOf(path) })
 } catch (error) {
   const { name, message } = error as Error
-  if (saysDamage(error)) report(process.stdout, { fault: message })
-  // Whoever opens it is told so.
+  if (isDamage(error)) report(process.stdout, { fault: message })
+  // Opening the store reports these.
   else if (name === 'NewerSchemaError' || name === 'ForeignDatabaseError') report(process.stdout, { fault: null })
   else report(process.stdout, { failure: message })
 }

@@ -41,13 +41,13 @@ class UnusableBackupError extends Error {
 
 const DATABASE = 'countersign.db'
 
-/** May be there first: whoever restores brings the signing keys too, before or after. */
+/** Files that may be there already: the operator restores the signing keys too, before or after. */
 const MAY_BE_THERE = new Set(['lock', 'signing-keys.json', 'signing-keys.json.lock'])
 
 /**
  * Puts a backup into an empty data directory, which it makes when it is missing, as a whole or not at all, and brings it to
- * the present schema; when that fails, nothing is left of it. What is written from then on is an audit log of its own: an index of the former one may already stand
- * in a permit that was signed after the backup.
+ * the present schema; when that fails, nothing is left of it. From then on the store writes an audit log of its own, for a permit
+ * that was signed after the backup may name an index of the former one.
  *
  * @throws UnusableDirectoryError, DataDirectoryNotEmptyError, DataDirectoryInUseError, UnusableBackupError, ForeignDatabaseError, NewerSchemaError
  */
@@ -80,11 +80,11 @@ async function restoreInto(directory: string, file: string): Promise<void> {
     await fillNewFile(join(directory, DATABASE), (temporary) => {
       copyFileSync(file, temporary)
       adopt(temporary, file)
-      // Not before: a restore that fails leaves nothing behind, not even the file of the lock.
+      // Only now: a restore that fails leaves nothing behind, not even the file of the lock.
       const release = takeFileLock(join(directory, 'lock'))
       if (release === null) throw new DataDirectoryInUseError(directory)
       releases.push(release)
-      // Nobody else begins here from now on.
+      // From now on nobody else starts in this directory.
       assertEmpty(directory)
     })
     await removeLeftovers(directory, DATABASE)
@@ -105,7 +105,7 @@ function assertEmpty(directory: string): void {
   if (found !== undefined) throw new DataDirectoryNotEmptyError(directory, found)
 }
 
-/** Without a log beside it: the file alone is moved to its place. */
+/** Leaves no log beside the file, which alone gets its final name. */
 function adopt(copy: string, file: string): void {
   const db = Connection.open(copy)
   try {
@@ -122,7 +122,7 @@ function adopt(copy: string, file: string): void {
   }
 }
 
-/** The whole file is read: one look now is worth more than a surprise later. */
+/** Reads the whole file, so that damage shows now. */
 function assertBackup(db: Connection, file: string): void {
   db.execute('PRAGMA cell_size_check = ON')
   assertKnown(db, file)

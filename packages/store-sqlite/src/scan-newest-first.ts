@@ -27,7 +27,7 @@ export interface Scan {
   readonly keep?: { readonly column: string; readonly test: (text: string) => boolean } | undefined
 }
 
-/** Where a row stands in the walk: its time and id, or its `seq`. */
+/** Where a row is in the walk: its time and id, or its `seq`. */
 type Position = readonly [number, string] | readonly [number]
 
 const COLUMNS = { time: ['at_ms', 'id'], seq: ['seq'] } as const
@@ -50,7 +50,7 @@ export async function pageOf<Item>(
 }
 
 /**
- * Where the rows of one page of a walk stand, and one more when there is one. The work is cut into chunks of index entries with
+ * The positions of the rows of one page of a walk, and one more if there is one. The work is cut into chunks of index entries with
  * a turn of the event loop between them, so that a filter that hardly anything passes cannot stop the process.
  */
 async function scanNewestFirst(db: Connection, scan: Scan, page: PageRequest): Promise<readonly Row[]> {
@@ -78,15 +78,15 @@ function statementsOf(scan: Scan) {
   const index = narrowing?.index ?? scan.index
   const from = `FROM ${scan.table} ${index === null ? 'NOT INDEXED' : `INDEXED BY ${index}`} WHERE ${narrowing?.sql ?? 'TRUE'}`
   const columns: readonly string[] = COLUMNS[scan.by]
-  const [place, values] = [columns.join(', '), columns.map(() => '?').join(', ')]
-  const between = `AND (${place}) < (${values}) AND (${place}) >= (${values})`
+  const [position, values] = [columns.join(', '), columns.map(() => '?').join(', ')]
+  const between = `AND (${position}) < (${values}) AND (${position}) >= (${values})`
   const order = `ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')} LIMIT`
   const tests = testing.map(({ sql }) => ` AND ${sql}`).join('')
   return {
     narrowing: narrowing?.values ?? [],
     testing: testing.flatMap(({ values }) => values),
-    lastOfChunk: `SELECT ${place} ${from} ${between} ${order} 1 OFFSET ?`,
-    chunk: `SELECT ${place}, seq, ${scan.keep?.column ?? 'NULL'} AS tested ${from} ${between}${tests} ${order} ?`,
+    lastOfChunk: `SELECT ${position} ${from} ${between} ${order} 1 OFFSET ?`,
+    chunk: `SELECT ${position}, seq, ${scan.keep?.column ?? 'NULL'} AS tested ${from} ${between}${tests} ${order} ?`,
   }
 }
 

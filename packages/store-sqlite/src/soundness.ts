@@ -6,7 +6,7 @@ import { migrate } from './schema.js'
 const WHOLE_CHECK_BYTES = 16 * 1024 * 1024
 
 /**
- * Looks for damage as far as that is quick; what it misses shows when the place is read.
+ * Looks for damage as far as that is quick; what it misses shows when the damaged page is read.
  *
  * @throws DamagedStoreError, or the driver's error when SQLite itself finds the damage.
  */

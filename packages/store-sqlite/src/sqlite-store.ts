@@ -17,7 +17,7 @@ import {
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
 import { SqliteLedger } from './ledger.js'
-import { sayClosed } from './page-sums.js'
+import { markClosed } from './page-sums.js'
 import { configureReader } from './schema.js'
 import { listAccounts, readAccounts } from './tables/accounts.js'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from './tables/agents.js'
@@ -39,8 +39,8 @@ import { Writer } from './writer.js'
 import type { Committed } from './writer-tasks.js'
 
 /**
- * Writes go to the writer's thread, reads to a second connection here. A writer that failed is replaced by the next call
- * that needs one; commits are refused until `openLog` has told the caller where the log stands now.
+ * The writer's thread writes, and a connection here reads. When the writer has failed, the next call that needs one starts
+ * another. Until the caller has called `openLog`, which says where the log ends now, commits are rejected.
  */
 export class SqliteStore implements Store {
   readonly replicas = null
@@ -53,10 +53,10 @@ export class SqliteStore implements Store {
   #replacing: Promise<Writer> | null = null
   readonly #onError: (error: Error) => void
   #closed: Promise<void> | null = null
-  /** The last commit did, and no look at the store has shown since that there is room. */
+  /** The last commit failed, and no ping has shown since that there is room. */
   #hasFailed = false
 
-  /** @param onError told of what the store does by itself and could not: it tries again */
+  /** @param onError gets the errors of what the store does by itself; it tries again */
   constructor(directory: DataDirectory, onError: (error: Error) => void) {
     this.#directory = directory
     this.#onError = onError
@@ -77,7 +77,7 @@ export class SqliteStore implements Store {
 
   async openLog() {
     const writer = await this.#usableWriter()
-    const log = await writer.ask('openLog', null)
+    const log = await writer.ask('openLog')
     this.#logWriter = writer
     return log
   }
@@ -92,7 +92,7 @@ export class SqliteStore implements Store {
     return this.#read(isRestored)
   }
   async leaveLogs(): Promise<void> {
-    await (await this.#usableWriter()).ask('leaveLog', null)
+    await (await this.#usableWriter()).ask('leaveLog')
   }
 
   findDecision(id: string) {
@@ -120,7 +120,7 @@ export class SqliteStore implements Store {
   }
   async removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): Promise<number> {
     const named = decisions.map(({ id, version }) => ({ id, version }))
-    return (await this.#usableWriter()).ask('removeDecisions', { decisions: named, now })
+    return (await this.#usableWriter()).ask('removeDecisions', named, now)
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {
@@ -184,7 +184,7 @@ export class SqliteStore implements Store {
 
   async ping(): Promise<void> {
     const writer = await this.#usableWriter()
-    await writer.ask(this.#hasFailed ? 'proveRoom' : 'touch', null)
+    await writer.ask(this.#hasFailed ? 'proveRoom' : 'touch')
     this.#hasFailed = false
   }
 
@@ -195,13 +195,13 @@ export class SqliteStore implements Store {
 
   async #end(): Promise<void> {
     await this.#replacing?.catch(() => {})
-    await this.#writer.ask('close', null).catch(() => {})
+    await this.#writer.ask('close').catch(() => {})
     await this.#writer.ended()
     this.#reader.close()
-    // Not before: it would drop the locks that SQLite has on the file.
+    // Only now: closing it would drop the locks that SQLite has on the file.
     closeSync(this.#indexDescriptor)
     try {
-      sayClosed(this.#directory.databasePath)
+      markClosed(this.#directory.databasePath)
     } finally {
       this.#directory.release()
     }

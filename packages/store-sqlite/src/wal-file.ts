@@ -39,7 +39,7 @@ export interface WalPosition {
   readonly salts: Buffer
 }
 
-/** Null without an index that can be believed. */
+/** Null when the index is not valid. */
 export function readWalPosition(indexDescriptor: number): WalPosition | null {
   const index = Buffer.alloc(INDEX_BYTES)
   if (readSync(indexDescriptor, index, 0, INDEX_BYTES, 0) < INDEX_BYTES) return null

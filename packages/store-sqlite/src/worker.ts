@@ -9,9 +9,7 @@ import { removeDecisions } from './tables/decisions.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
 import { beginLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
-import type { WriterAnswer, WriterData, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
-
-type Performers = { [Name in WriterTaskName]: (argument: WriterTasks[Name]['argument']) => WriterTasks[Name]['result'] }
+import type { WriterAnswer, WriterData, WriterRequest, WriterTasks } from './writer-tasks.js'
 
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
@@ -23,35 +21,20 @@ const checkpoints = new Checkpoints(db, databasePath, indexDescriptor, (error) =
   port.postMessage({ trouble: messageOf(error) } satisfies WriterAnswer)
 })
 
-const performers: Performers = {
+const tasks: WriterTasks = {
   commit: (mutations) => commitMutations(db, JSON.parse(mutations)),
   openLog: () => {
     const log = findOrMakeLog(db)
     return { log, next_index: nextLogIndex(db, log) }
   },
-  leaveLog: () => {
-    beginLog(db)
-    return null
-  },
-  saveKeyUses: (uses) => {
-    saveKeyUses(db, uses)
-    return null
-  },
+  leaveLog: () => beginLog(db),
+  saveKeyUses: (uses) => saveKeyUses(db, uses),
   purgeIdempotency: (now) => purgeIdempotency(db, now),
-  removeDecisions: ({ decisions, now }) => removeDecisions(db, decisions, now),
+  removeDecisions: (decisions, now) => removeDecisions(db, decisions, now),
   makeSecret: (name) => makeSecret(db, name),
-  touch: () => {
-    touch(db)
-    return null
-  },
-  proveRoom: () => {
-    proveRoom(db)
-    return null
-  },
-  close: () => {
-    checkpoints.last()
-    return null
-  },
+  touch: () => touch(db),
+  proveRoom: () => proveRoom(db),
+  close: () => checkpoints.last(),
 }
 
 let isOver = false
@@ -66,9 +49,9 @@ port.on('message', (request: WriterRequest) => {
   if (isOver) port.close()
 })
 
-function perform({ number, task, argument }: WriterRequest): WriterAnswer {
+function perform({ number, task, parameters }: WriterRequest): WriterAnswer {
   try {
-    return { number, result: (performers[task] as (argument: unknown) => unknown)(argument) }
+    return { number, result: (tasks[task] as (...parameters: readonly unknown[]) => unknown)(...parameters) }
   } catch (error) {
     return { number, failure: { message: messageOf(error), code: sqliteCode(error) } }
   }

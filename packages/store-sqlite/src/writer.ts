@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '@countersign/store-port/store'
-import type { WriterAnswer, WriterData, WriterRequest, WriterTaskName, WriterTasks } from './writer-tasks.js'
+import type { WriterAnswer, WriterData, WriterRequest, WriterTasks } from './writer-tasks.js'
 
 interface Waiting {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: StoreUnavailableError) => void
 }
 
-/** This side of the writer's thread. It serves until its first failure; then it is over for good. */
+/** The writer's thread, as the main thread sees it. After its first failure it rejects every call. */
 export class Writer {
   readonly #thread: Worker
   readonly #onError: (error: Error) => void
@@ -16,7 +16,7 @@ export class Writer {
   #asked = 0
   #failure: StoreUnavailableError | null = null
 
-  /** @param onError told of what the thread does by itself and could not: it tries again */
+  /** @param onError gets the errors of what the thread does by itself; it tries again */
   constructor(data: WriterData, onError: (error: Error) => void) {
     this.#onError = onError
     this.#thread = new Worker(new URL('./worker.js', import.meta.url), { workerData: data })
@@ -34,13 +34,13 @@ export class Writer {
     return this.#failure === null
   }
 
-  ask<Name extends WriterTaskName>(
+  ask<Name extends keyof WriterTasks>(
     task: Name,
-    argument: WriterTasks[Name]['argument'],
-  ): Promise<WriterTasks[Name]['result']> {
+    ...parameters: Parameters<WriterTasks[Name]>
+  ): Promise<ReturnType<WriterTasks[Name]>> {
     if (this.#failure !== null) return Promise.reject(this.#failure)
     this.#asked += 1
-    const request: WriterRequest = { number: this.#asked, task, argument }
+    const request: WriterRequest = { number: this.#asked, task, parameters }
     return new Promise((resolve, reject) => {
       this.#waiting.set(request.number, { resolve: resolve as Waiting['resolve'], reject })
       this.#thread.postMessage(request)

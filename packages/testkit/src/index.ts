@@ -1,5 +1,5 @@
 export { SEED, seededRandom } from './seeded-random.js'
-export { stress } from './stress.js'
+export { drawsOf, stress } from './stress.js'
 export {
   answerCutOff,
   answerDecision,

@@ -46,3 +46,10 @@ const column = process.env.STRESS === 'full' ? 'full' : 'ci'
 export const stress = Object.fromEntries(
   Object.entries(SIZES).map(([suite, size]) => [suite, size[column]]),
 ) as Readonly<Record<keyof typeof SIZES, number>>
+
+/**
+ * How many of so many random draws this run makes: a fifth in the quick tier, where a `*.slow.test.ts` beside it makes them all.
+ */
+export function drawsOf(all: number): number {
+  return process.env.TIER === 'quick' ? Math.ceil(all / 5) : all
+}

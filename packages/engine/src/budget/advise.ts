@@ -3,12 +3,12 @@ import { GIVE_UP, waitForReview } from '../advice-sentences.js'
 import { shortenText } from '../shorten.js'
 import { fromMicro } from './amount.js'
 import type { AskedBudget, BudgetNeed } from './asked-budget.js'
-import { type BudgetRefusal, leftOf } from './judge.js'
+import { type BudgetViolation, leftOf } from './violation.js'
 
-/** What whoever asked may do after a budget refused: it learns what is left, and no limit. */
-export function adviseOnRefusal(refusal: BudgetRefusal, decisionId: string): Advice {
-  const { need, unit } = refusal.budget
-  switch (refusal.reason_code) {
+/** What the caller may do after a budget violation. It learns what is left, but not the limit. */
+export function adviseOnViolation(violation: BudgetViolation, decisionId: string): Advice {
+  const { need, unit } = violation.budget
+  switch (violation.reason_code) {
     case 'budget_amount_invalid':
       return { retry: 'changed', message: `Give ${describe(need as BudgetNeed)} and ask again.` }
     case 'budget_unit_mismatch':
@@ -19,7 +19,7 @@ export function adviseOnRefusal(refusal: BudgetRefusal, decisionId: string): Adv
     case 'agent_not_registered':
       return { retry: 'never', message: `An operator has to register this agent. ${GIVE_UP}` }
     case 'budget_exceeded':
-      return adviseOnRoom(refusal, decisionId)
+      return adviseOnRoom(violation, decisionId)
   }
 }
 
@@ -27,7 +27,7 @@ export function adviseOnRefusal(refusal: BudgetRefusal, decisionId: string): Adv
  * A smaller amount is of no use to a budget that takes the same each time, and waiting is of none when the amount alone
  * is more than the limit or when the budget never begins anew.
  */
-function adviseOnRoom({ effect, budget, balance }: BudgetRefusal, decisionId: string): Advice {
+function adviseOnRoom({ effect, budget, balance }: BudgetViolation, decisionId: string): Advice {
   const isTooMuch = (budget.amount ?? 0n) > budget.limit
   const after = isTooMuch ? null : budget.resets_at
   const left = fromMicro(leftOf(budget, balance))

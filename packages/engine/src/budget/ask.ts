@@ -17,7 +17,7 @@ const NO_BUDGETS: readonly AskedBudget[] = []
  * Of a decision that is being made only an allow reserves. At approval, where the request is evaluated again, a result of
  * review does too: the person who approves stands in for what the rules left open, not for the budgets.
  *
- * Source: docs/budgets.md "Which budgets apply", "When a budget refuses".
+ * Source: docs/budgets.md "Which budgets apply", "When a budget is violated".
  */
 export function askBudgets(
   evaluation: Evaluation,

@@ -1,7 +1,7 @@
 import type { AccountKey, BudgetPeriod } from '@countersign/contract'
 import type { Found } from '../indeterminate.js'
 
-/** Why a budget refuses before its room is looked at. */
+/** Why a budget is violated before its room is looked at. */
 export type BudgetFault = 'budget_amount_invalid' | 'budget_unit_mismatch' | 'agent_not_registered'
 
 /** A fact of the request that a budget needs, and that is not as it has to be. */

@@ -1,7 +1,7 @@
 import type { DecisionBudget } from '@countersign/contract'
 import { fromMicro } from './amount.js'
 import type { AskedBudget } from './asked-budget.js'
-import { type Balance, leftOf, usedOf } from './judge.js'
+import { type Balance, leftOf, usedOf } from './violation.js'
 
 /**
  * What a decision shows of the budgets that it asked. `balances` are those of the accounts right after, `reserved` says

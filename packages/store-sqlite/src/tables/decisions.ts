@@ -59,7 +59,7 @@ export function updateDecision(db: Connection, decision: StoredDecision, expecte
   return updated === 1
 }
 
-/** What the decision counts for as it is written now; nothing when there is none. */
+/** The postings of the decision as it is stored; none if there is no such decision. */
 export function readPostings(db: Connection, id: string): readonly Posting[] {
   const row = db.get("SELECT document ->> '$.postings' AS postings FROM decisions WHERE id = ?", id)
   return row === undefined ? [] : JSON.parse(row.postings as string)

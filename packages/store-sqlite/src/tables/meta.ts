@@ -17,7 +17,7 @@ export function findOrMakeLog(db: Connection): string {
   return findOrInsert(db, LOG, newLog)
 }
 
-/** The store goes on in a log of another name, in which nothing is yet. */
+/** Begins a log of another name, which is empty. */
 export function beginLog(db: Connection): void {
   db.run('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)', LOG, newLog())
 }
@@ -31,7 +31,7 @@ export function endLog(db: Connection): void {
   db.run('DELETE FROM meta WHERE name = ?', LOG)
 }
 
-/** A log was ended before there is another: `restoreStore` does that. */
+/** Whether `restoreStore` has ended the log, and no other was begun since. */
 export function isRestored(db: Connection): boolean {
   return find(db, LOG) === null && db.get('SELECT 1 FROM audit_entries LIMIT 1') !== undefined
 }
@@ -42,8 +42,8 @@ export function touch(db: Connection): void {
 }
 
 /**
- * Proves that there is room for a group of records. What a failed write has left of the log is room for a small one, and one
- * transaction would not write what it removes again.
+ * Proves that there is room for a group of mutations. A small write would fit into what a failed one left of the log, and a
+ * single transaction would not write what it removes again.
  */
 export function proveRoom(db: Connection): void {
   db.run(

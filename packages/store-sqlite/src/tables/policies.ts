@@ -3,7 +3,7 @@ import type { Conflict, Page, PageRequest } from '@countersign/store-port/store'
 import type { Connection, Row } from '../driver.js'
 import { readPage } from '../read-page.js'
 
-/** `until_set` of a revision that counts still. */
+/** `until_set` of a revision that still counts. */
 const OPEN = Number.MAX_SAFE_INTEGER
 
 const AFTER_EVERY_ID = '\u{10ffff}'

@@ -1,5 +1,5 @@
 import type { Decision, DecisionRequest } from '@countersign/contract'
-import { type Evaluation, refuseByBudget } from '@countersign/engine'
+import { applyBudgetViolation, type Evaluation } from '@countersign/engine'
 import type { AuditPosition } from '@countersign/store-port/documents'
 import type { OpenReview } from '@countersign/store-port/store'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
@@ -70,12 +70,12 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const taken: Compensation[] = []
   try {
     const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, call, exceed: false })
-    const { refusal, reservation } = reserved
+    const { violation, reservation } = reserved
     if (reservation !== null) taken.push(() => deps.store.ledger.release(reservation))
     const reserveMs = performance.now() - evaluatedMs
 
     let { evaluation } = evaluated
-    if (refusal !== null) evaluation = refuseByBudget(evaluation, refusal)
+    if (violation !== null) evaluation = applyBudgetViolation(evaluation, violation)
     if (evaluation.effect === 'review') {
       const expires_at = endOf('review', evaluatedAt, deps.lifetimes)
       const slot = { id, agent_id: request.agent_id, key_id: caller.key.id, expires_at }

@@ -1,19 +1,19 @@
 import type { DecisionBudget } from '@countersign/contract'
-import { type AskedBudget, type BudgetRefusal, budgetRows, judgeBudgets } from '@countersign/engine'
+import { type AskedBudget, type BudgetViolation, budgetRows, findBudgetViolation } from '@countersign/engine'
 import type { Posting } from '@countersign/store-port/documents'
 import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import { type ExpireDeps, expireApprovals } from './transitions/expire.js'
 
 export interface ReservedBudgets {
   /** Null when every budget had room, or none was asked. */
-  readonly refusal: BudgetRefusal | null
+  readonly violation: BudgetViolation | null
   readonly budgets: readonly DecisionBudget[]
   readonly postings: readonly Posting[]
   /** To be named by the record that makes it stand. */
   readonly reservation: string | null
 }
 
-const NOTHING_ASKED: ReservedBudgets = { refusal: null, budgets: [], postings: [], reservation: null }
+const NOTHING_ASKED: ReservedBudgets = { violation: null, budgets: [], postings: [], reservation: null }
 
 /** Which decision reserves, and whether its reviewer lets it exceed budgets that say `on_exceed: review`. */
 interface Asker {
@@ -41,15 +41,20 @@ export async function reserveBudgets(
   for (;;) {
     const { reservation, balances } = await take(ledger, asked, asker, isLimited)
     if (reservation !== null)
-      return { refusal: null, budgets: budgetRows(asked, balances, true), postings: asked.map(postingOf), reservation }
+      return {
+        violation: null,
+        budgets: budgetRows(asked, balances, true),
+        postings: asked.map(postingOf),
+        reservation,
+      }
     const pairs = asked.map((budget, i) => ({ budget, balance: balances[i] as Balance }))
     const asking = pairs.filter(({ budget }) => budget.fault !== null || isLimited(budget))
-    const refusal = judgeBudgets(
+    const violation = findBudgetViolation(
       asking.map(({ budget }) => budget),
       asking.map(({ balance }) => balance),
     )
-    if (refusal !== null)
-      return { refusal, budgets: budgetRows(asked, balances, false), postings: [], reservation: null }
+    if (violation !== null)
+      return { violation, budgets: budgetRows(asked, balances, false), postings: [], reservation: null }
     // There was no room, and by what the ledger says now there is: somebody gave some back meanwhile.
   }
 }

@@ -1,13 +1,13 @@
 import type { DecisionRequest, SimulatedPolicy, SimulateResponse } from '@countersign/contract'
 import {
   type AskedBudget,
+  applyBudgetViolation,
   budgetRows,
   compileInParts,
   type EnginePolicy,
   explainInParts,
-  judgeBudgets,
+  findBudgetViolation,
   reasonWithout,
-  refuseByBudget,
 } from '@countersign/engine'
 import type { Store } from '@countersign/store-port/store'
 import { assertMaySpeakFor, type Caller, hasScope } from '../../caller.js'
@@ -49,8 +49,8 @@ export async function simulate(
   const set = drafts === undefined ? deps.policies.set : await inParts(compileInParts(drafts.map(toDraft)), pause)
   const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())
   const evaluated = evaluateSafely(deps, requestId, set, toEngineRequest(request), facts)
-  const { refusal, budgets } = await tryBudgets(deps, evaluated.asked)
-  const evaluation = refusal === null ? evaluated.evaluation : refuseByBudget(evaluated.evaluation, refusal)
+  const { violation, budgets } = await tryBudgets(deps, evaluated.asked)
+  const evaluation = violation === null ? evaluated.evaluation : applyBudgetViolation(evaluated.evaluation, violation)
   const hidden = { metadata: !hasScope(caller, 'agents:read'), balances: !hasScope(caller, 'budgets:read') }
   const { effect, reason_code, policy_id, rule, shadow } = evaluation
   const reason = reasonWithout(hidden, evaluation)
@@ -76,14 +76,14 @@ function toDraft({ id, ...document }: SimulatedPolicy, index: number): EnginePol
 async function tryBudgets(
   deps: SimulateDeps,
   asked: readonly AskedBudget[],
-): Promise<Pick<ReservedBudgets, 'refusal' | 'budgets'>> {
-  if (asked.length === 0) return { refusal: null, budgets: [] }
+): Promise<Pick<ReservedBudgets, 'violation' | 'budgets'>> {
+  if (asked.length === 0) return { violation: null, budgets: [] }
   const balances = await deps.store.ledger.balances(asked.map(({ account }) => account))
-  const refusal = judgeBudgets(asked, balances)
-  if (refusal !== null) return { refusal, budgets: budgetRows(asked, balances, false) }
+  const violation = findBudgetViolation(asked, balances)
+  if (violation !== null) return { violation, budgets: budgetRows(asked, balances, false) }
   const after = asked.map(({ amount }, i) => {
     const { spent = 0n, reserved = 0n } = balances[i] ?? {}
     return { spent, reserved: reserved + (amount ?? 0n) }
   })
-  return { refusal: null, budgets: budgetRows(asked, after, true) }
+  return { violation: null, budgets: budgetRows(asked, after, true) }
 }

@@ -28,7 +28,7 @@ export interface AskedBudget {
   readonly fault: string | null
 }
 
-export interface Refusal {
+export interface Violation {
   readonly effect: string
   readonly reason_code: string
   readonly policy_id: string
@@ -85,15 +85,15 @@ function isSameUnit(given: unknown, unit: string): boolean {
 export type BalanceOf = (account: Account) => Balance
 
 /** The budget that decides when they cannot all be reserved: the first that denies, else the first that asks for review. */
-export function refusalOf(asked: readonly AskedBudget[], balanceOf: BalanceOf): Refusal | null {
-  const refusals = asked.flatMap(({ account, budget, rule, amount, fault }) => {
+export function violationOf(asked: readonly AskedBudget[], balanceOf: BalanceOf): Violation | null {
+  const violations = asked.flatMap(({ account, budget, rule, amount, fault }) => {
     const about = { policy_id: account.policy_id, rule }
     if (fault !== null) return { effect: 'deny', reason_code: fault, ...about }
     const { spent, reserved } = balanceOf(account)
     if (spent + reserved + (amount as bigint) <= micro(budget.limit)) return []
     return { effect: budget.on_exceed ?? 'deny', reason_code: 'budget_exceeded', ...about }
   })
-  return refusals.find(({ effect }) => effect === 'deny') ?? refusals[0] ?? null
+  return violations.find(({ effect }) => effect === 'deny') ?? violations[0] ?? null
 }
 
 /** What is left of a limit, as the wire says it. */

@@ -2,7 +2,7 @@
  * A small ledger written from the contract, for the real one to be held against. It keeps decisions and policies and
  * nothing else: every balance is added up anew, from what each decision counts for at that moment.
  */
-import { type Account, type AskedBudget, askedBudgets, type Balance, refusalOf, rowsOf } from './reference-budgets.js'
+import { type Account, type AskedBudget, askedBudgets, type Balance, rowsOf, violationOf } from './reference-budgets.js'
 import {
   counts,
   defaultAmount,
@@ -133,8 +133,8 @@ export class ReferenceLedger {
   #decideAnew(request: ReferenceRequest, name: string | null): ReferenceDecision {
     const judgement = this.#judge(request)
     const asked = judgement.effect === 'allow' ? this.#ask(judgement, ['allow'], request) : []
-    const refusal = refusalOf(asked, (account) => this.balance(account))
-    const { effect, reason_code, policy_id, rule } = refusal ?? judgement
+    const violation = violationOf(asked, (account) => this.balance(account))
+    const { effect, reason_code, policy_id, rule } = violation ?? judgement
     const status = effect === 'deny' ? 'denied' : effect === 'review' ? 'awaiting_review' : 'authorized'
     const isAuthorized = status === 'authorized'
     const decision: ReferenceDecision = {
@@ -161,10 +161,10 @@ export class ReferenceLedger {
     const judgement = this.#judge(decision.request)
     if (judgement.effect === 'deny') return problem(409, 'policy_denies')
     const asked = judgement.effect === 'log' ? [] : this.#ask(judgement, ['allow', 'review'], decision.request)
-    const refusal = refusalOf(asked, (account) => this.balance(account))
-    const isExcess = refusal?.effect === 'review' && exceedBudget
-    if (refusal !== null && !isExcess)
-      return problem(409, refusal.reason_code === 'budget_exceeded' ? 'budget_exceeded' : 'policy_denies')
+    const violation = violationOf(asked, (account) => this.balance(account))
+    const isExcess = violation?.effect === 'review' && exceedBudget
+    if (violation !== null && !isExcess)
+      return problem(409, violation.reason_code === 'budget_exceeded' ? 'budget_exceeded' : 'policy_denies')
     decision.postings = postingsOf(asked)
     Object.assign(decision, { status: 'approved', expiresMs: this.nowMs + TTL_MS.approved, review: 'approved' })
     decision.budgets = rowsOf(asked, (account) => this.balance(account), true)

@@ -1,5 +1,5 @@
 import type { Decision, Review } from '@countersign/contract'
-import { type Evaluation, refuseByBudget } from '@countersign/engine'
+import { applyBudgetViolation, type Evaluation } from '@countersign/engine'
 import { ConflictError, type DecisionWithRequest } from '@countersign/store-port/store'
 import type { Caller } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
@@ -59,11 +59,11 @@ export async function approveDecision(
     }
     endsAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
     const asker = { id, version: decision.version, call: id, exceed: exceedBudget }
-    const { refusal, budgets, postings, reservation } = await reserveBudgets(deps, asked, asker)
-    if (refusal !== null) {
+    const { violation, budgets, postings, reservation } = await reserveBudgets(deps, asked, asker)
+    if (violation !== null) {
       // What takes the room may be what somebody else's approval of this very decision has reserved.
       if ((await deps.store.findDecision(id))?.decision.version !== decision.version) throw new ConflictError('version')
-      throw refused(refuseByBudget(evaluation, refusal))
+      throw refused(applyBudgetViolation(evaluation, violation))
     }
     return {
       type: 'decision.approved',

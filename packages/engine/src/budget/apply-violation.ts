@@ -4,7 +4,7 @@ import { withArticle } from '../reason.js'
 import { shortenText } from '../shorten.js'
 import { fromMicro } from './amount.js'
 import type { BudgetNeed } from './asked-budget.js'
-import { type BudgetRefusal, leftOf } from './judge.js'
+import { type BudgetViolation, leftOf } from './violation.js'
 
 const EACH: Readonly<Record<BudgetPeriod, string>> = {
   hourly: 'an hour',
@@ -15,23 +15,23 @@ const EACH: Readonly<Record<BudgetPeriod, string>> = {
   total: 'in all',
 }
 
-/** The evaluation as a budget's refusal leaves it: that budget's policy and its winning rule have decided. */
-export function refuseByBudget(evaluation: Evaluation, refusal: BudgetRefusal): Evaluation {
-  const { effect, reason_code, budget } = refusal
+/** The evaluation after a budget violation: the policy of that budget and its winning rule decide. */
+export function applyBudgetViolation(evaluation: Evaluation, violation: BudgetViolation): Evaluation {
+  const { effect, reason_code, budget } = violation
   return {
     effect,
-    reason: reasonOfRefusal(refusal),
+    reason: reasonOfViolation(violation),
     reason_code,
     policy_id: budget.policy_id,
     policy_revision: budget.policy_revision,
     rule: budget.rule,
     shadow: evaluation.shadow,
     budgeted: [],
-    refusal,
+    violation,
   }
 }
 
-export function reasonOfRefusal({ reason_code, budget, balance }: BudgetRefusal, hidesBalance = false): string {
+export function reasonOfViolation({ reason_code, budget, balance }: BudgetViolation, hidesBalance = false): string {
   if (budget.need !== null) return `The budget needs ${describeNeed(budget.need)}.`
   if (reason_code === 'agent_not_registered')
     return 'The budget is kept for each agent, and this agent is not registered.'

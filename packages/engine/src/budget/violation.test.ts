@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { toMicro } from './amount.js'
 import type { AskedBudget } from './asked-budget.js'
-import { type Balance, judgeBudgets } from './judge.js'
 import { budgetRows } from './rows.js'
+import { type Balance, findBudgetViolation } from './violation.js'
 
 function asked(changes: Partial<AskedBudget> = {}): AskedBudget {
   return {
@@ -33,16 +33,16 @@ function asked(changes: Partial<AskedBudget> = {}): AskedBudget {
 const balance = (spent: number, reserved: number): Balance => ({ spent: toMicro(spent), reserved: toMicro(reserved) })
 const FULL = balance(0, 100)
 
-describe('judgeBudgets', () => {
+describe('findBudgetViolation', () => {
   it('has nothing against budgets with room, up to the last unit', () => {
-    expect(judgeBudgets([], [])).toBeNull()
-    expect(judgeBudgets([asked(), asked()], [balance(60, 0), balance(20, 40)])).toBeNull()
-    expect(judgeBudgets([asked({ amount: 0n })], [FULL])).toBeNull()
+    expect(findBudgetViolation([], [])).toBeNull()
+    expect(findBudgetViolation([asked(), asked()], [balance(60, 0), balance(20, 40)])).toBeNull()
+    expect(findBudgetViolation([asked({ amount: 0n })], [FULL])).toBeNull()
   })
 
   it('counts both what is spent and what is reserved', () => {
     for (const taken of [balance(60.000001, 0), balance(0, 60.000001), balance(60, 0.000001)]) {
-      expect(judgeBudgets([asked()], [taken])).toEqual({
+      expect(findBudgetViolation([asked()], [taken])).toEqual({
         effect: 'deny',
         reason_code: 'budget_exceeded',
         budget: asked(),
@@ -51,12 +51,12 @@ describe('judgeBudgets', () => {
     }
   })
 
-  it('refuses even nothing when more is used than a limit that was lowered', () => {
-    expect(judgeBudgets([asked({ amount: 0n })], [balance(101, 0)])?.reason_code).toBe('budget_exceeded')
+  it('finds one even for amount 0 when more is used than a limit that was lowered', () => {
+    expect(findBudgetViolation([asked({ amount: 0n })], [balance(101, 0)])?.reason_code).toBe('budget_exceeded')
   })
 
   it('asks for review when the budget says so', () => {
-    expect(judgeBudgets([asked({ on_exceed: 'review' })], [FULL])).toMatchObject({ effect: 'review' })
+    expect(findBudgetViolation([asked({ on_exceed: 'review' })], [FULL])).toMatchObject({ effect: 'review' })
   })
 
   it.each(['budget_amount_invalid', 'budget_unit_mismatch', 'agent_not_registered'] as const)(
@@ -64,7 +64,7 @@ describe('judgeBudgets', () => {
     (fault) => {
       const budget = asked({ fault, on_exceed: 'review', ...(fault === 'budget_amount_invalid' && { amount: null }) })
       for (const taken of [balance(0, 0), FULL]) {
-        expect(judgeBudgets([budget], [taken])).toMatchObject({ effect: 'deny', reason_code: fault })
+        expect(findBudgetViolation([budget], [taken])).toMatchObject({ effect: 'deny', reason_code: fault })
       }
     },
   )
@@ -72,7 +72,7 @@ describe('judgeBudgets', () => {
   it('lets the first deny decide, else the first review', () => {
     const decider = (...budgets: [string, AskedBudget['on_exceed'], Balance][]) => {
       const list = budgets.map(([policy_id, on_exceed]) => asked({ policy_id, on_exceed }))
-      return judgeBudgets(
+      return findBudgetViolation(
         list,
         budgets.map(([, , taken]) => taken),
       )?.budget.policy_id

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, runServer } from './running-server.js'
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
-if (executablePath === undefined) console.log('docs-in-browser.test.ts is skipped: there is no Chromium in /usr/bin')
+if (executablePath === undefined)
+  console.log('docs-in-browser.slow.test.ts is skipped: there is no Chromium in /usr/bin')
 
 let server: RunningServer
 let browser: Browser

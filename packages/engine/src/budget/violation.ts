@@ -6,8 +6,8 @@ export interface Balance {
   readonly reserved: bigint
 }
 
-/** The budget that keeps a request from being allowed. */
-export interface BudgetRefusal {
+/** A budget that keeps a request from being allowed: it has no room, or the request lacks what it needs. */
+export interface BudgetViolation {
   readonly effect: 'deny' | 'review'
   readonly reason_code: BudgetFault | 'budget_exceeded'
   readonly budget: AskedBudget
@@ -16,22 +16,25 @@ export interface BudgetRefusal {
 }
 
 /**
- * What the budgets say together: null when there is room in all of them, else the first that denies, else the first that
- * asks for review. `balances` are those of the accounts as they stand before, one for each budget.
+ * The violation that decides: the first one that denies, else the first one that asks for review. Null when every budget
+ * has room. `balances` are those of the accounts before the request, one for each budget.
  *
- * Source: docs/budgets.md "When a budget refuses".
+ * Source: docs/budgets.md "When a budget is violated".
  */
-export function judgeBudgets(asked: readonly AskedBudget[], balances: readonly Balance[]): BudgetRefusal | null {
-  let review: BudgetRefusal | null = null
+export function findBudgetViolation(
+  asked: readonly AskedBudget[],
+  balances: readonly Balance[],
+): BudgetViolation | null {
+  let review: BudgetViolation | null = null
   for (const [at, budget] of asked.entries()) {
-    const refusal = judgeBudget(budget, balances[at] as Balance)
-    if (refusal?.effect === 'deny') return refusal
-    review ??= refusal
+    const violation = violationOf(budget, balances[at] as Balance)
+    if (violation?.effect === 'deny') return violation
+    review ??= violation
   }
   return review
 }
 
-function judgeBudget(budget: AskedBudget, balance: Balance): BudgetRefusal | null {
+function violationOf(budget: AskedBudget, balance: Balance): BudgetViolation | null {
   const { fault, amount } = budget
   if (fault !== null) return { effect: 'deny', reason_code: fault, budget, balance }
   if (amount !== null && usedOf(balance) + amount <= budget.limit) return null
