@@ -18,7 +18,7 @@ import type {
   Warning,
 } from '@countersign/contract'
 
-/** Where an audit entry stands and its hash; part of the permit. */
+/** Where an audit entry is in the log, and its hash; part of the permit. */
 export interface AuditPosition {
   readonly log: string
   readonly index: number

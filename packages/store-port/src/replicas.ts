@@ -55,7 +55,7 @@ export interface ReviewSlots {
   /** For each slot, whether it is taken now. False when `limit` are taken, though some of their reviews may wait no longer. */
   take(wanted: readonly WantedSlot[]): Promise<readonly boolean[]>
   /** Releases the slots of reviews that wait no longer, or were never recorded. */
-  release(places: readonly ReviewSlot[]): Promise<void>
+  release(slots: readonly ReviewSlot[]): Promise<void>
   /**
    * Releases the slots of an owner whose reviews wait no longer, as the store shows them, and those that were taken so
    * long ago without a record that none will come.

@@ -119,12 +119,12 @@ export interface CommitResult {
 export interface PageRequest {
   readonly limit: number
   /**
-   * So many bytes of rows, as the store keeps them, fill the page, too; absent for any number. A row that is larger is a
-   * page of its own.
+   * The page also ends before a row that would make it larger than so many bytes, as the store keeps them; absent for no
+   * such end. A larger row is a page of its own.
    */
   readonly maxBytes?: number
   readonly after: string | null
-  /** To be awaited before each row that is turned into an item: a page is long work, and others get their turn. */
+  /** The store awaits it before it makes an item of a row: a page is long work, and others get their turn. */
   readonly pause?: () => Promise<void>
   /** False once nobody waits for the page any more: then it need not be full. */
   readonly isWanted?: () => boolean
@@ -189,7 +189,7 @@ export interface AccountFilter {
   readonly agents: readonly string[] | null
 }
 
-/** Decisions that nothing ends any more, by their status as written. */
+/** Decisions whose status, as written, is final. */
 export interface ClosedFilter {
   /** Exclusive, on `evaluated_at`. */
   readonly evaluated_before: string
@@ -197,7 +197,7 @@ export interface ClosedFilter {
   readonly ended_before: string
 }
 
-/** What tells whether a closed decision may go. */
+/** What shows whether a closed decision may be removed. */
 export interface ClosedDecision {
   readonly id: string
   readonly version: number
@@ -222,7 +222,7 @@ export interface Store {
   /** The budgets' accounts, which `commit` moves. */
   readonly ledger: Ledger
 
-  /** Null when no other process can change the store: then nobody has to look whether one did. */
+  /** Null when no other process can change the store. */
   readonly replicas: Replicas | null
 
   /**
@@ -250,7 +250,7 @@ export interface Store {
   leaveLogs(): Promise<void>
 
   findDecision(id: string): Promise<DecisionWithRequest | null>
-  /** A quick look at what of it may have changed: as last written. */
+  /** What transitions change of it, as last written: quicker than the whole decision. */
   findDecisionStatus(id: string): Promise<Pick<StoredDecision, 'status' | 'expires_at'> | null>
   listDecisions(filter: DecisionFilter, page: PageRequest): Promise<Page<DecisionWithRequest>>
   /** Decisions written as `awaiting_review` whose `expires_at` is after `now`. */
@@ -284,7 +284,7 @@ export interface Store {
 
   /** Agents that are registered or suspended. */
   loadAgents(): Promise<readonly StoredAgent[]>
-  /** Any agent that the store knows of, also one that was deleted before it ever asked: its `last_revision` lives on. */
+  /** Any agent that the store knows of, even one that was deleted before it was seen: its `last_revision` is kept. */
   findAgent(id: string): Promise<AgentWithLastSeen | null>
   /** Agents registered, suspended or seen; `agents` as in DecisionFilter. */
   listAgents(agents: readonly string[] | null, page: PageRequest): Promise<Page<AgentWithLastSeen>>
@@ -318,7 +318,7 @@ export interface Store {
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
 
-  /** @param settled resolves when the failed call cannot have an effect any more that it has not had by then */
+  /** @param settled resolves when the failed call can have no further effect */
   constructor(
     message: string,
     options?: ErrorOptions,
@@ -332,10 +332,10 @@ export class StoreUnavailableError extends Error {
 export class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError'
 
-  /** @param place where the data are, without credentials */
-  constructor(place: string, found: number, known: number) {
+  /** @param location where the data are, without credentials */
+  constructor(location: string, found: number, known: number) {
     super(
-      `${place} has schema version ${found}, but this release supports versions up to ${known}. ` +
+      `${location} has schema version ${found}, but this release supports versions up to ${known}. ` +
         'Start the release that wrote it, or a newer release.',
     )
   }

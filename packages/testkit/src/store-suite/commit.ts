@@ -18,7 +18,7 @@ import {
 } from './documents.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
-/** A record that meets a conflict in a store that holds `PRESENT`. */
+/** A mutation that meets a conflict in a store that holds `PRESENT`. */
 interface Clash {
   readonly of: string
   readonly conflict: Conflict
@@ -90,10 +90,10 @@ const CLASHES: readonly Clash[] = [
   },
 ]
 
-const PLACES = { first: 0, middle: 2, last: 4 } as const
+const POSITIONS = { first: 0, middle: 2, last: 4 } as const
 const GROUP = 5
 
-/** The records around a clash; each leaves a trace of every kind. */
+/** The mutations around a clash; each leaves a trace of every kind. */
 function bystander(number: number): Draft {
   const decision = decisionOf(number, { agent_id: `agent:bystander-${number}` })
   return { change: createOf(decision), idempotency: idempotencyOf(decision.id, { key: `bystander-${number}` }) }
@@ -122,9 +122,9 @@ async function pictureOf(store: Store) {
 }
 
 const clashCases = CLASHES.flatMap(({ of, conflict, draft }) =>
-  Object.entries(PLACES).map(
-    ([place, at]): StoreCase => ({
-      title: `keeps what is before ${of} at the ${place} place of a group, and nothing else`,
+  Object.entries(POSITIONS).map(
+    ([position, at]): StoreCase => ({
+      title: `keeps what is before ${of} at the ${position} position of a group, and nothing else`,
       async run({ store, reopen }) {
         const pen = await LogPen.of(store)
         expect(await pen.commit(...PRESENT)).toEqual({ written: PRESENT.length, conflict: null })
@@ -134,7 +134,7 @@ const clashCases = CLASHES.flatMap(({ of, conflict, draft }) =>
 
         expect(await pen.commit(...group)).toEqual({ written: at, conflict })
 
-        const left = place === 'middle' ? await reopen() : store
+        const left = position === 'middle' ? await reopen() : store
         if (at === 0) expect(await pictureOf(left)).toEqual(before)
         for (const [i, number] of numbers.entries()) {
           expect(await tracesOf(left, number)).toEqual(Array(4).fill(i < at))
@@ -150,7 +150,7 @@ const clashCases = CLASHES.flatMap(({ of, conflict, draft }) =>
 export const COMMIT_CASES: readonly StoreCase[] = [
   ...clashCases,
   {
-    title: 'writes a group whole, each record building on the one before',
+    title: 'writes a group whole, each mutation building on the one before',
     async run({ store }) {
       const pen = await LogPen.of(store)
       const decision = decisionOf(1)
@@ -166,7 +166,7 @@ export const COMMIT_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'writes a record and its entry and its idempotency record together',
+    title: 'writes a change and its entry and its idempotency record together',
     async run({ store }) {
       const pen = await LogPen.of(store)
       for (let number = 1; number <= 3; number += 1) {

@@ -1,4 +1,4 @@
-/** Documents and records as the store suite needs them: whole, valid, and numbered so that a higher number is newer. */
+/** Documents and mutations as the store suite needs them: whole, valid, and numbered so that a higher number is newer. */
 import type { AccountKey, AuditEntry, JsonObject } from '@countersign/contract'
 import type {
   HeldRequest,

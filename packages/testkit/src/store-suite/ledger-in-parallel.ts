@@ -23,7 +23,7 @@ import {
 import { GroupPen } from './group-pen.js'
 import { type StoreCase, walk } from './store-case.js'
 
-/** How a decision goes on: as an allow, as a review that is approved, or with a record that comes to nothing. */
+/** How a decision goes on: as an allow, as a review that is approved, or with a mutation that comes to nothing. */
 const FATES = ['stays', 'confirmed', 'rejected', 'approved', 'corrected', 'refused', 'never sent'] as const
 
 interface Life {
@@ -128,7 +128,7 @@ class Race {
     return isLimited && actual > BigInt(amount) ? BigInt(amount) : actual
   }
 
-  /** A record at a version that the decision does not have. */
+  /** A mutation at a version that the decision does not have. */
   async #refused(number: number, postings: readonly Posting[], reservation: string): Promise<void> {
     const change = updateOf(decisionOf(number, { version: 7 }), { postings }, reservation)
     await expect(this.#pen.write(change)).rejects.toThrow(ConflictError)

@@ -136,7 +136,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'takes every amount of a reservation or none, and says how each account stands then',
+    title: 'takes every amount of a reservation or none, and says what each account has afterwards',
     async run({ store }) {
       const first = await reserve(store, 1, demandOf(40n, 100n), demandOf(1n, 1n, OTHER))
       expect(first.balances).toEqual([balance(0n, 40n), balance(0n, 1n)])
@@ -190,7 +190,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'counts an open reservation against others before its record is written',
+    title: 'counts an open reservation against others before its mutation is written',
     async run({ store }) {
       const first = await taken(store, 1, demandOf(60n, 100n))
       const refused = await reserve(store, 2, demandOf(41n, 100n))
@@ -214,7 +214,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'counts a decision once at every moment while its record is written, and no less and no more afterwards',
+    title: 'counts a decision once at every moment while its mutation is written, and no less and no more afterwards',
     async run({ store }) {
       const pen = await LogPen.of(store)
       for (let number = 1; number <= 20; number += 1) {
@@ -242,7 +242,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'lets a reservation stand with a later record of a decision, too',
+    title: 'commits a reservation with a later mutation of a decision',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)
       const review = reviewOf(1)
@@ -260,7 +260,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'moves accounts by what a record changes of the postings before it',
+    title: 'moves accounts by what a mutation changes of the postings before it',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)
       const [first, second] = [
@@ -289,7 +289,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'moves an account by all records of a group, each building on the one before',
+    title: 'moves an account by all mutations of a group, each building on the one before',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)
       const [first, second] = [1, 2].map((number) => decisionOf(number, { postings: [heldIn(ACCOUNT, 10n)] }))
@@ -309,7 +309,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'gives a reservation back once, that no record made stand',
+    title: 'gives a reservation back once that no mutation committed',
     async run({ store, reopen }) {
       const kept = await taken(store, 1, demandOf(10n, null))
       const given = await taken(store, 2, demandOf(4n, null), demandOf(1n, null, OTHER))
@@ -342,7 +342,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'keeps what a record made stand when its reservation is released, at any time after',
+    title: 'keeps what a mutation committed when its reservation is released, at any time after',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)
       const decision = decisionOf(1, { postings: [heldIn(ACCOUNT, 10n)] })
@@ -359,7 +359,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'gives no other reservation back with the one whose record is written',
+    title: 'gives no other reservation back with the one whose mutation is written',
     async run({ store }) {
       const pen = await LogPen.of(store)
       const [first, second] = [await taken(store, 1, demandOf(10n, null)), await taken(store, 2, demandOf(10n, null))]
@@ -371,7 +371,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'counts the postings of a record that names no open reservation',
+    title: 'counts the postings of a mutation that names no open reservation',
     async run({ store }) {
       const pen = await LogPen.of(store)
       const released = await taken(store, 1, demandOf(10n, null))
@@ -383,7 +383,7 @@ export const LEDGER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'keeps over a restart what records hold and gives open reservations back',
+    title: 'keeps over a restart what decisions hold and gives open reservations back',
     async run({ store, reopen }) {
       const pen = await LogPen.of(store)
       const stood = await taken(store, 1, demandOf(10n, null))

@@ -18,7 +18,7 @@ interface Sabotage {
 
 const SABOTAGES: readonly Sabotage[] = [
   {
-    what: 'loses the last record of a group',
+    what: 'loses the last mutation of a group',
     broken: (sound) => ({
       async commit(mutations) {
         await sound.commit(mutations.slice(0, -1))
@@ -46,7 +46,7 @@ const SABOTAGES: readonly Sabotage[] = [
         return result
       },
     }),
-    caughtBy: 'keeps what is before a decision whose id is taken at the first place',
+    caughtBy: 'keeps what is before a decision whose id is taken at the first position',
   },
   {
     what: 'says that nothing of a group with a conflict was written',
@@ -56,7 +56,7 @@ const SABOTAGES: readonly Sabotage[] = [
         return result.conflict === null ? result : { ...result, written: 0 }
       },
     }),
-    caughtBy: 'keeps what is before a decision whose id is taken at the last place',
+    caughtBy: 'keeps what is before a decision whose id is taken at the last position',
   },
   {
     what: 'ignores expected_version',
@@ -80,14 +80,14 @@ const SABOTAGES: readonly Sabotage[] = [
         return result
       },
     }),
-    caughtBy: 'keeps what is before a key that is there at the first place',
+    caughtBy: 'keeps what is before a key that is there at the first position',
   },
   {
     what: 'writes a change without its idempotency record',
     broken: (sound) => ({
       commit: (mutations) => sound.commit(mutations.map((mutation) => ({ ...mutation, idempotency: null }))),
     }),
-    caughtBy: 'writes a record and its entry and its idempotency record together',
+    caughtBy: 'writes a change and its entry and its idempotency record together',
   },
   {
     what: 'starts the log anew',
@@ -301,24 +301,24 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'lets a record count as long as its decision is open',
   },
   {
-    what: 'drops a reservation when its record leaves',
+    what: 'drops a reservation when its mutation leaves',
     broken: (sound) => ({
       async commit(mutations) {
         for (const name of reservationsOf(mutations)) await sound.ledger.release(name)
         return sound.commit(mutations)
       },
     }),
-    caughtBy: 'counts a decision once at every moment while its record is written',
+    caughtBy: 'counts a decision once at every moment while its mutation is written',
   },
   {
-    what: 'keeps a reservation beside the postings of its record',
+    what: 'keeps a reservation beside the postings of its mutation',
     broken: (sound) => ({
       commit: (mutations) => sound.commit(mutations.map(withoutReservation)),
     }),
-    caughtBy: 'counts a decision once at every moment while its record is written',
+    caughtBy: 'counts a decision once at every moment while its mutation is written',
   },
   {
-    what: 'lets a reservation stand with new decisions only',
+    what: 'commits a reservation with new decisions only',
     broken: (sound) => ({
       commit: (mutations) =>
         sound.commit(
@@ -327,7 +327,7 @@ const SABOTAGES: readonly Sabotage[] = [
           ),
         ),
     }),
-    caughtBy: 'lets a reservation stand with a later record of a decision, too',
+    caughtBy: 'commits a reservation with a later mutation of a decision',
   },
   {
     what: 'gives back twice what is released twice',
@@ -351,10 +351,10 @@ const SABOTAGES: readonly Sabotage[] = [
         },
       }
     },
-    caughtBy: 'gives a reservation back once, that no record made stand',
+    caughtBy: 'gives a reservation back once that no mutation committed',
   },
   {
-    what: 'gives back what a record made stand',
+    what: 'gives back what a mutation committed',
     broken: (sound) => {
       const standing = new Map<string, StoredDecision['postings']>()
       return {
@@ -377,7 +377,7 @@ const SABOTAGES: readonly Sabotage[] = [
         },
       }
     },
-    caughtBy: 'keeps what a record made stand when its reservation is released',
+    caughtBy: 'keeps what a mutation committed when its reservation is released',
   },
   {
     what: 'moves accounts by the new postings instead of the difference',
@@ -391,10 +391,10 @@ const SABOTAGES: readonly Sabotage[] = [
         return result
       },
     }),
-    caughtBy: 'moves accounts by what a record changes of the postings before it',
+    caughtBy: 'moves accounts by what a mutation changes of the postings before it',
   },
   {
-    what: 'counts a record that met a conflict',
+    what: 'counts a mutation that met a conflict',
     broken: (sound) => ({
       async commit(mutations) {
         const result = await sound.commit(mutations)
