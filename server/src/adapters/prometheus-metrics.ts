@@ -40,24 +40,16 @@ export function prometheusMetrics(): Metrics {
     buckets: COMMIT_SECONDS,
     registers,
   })
-  let waiting = (): number => 0
-  new Gauge({
-    name: 'countersign_store_waiting_records',
-    help: 'Mutations that wait for the write in progress.',
-    registers,
-    collect() {
-      this.set(waiting())
-    },
-  })
-  let unread = (): number => 0
-  new Gauge({
-    name: 'countersign_unread_answer_bytes',
-    help: 'Bytes of answers that callers have not read yet.',
-    registers,
-    collect() {
-      this.set(unread())
-    },
-  })
+  const watch = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  }
   return {
     answered(route, method, status, milliseconds) {
       const labels = { route: route ?? 'none', method: METHODS.has(method) ? method : 'other', status }
@@ -70,12 +62,10 @@ export function prometheusMetrics(): Metrics {
     committed(milliseconds) {
       commits.observe(milliseconds / 1000)
     },
-    watchWaitingMutations(read) {
-      waiting = read
-    },
-    watchUnreadBytes(read) {
-      unread = read
-    },
+    watchWaitingMutations: (read) =>
+      watch('countersign_store_waiting_records', 'Mutations that wait for the write in progress.', read),
+    watchUnreadBytes: (read) =>
+      watch('countersign_unread_answer_bytes', 'Bytes of answers that callers have not read yet.', read),
     async exposition() {
       return { mediaType: own.contentType, text: `${await own.metrics()}\n${await ofProcess.metrics()}` }
     },

@@ -26,7 +26,6 @@ export class SharedSigningKeys implements Signer {
   private others: readonly PublishedSigningKey[] = []
   /** The time until which each of our keys is published, in milliseconds since 1970. */
   private readonly publishedUntilMs = new Map<string, number>()
-  private publishing: Promise<void> | null = null
   private readonly mutex = new StoreMutex()
   private nextRefresh: Promise<void> | null = null
   private refreshedAt = Number.NEGATIVE_INFINITY
@@ -41,12 +40,10 @@ export class SharedSigningKeys implements Signer {
 
   /** Publishes the active key before it signs. */
   async sign(claims: Parameters<Signer['sign']>[0]): Promise<string> {
-    if (!this.isPublished()) {
-      this.publishing ??= this.publish().finally(() => {
-        this.publishing = null
+    if (!this.isPublished())
+      await this.mutex.join('publish', async () => {
+        if (!this.isPublished()) await this.publish()
       })
-      await this.publishing
-    }
     return this.own.sign(claims)
   }
 

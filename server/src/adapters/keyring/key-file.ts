@@ -22,37 +22,23 @@ const PublicJwkSchema = z.strictObject({
   alg: z.literal('EdDSA'),
   use: z.literal('sig'),
 })
+const PrivateJwkSchema = PublicJwkSchema.extend({ d: z.string() })
 const TimeSchema = z.iso.datetime()
-const life = { kid: z.string(), created_at: TimeSchema }
+const common = { kid: z.string(), created_at: TimeSchema, activated_at: TimeSchema.nullable() }
+const inUse = { published_until: z.null(), revoked_at: z.null(), jwk: PrivateJwkSchema }
 const KeySchema = z.discriminatedUnion('state', [
+  z.strictObject({ ...common, ...inUse, state: z.literal('next'), activated_at: z.null() }),
+  z.strictObject({ ...common, ...inUse, state: z.literal('active') }),
   z.strictObject({
-    ...life,
-    state: z.literal('next'),
-    activated_at: z.null(),
-    published_until: z.null(),
-    revoked_at: z.null(),
-    jwk: PublicJwkSchema.extend({ d: z.string() }),
-  }),
-  z.strictObject({
-    ...life,
-    state: z.literal('active'),
-    activated_at: TimeSchema.nullable(),
-    published_until: z.null(),
-    revoked_at: z.null(),
-    jwk: PublicJwkSchema.extend({ d: z.string() }),
-  }),
-  z.strictObject({
-    ...life,
+    ...common,
     state: z.literal('retiring'),
-    activated_at: TimeSchema.nullable(),
     published_until: TimeSchema,
     revoked_at: z.null(),
     jwk: PublicJwkSchema,
   }),
   z.strictObject({
-    ...life,
+    ...common,
     state: z.literal('revoked'),
-    activated_at: TimeSchema.nullable(),
     published_until: z.null(),
     revoked_at: TimeSchema,
     jwk: PublicJwkSchema,

@@ -1,8 +1,6 @@
 import type { Moment } from '@countersign/concurrency'
 import { type Finding, fine, problem } from './finding.js'
 
-const SUBJECT = 'clock'
-
 /** A difference up to this is normal: between replicas, and between a commit and this check. */
 const TOLERANCE_MS = 2000
 /** While NTP adjusts a clock, the difference stays below this in the seconds that the checks take. */
@@ -13,16 +11,14 @@ export function checkClock(begin: Moment, end: Moment, newestEntryAt: number | n
   const behindMs = newestEntryAt === null ? 0 : newestEntryAt - end.wallMs
   if (behindMs > TOLERANCE_MS)
     return problem(
-      SUBJECT,
       `The clock is ${Math.round(behindMs / 1000)} s behind the newest entry of the store.`,
       'set the clock (NTP). Otherwise decisions live longer, and budgets count in a past period.',
     )
   const jumpMs = Math.abs(end.wallMs - begin.wallMs - (end.monotonicMs - begin.monotonicMs))
   if (jumpMs > JUMP_MS)
     return problem(
-      SUBJECT,
       `The clock jumped by ${Math.round(jumpMs)} ms just now.`,
       'configure NTP to slew the clock, not to step it.',
     )
-  return fine(SUBJECT, new Date(end.wallMs).toISOString())
+  return fine(new Date(end.wallMs).toISOString())
 }

@@ -3,10 +3,6 @@ import { dirname, join } from 'node:path'
 import { statIfThere } from '@countersign/durable-files'
 import { type Finding, fine, problem } from './finding.js'
 
-const SUBJECT = 'data directory'
-const FILES = 'files'
-const SPACE = 'disk space'
-
 /** Windows has no permission bits. */
 const IS_POSIX = process.platform !== 'win32'
 
@@ -22,9 +18,8 @@ export function checkSpace(dataDir: string, minimumFreeBytes: number): Finding {
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
   const text = `${Math.floor(free / 2 ** 20)} MiB are free at ${folder}.`
-  if (free >= minimumFreeBytes) return fine(SPACE, text)
+  if (free >= minimumFreeBytes) return fine(text)
   return problem(
-    SPACE,
     text,
     'free some space, or move the data directory. On a full disk every decision is answered with 503.',
   )
@@ -35,28 +30,22 @@ function nearestFolder(path: string): string {
 }
 
 function checkMissing(dataDir: string, parent: string): Finding {
-  if (isUsable(parent)) return fine(SUBJECT, `${dataDir} does not exist yet. The first start creates it.`)
-  return problem(
-    SUBJECT,
-    `${dataDir} does not exist, and this user cannot create it.`,
-    'create it as a directory of this user.',
-  )
+  if (isUsable(parent)) return fine(`${dataDir} does not exist yet. The first start creates it.`)
+  return problem(`${dataDir} does not exist, and this user cannot create it.`, 'create it as a directory of this user.')
 }
 
 function checkAccess(dataDir: string, found: Stats): Finding {
-  if (!found.isDirectory()) return problem(SUBJECT, `${dataDir} is not a directory.`, 'set DATA_DIR to a directory.')
+  if (!found.isDirectory()) return problem(`${dataDir} is not a directory.`, 'set DATA_DIR to a directory.')
   const uid = process.getuid?.()
   if (uid !== undefined && found.uid !== uid)
     return problem(
-      SUBJECT,
       `${dataDir} belongs to the user with number ${found.uid}, not to this one (${uid}).`,
       'run this command and the server as that user.',
     )
-  if (!isUsable(dataDir))
-    return problem(SUBJECT, `This user cannot read and write ${dataDir}.`, `run: chmod 700 ${dataDir}`)
+  if (!isUsable(dataDir)) return problem(`This user cannot read and write ${dataDir}.`, `run: chmod 700 ${dataDir}`)
   if (IS_POSIX && (found.mode & 0o022) !== 0)
-    return problem(SUBJECT, `Other users can write into ${dataDir}.`, `run: chmod 700 ${dataDir}`)
-  return fine(SUBJECT, `Only this user can write into ${dataDir}.`)
+    return problem(`Other users can write into ${dataDir}.`, `run: chmod 700 ${dataDir}`)
+  return fine(`Only this user can write into ${dataDir}.`)
 }
 
 /** Whether only this user can open the files of the server. The signing keys have their own check. */
@@ -67,13 +56,12 @@ export function checkFiles(dataDir: string): Finding {
     const path = join(dataDir, name)
     const file = statSync(path, { throwIfNoEntry: false })
     if (file === undefined) continue
-    if (file.isDirectory()) return problem(FILES, `${path} must be a file, but is a folder.`, 'move it away.')
+    if (file.isDirectory()) return problem(`${path} must be a file, but is a folder.`, 'move it away.')
     if (uid !== undefined && file.uid !== uid)
-      return problem(FILES, `${path} belongs to the user with number ${file.uid}.`, `run as root: chown ${uid} ${path}`)
-    if (IS_POSIX && (file.mode & 0o077) !== 0)
-      return problem(FILES, `Other users can open ${path}.`, `run: chmod 600 ${path}`)
+      return problem(`${path} belongs to the user with number ${file.uid}.`, `run as root: chown ${uid} ${path}`)
+    if (IS_POSIX && (file.mode & 0o077) !== 0) return problem(`Other users can open ${path}.`, `run: chmod 600 ${path}`)
   }
-  return fine(FILES, 'No other user can open them.')
+  return fine('No other user can open them.')
 }
 
 function isUsable(path: string): boolean {

@@ -13,29 +13,36 @@ const MINIMUM_FREE_BYTES = 256 * 2 ** 20
 /** Prints one line for each check of what a server with these settings needs. Exit code 1 for a problem. Changes nothing. */
 export async function doctor({ deep = false }: { readonly deep?: boolean }): Promise<number> {
   const findings = await examine(deep)
-  for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`)
-  return findings.every(({ fix }) => fix === null) ? EXIT.ok : EXIT.failure
+  for (const [subject, finding] of findings) process.stdout.write(`${lineOf(subject, finding)}\n`)
+  return findings.every(([, { fix }]) => fix === null) ? EXIT.ok : EXIT.failure
 }
 
-async function examine(isDeep: boolean): Promise<readonly Finding[]> {
+/** What was checked, each with its finding. */
+async function examine(isDeep: boolean): Promise<readonly (readonly [string, Finding])[]> {
   let config: Config
   try {
     config = readConfig(process.env)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map((text) => problem('configuration', text, 'correct it, or unset it to use the default.'))
+    return error.problems.map((text) => ['configuration', problem(text, 'correct it, or unset it to use the default.')])
   }
   const begin = thisMoment()
   const { dataDir } = config
-  const valid = fine('configuration', 'Valid.')
   const directory = checkDataDirectory(dataDir)
+  const valid = ['configuration', fine('Valid.')] as const
   // Without the right to write there, the other checks would fail, or leave files that the server cannot open.
-  if (directory.fix !== null) return [valid, directory]
+  if (directory.fix !== null) return [valid, ['data directory', directory]]
   const files = checkFiles(dataDir)
   const store = await checkStore(config, isDeep)
   const keys = await checkSigningKeys(dataDir, store.newestEntryAt !== null)
-  const port = await checkPort({ ...config, activeKid: keys.activeKid })
-  const space = checkSpace(dataDir, MINIMUM_FREE_BYTES)
-  const clock = checkClock(begin, thisMoment(), store.newestEntryAt)
-  return [valid, port, directory, files, space, store.finding, clock, keys.finding]
+  return [
+    valid,
+    ['port', await checkPort({ ...config, activeKid: keys.activeKid })],
+    ['data directory', directory],
+    ['files', files],
+    ['disk space', checkSpace(dataDir, MINIMUM_FREE_BYTES)],
+    ['store', store.finding],
+    ['clock', checkClock(begin, thisMoment(), store.newestEntryAt)],
+    ['signing keys', keys.finding],
+  ]
 }

@@ -1,7 +1,6 @@
 import { createServer, isIPv6 } from 'node:net'
 import { type Finding, fine, problem } from './finding.js'
 
-const SUBJECT = 'port'
 const ANSWER_MS = 3000
 
 export interface PortQuestion {
@@ -15,19 +14,11 @@ export interface PortQuestion {
 export async function checkPort({ host, port, activeKid }: PortQuestion): Promise<Finding> {
   const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   const code = await whyNotListening(host, port)
-  if (code === null) return fine(SUBJECT, `${address} is free.`)
+  if (code === null) return fine(`${address} is free.`)
   if (code === 'EADDRINUSE') return checkServer(host, port, activeKid)
   if (code === 'EACCES')
-    return problem(
-      SUBJECT,
-      `This user may not use ${address}.`,
-      'set PORT above 1023, or run as a user who may use the port.',
-    )
-  return problem(
-    SUBJECT,
-    `The server cannot listen on ${address} (${code}).`,
-    'set HOST to an address of this machine.',
-  )
+    return problem(`This user may not use ${address}.`, 'set PORT above 1023, or run as a user who may use the port.')
+  return problem(`The server cannot listen on ${address} (${code}).`, 'set HOST to an address of this machine.')
 }
 
 function whyNotListening(host: string, port: number): Promise<string | null> {
@@ -44,17 +35,12 @@ async function checkServer(host: string, port: number, activeKid: string | null)
   const isOurs = activeKid !== null && Array.isArray(keys?.keys) && keys.keys.some(({ kid }) => kid === activeKid)
   if (!isOurs)
     return problem(
-      SUBJECT,
       `Another program, or a server with other signing keys, uses port ${port}.`,
       'stop it, or set PORT to another port. Also check that DATA_DIR is the directory of the server.',
     )
   const ready = await read(`${url}/readyz`)
-  if (ready?.status === 200) return fine(SUBJECT, `The server with these settings runs at ${url} and is ready.`)
-  return problem(
-    SUBJECT,
-    `The server runs at ${url}, but is not ready.`,
-    'see the lines below and the log of the server.',
-  )
+  if (ready?.status === 200) return fine(`The server with these settings runs at ${url} and is ready.`)
+  return problem(`The server runs at ${url}, but is not ready.`, 'see the lines below and the log of the server.')
 }
 
 /** The host at which this machine reaches a server that listens on `host`. */

@@ -2,8 +2,6 @@ import { findKeyring } from '../../adapters/keyring/keyring.js'
 import { systemClock } from '../../adapters/system-clock.js'
 import { type Finding, fine, problem } from './finding.js'
 
-const SUBJECT = 'signing keys'
-
 /** Whether the keys exist, are intact and private; and which one signs. */
 export async function checkSigningKeys(
   dataDir: string,
@@ -12,22 +10,21 @@ export async function checkSigningKeys(
   try {
     const keyring = await findKeyring({ dataDir, clock: systemClock() })
     const active = keyring?.list().find(({ state }) => state === 'active')
-    if (active !== undefined) return { finding: fine(SUBJECT, `${active.kid} signs.`), activeKid: active.kid }
+    if (active !== undefined) return { finding: fine(`${active.kid} signs.`), activeKid: active.kid }
     return {
-      finding: isStoreUsed ? MISSING : fine(SUBJECT, 'There are none yet. The first start creates them.'),
+      finding: isStoreUsed ? MISSING : fine('There are none yet. The first start creates them.'),
       activeKid: null,
     }
   } catch (error) {
     const { message } = error as Error
     return {
-      finding: problem(SUBJECT, message, `restore ${dataDir}/signing-keys.json with mode 0600.`),
+      finding: problem(message, `restore ${dataDir}/signing-keys.json with mode 0600.`),
       activeKid: null,
     }
   }
 }
 
 const MISSING = problem(
-  SUBJECT,
   'signing-keys.json is missing, but the store has been used.',
   'restore it from your backup. Without it the next start creates new keys, and earlier permits no longer verify.',
 )

@@ -5,8 +5,6 @@ import { assertSoundThroughout, inspectSqliteStore } from '@countersign/store-sq
 import type { Config } from '../../config.js'
 import { type Finding, fine, problem } from './finding.js'
 
-const SUBJECT = 'store'
-
 export interface StoreFinding {
   readonly finding: Finding
   /** Milliseconds since 1970; null without an entry, or when the store could not be read. */
@@ -25,16 +23,16 @@ export async function checkStore(config: Config, isDeep: boolean): Promise<Store
 async function checkEmbedded(dataDir: string, isDeep: boolean): Promise<StoreFinding> {
   const path = join(dataDir, 'countersign.db')
   if (!existsSync(path) && !existsSync(`${path}-wal`))
-    return { finding: fine(SUBJECT, 'There is none yet. The first start creates it.'), newestEntryAt: null }
+    return { finding: fine('There is none yet. The first start creates it.'), newestEntryAt: null }
   try {
     if (isDeep) await assertSoundThroughout(path)
     const { schema, knownSchema, newestEntryAt } = inspectSqliteStore(path)
     const read = isDeep ? 'was read to its end' : 'can be read'
-    return { finding: fine(SUBJECT, `${path} ${read}, ${versionText(schema, knownSchema)}.`), newestEntryAt }
+    return { finding: fine(`${path} ${read}, ${versionText(schema, knownSchema)}.`), newestEntryAt }
   } catch (error) {
     const { name, message } = error as Error
     return {
-      finding: problem(SUBJECT, message, FIXES[name] ?? 'find out why this user cannot read it.'),
+      finding: problem(message, FIXES[name] ?? 'find out why this user cannot read it.'),
       newestEntryAt: null,
     }
   }
@@ -60,15 +58,15 @@ async function checkMongodb(url: string): Promise<StoreFinding> {
     found = await inspectMongoStore(url)
   } catch (error) {
     const { name, message } = error as Error
-    return { finding: problem(SUBJECT, message, FIXES[name] ?? MONGODB_FIX), newestEntryAt: null }
+    return { finding: problem(message, FIXES[name] ?? MONGODB_FIX), newestEntryAt: null }
   }
   const { address, version, isReplicated, schema, knownSchema, newestEntryAt } = found
   const state = schema === null ? 'unused; the first start creates its collections' : versionText(schema, knownSchema)
   const text = `MongoDB ${version} at ${address} answers, ${state}`
-  if (isReplicated) return { finding: fine(SUBJECT, `${text}.`), newestEntryAt }
+  if (isReplicated) return { finding: fine(`${text}.`), newestEntryAt }
   const fix = 'make it a replica set of at least one node: rs.initiate().'
   return {
-    finding: problem(SUBJECT, `${text}, but is not a replica set: writes cannot be retried.`, fix),
+    finding: problem(`${text}, but is not a replica set: writes cannot be retried.`, fix),
     newestEntryAt,
   }
 }
