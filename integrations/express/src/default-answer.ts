@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http'
 import { warnOperator } from '@countersign/client/kernel'
 import type { RouteDeniedError } from './route-denied-error.js'
 
-let isTold = false
+let isReported = false
 
 /** To be called before the refusal goes to `next`. */
 export function watchDefaultAnswer(res: ServerResponse, { status }: RouteDeniedError): void {
-  if (isTold) return
+  if (isReported) return
   res.once('finish', () => {
-    if (isTold || res.statusCode !== status || !isByExpress(res)) return
-    isTold = true
+    if (isReported || res.statusCode !== status || !isByExpress(res)) return
+    isReported = true
     warnOperator(
       'COUNTERSIGN_NO_PERMIT_ERRORS',
       `Express itself answered a refusal (status ${status}), as a page of HTML without code, decision_id and advice. Put app.use(permitErrors()) behind the routes, or answer error.toProblem() in an error handler of your own.`,

@@ -25,7 +25,7 @@ const heldParams = new WeakMap<Request, HeldParams>()
  * Puts frozen copies in the place of `body` and `query`, for as long as there is the request: a decision about it may be
  * what any later route runs on. The router gives each route `params` of its own, so those are held in this route alone.
  *
- * @throws DeniedError (`arguments_refused`) for what cannot be held still
+ * @throws DeniedError (`arguments_refused`) for what cannot be frozen
  */
 export function holdRequest(req: Request): void {
   const held = heldParts.get(req) ?? new Set()

@@ -13,13 +13,13 @@ describe('an option in the wrong place', () => {
     [
       'of requirePermit, at guard',
       guarded({ audience: 'a' }),
-      'audience is no option of guard: it is an option of requirePermit',
+      'audience is not an option of guard: it is an option of requirePermit',
     ],
     ['of the client, at guard', guarded({ maxRetries: 1 }), 'new Countersign({ … })'],
     ['of a call, at guard', guarded({ holder: 'h' }), 'a route has it of each request by itself'],
     ['spelt as the client spells it, at guard', guarded({ agentId: 'agent:a' }), 'it is called agent_id'],
     ['of guard, at requirePermit', required({ graceMs: 1 }), 'it is an option of guard'],
-    ['of enforcement, at requirePermit', required({ mode: 'observe' }), 'mode is no option of requirePermit: '],
+    ['of enforcement, at requirePermit', required({ mode: 'observe' }), 'mode is not an option of requirePermit: '],
     ['the client, at requirePermit', required({ client }), 'singleUse: { redeem: client }'],
     [
       'that is of the point, beside it',

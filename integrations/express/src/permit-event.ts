@@ -55,7 +55,7 @@ const NEVER: ReadonlySet<PermitErrorCode> = new Set([
 ])
 const CLOCK: ReadonlySet<PermitErrorCode> = new Set(['expired', 'issued_in_future'])
 
-/** Hears the events of one route that has no `onEvent`: warns of faults that only the operator can mend. */
+/** Hears the events of one route that has no `onEvent`: warns of faults that only the operator can fix. */
 export function warnOfPermitFaults(): (event: PermitEvent) => void {
   let isProven = false
   return (event) => {

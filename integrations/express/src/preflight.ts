@@ -7,7 +7,7 @@ export function isPreflight({ method, headers }: Request): boolean {
 
 /**
  * 204, with the headers that are set already, and nothing else runs. To pass a preflight on unasked would be a way around the
- * guard for whoever pretends to send one.
+ * guard for a caller that pretends to send one.
  */
 export function answerPreflight(res: Response): void {
   if (!res.headersSent) res.status(204).end()

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@countersign/client'
-import { eventTeller, ownMembers } from '@countersign/client/kernel'
+import { eventReporter, ownMembers } from '@countersign/client/kernel'
 import {
   type any,
   createPermitVerifier,
@@ -51,8 +51,8 @@ export interface RequirePermitOptions<Req = Request> {
   /** Holds `body`, `query` and `params` as they were compared. Default true. */
   readonly freeze?: boolean | undefined
   /**
-   * Told of every permit that is accepted and of every refusal; what it throws is ignored. Without it, faults that only the
-   * operator can mend are process warnings, once per process and kind.
+   * Is called for every accepted permit and every refusal; what it throws is ignored. Without it, faults that only the
+   * operator can fix are process warnings, once per process and kind.
    */
   readonly onEvent?: ((event: PermitEvent) => unknown) | undefined
   /** The clock, in milliseconds since 1970; default `Date.now`. */
@@ -71,7 +71,7 @@ export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'r
   readonly header: string
   readonly freeze: boolean
   /** Never throws. */
-  readonly tell: (event: PermitEvent) => void
+  readonly report: (event: PermitEvent) => void
 }
 
 const KNOWN_OPTIONS = [
@@ -158,7 +158,7 @@ export function readPermitOptions(options: RequirePermitOptions): PermitSettings
     useUp: useUpBy(singleUse, { maxSeen, now }, schemeOf(name)),
     header: name,
     freeze,
-    tell: eventTeller(onEvent ?? warnOfPermitFaults()),
+    report: eventReporter(onEvent ?? warnOfPermitFaults()),
   }
 }
 

@@ -20,11 +20,11 @@ import { schemeOf, shownToken } from './shown-token.js'
 import { whileMapping } from './unparsed-body.js'
 
 /**
- * Lets a route run only for a caller who shows a permit for the very action and resource, once. Checks it without asking
- * the decision point, unless it is to be redeemed there.
+ * Lets a route run only if its caller shows a permit for this action and resource, once. It checks the permit without asking the
+ * decision point, unless it redeems it there.
  *
  * The permit is read from one header, never from the URL or the body. A refusal goes to `next` as a RouteDeniedError: 401
- * with `WWW-Authenticate` when there is no permit that holds, 403 when it is for something else, 503 when it cannot be told.
+ * with `WWW-Authenticate` without a valid permit, 403 if the permit is for something else, 503 if it cannot be checked.
  * A preflight of CORS is answered 204, and nothing runs.
  *
  * @throws TypeError naming the faulty option
@@ -86,11 +86,11 @@ async function passPermit(
     if (isOver()) return doNotRun()
     assertStillAt(req, place)
     showPermit(req, res, 'verifiedPermit', { claims, decision: redeemed })
-    settings.tell(acceptedEvent(claims, wanted.context, redeemed))
+    settings.report(acceptedEvent(claims, wanted.context, redeemed))
   } catch (error) {
     doNotRun()
     const denial = denialOf(error, schemeOf(settings.header))
-    settings.tell(deniedEvent(denial))
+    settings.report(deniedEvent(denial))
     if (!isOver()) refuse(res, denial, next)
     return
   }

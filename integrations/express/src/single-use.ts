@@ -48,7 +48,7 @@ async function inTime(seen: boolean | Promise<boolean>): Promise<boolean> {
   return Promise.race([seen, late]).finally(() => clearTimeout(timer))
 }
 
-/** Redeems at the decision point. Only a decision about the very agent, action and resource of the permit is taken. */
+/** Redeems at the decision point. Accepts only a decision about the agent, action and resource of the permit. */
 export function useUpByRedeeming(redeemer: Redeemer, scheme: string): UseUp {
   return async (claims, token) => {
     let decision: Decision

@@ -11,7 +11,7 @@ const parametersOfRoutes = new WeakMap<object, ReadonlySet<string>>()
 /** What is looked for in any object, to see whether it is a promise or has a form of its own in JSON. */
 const PROBED: ReadonlySet<string> = new Set(['then', 'toJSON'])
 
-/** What `req.params` is for whoever maps the request right now. */
+/** `req.params` as the functions that map the request see it. */
 export function strictViewOf(req: Request): Params | undefined {
   return strictViews.get(req)
 }

@@ -30,7 +30,7 @@ function turnOf(run: unknown, named: string): number {
   return turn
 }
 
-/** Of one tool with the very same arguments: what a person has approved is for those alone. */
+/** Identifies a tool with all of its arguments: an approval is for exactly these. */
 export function variantOf({ name }: GuardedToolCall, args: unknown): string {
   return createHash('sha256')
     .update(`${JSON.stringify(name)} ${textOfData(args)}`)

@@ -29,8 +29,7 @@ interface ModelCall {
 }
 
 /**
- * The same tool, guarded for whoever calls it, by whichever of its methods, `func` included. The one that is given
- * stays as it is.
+ * The same tool, guarded for every caller and in all of its methods, including `func`. The original stays unguarded.
  *
  * A model is answered by an error message when a call is denied; a program that calls the tool with plain arguments gets the
  * DeniedError. What the tool throws is thrown.

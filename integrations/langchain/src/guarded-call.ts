@@ -45,7 +45,7 @@ export interface DecisionEvent {
 /** How the run of a call ended. */
 type Ended<Result> = { readonly value: Result } | { readonly refused: unknown }
 
-/** Who claims what a person has approved: several processes that resume one thread run it once. */
+/** Claims what a person has approved: several processes that resume one thread run it once. */
 const THIS_PROCESS = crypto.randomUUID()
 
 const runs = new AsyncLocalStorage<GuardRun>()
@@ -75,7 +75,11 @@ export async function guardCall<Result>(
     context: Object(runtime.context ?? {}),
     configurable: runtime.configurable ?? {},
   }
-  const tell = (outcome: DecisionEvent['outcome'], reason: DecisionEvent['reason'], decision_id: string | null): void =>
+  const report = (
+    outcome: DecisionEvent['outcome'],
+    reason: DecisionEvent['reason'],
+    decision_id: string | null,
+  ): void =>
     write(runtime, { type: 'countersign.decision', tool: name, tool_call_id: id ?? null, outcome, reason, decision_id })
   const { request, toRun, question } = await prepareToolCall(guard, { ...called, call })
   const key = question === null ? undefined : callKey(call, question.request, question.args)
@@ -98,7 +102,7 @@ export async function guardCall<Result>(
       isWithdrawn = await interruptForReview(guard.client, admission, call, runtime.interrupt)
     const action = async (given: GuardRun): Promise<Ended<Result>> => {
       isRunning = true
-      tell(admission.kind === 'observed' ? 'observed' : 'permitted', null, admission.decision?.id ?? null)
+      report(admission.kind === 'observed' ? 'observed' : 'permitted', null, admission.decision?.id ?? null)
       try {
         return { value: await runs.run(given, run, toRun()) }
       } catch (error) {
@@ -113,7 +117,7 @@ export async function guardCall<Result>(
     if (isRunning || !DeniedError.isInstance(error)) throw error
     const { decision_id } = error
     const denied = isWithdrawn ? new DeniedError('withdrawn', { decision_id, cause: error }) : error
-    tell('denied', denied.reason, decision_id)
+    report('denied', denied.reason, decision_id)
     return onDenied(denied)
   }
 }

@@ -61,7 +61,7 @@ export abstract class CountersignClient {
   readonly #settings: Settings
   readonly #platform: Platform
   readonly #requester: Requester
-  /** Who asked for the decisions that were returned, for as long as the caller keeps them. */
+  /** The holders of the decisions that were returned, for as long as the caller keeps those. */
   readonly #holders = new WeakMap<Decision, string>()
   readonly #enforcing: EnforcementCalls
 
@@ -211,8 +211,8 @@ export abstract class CountersignClient {
   }
 
   /**
-   * Tells the decision point how guarded actions ended where that could not be told yet, and resolves with how many of those
-   * settlements are still open after the time limit. For a program that ends by `process.exit` or by a signal.
+   * Sends the settlements of guarded actions that are still in the queue, and resolves with the number of those that remain after the
+   * time limit. For a program that ends by `process.exit` or by a signal.
    */
   async flush({ timeoutMs = FLUSH_MS }: FlushOptions = {}): Promise<number> {
     return this.#enforcing.settlements.flush(checkTimeout('timeoutMs', timeoutMs))
@@ -261,7 +261,7 @@ export abstract class CountersignClient {
 
   /**
    * Ends calls in progress with an UnavailableError, and every connection. A closed client refuses further calls, and drops
-   * settlements that could not be told yet: `flush` first.
+   * the settlements in the queue: call `flush` first.
    */
   close(): void {
     this.#enforcing.settlements.close()

@@ -24,14 +24,14 @@ export function readDecision(call: string, answer: unknown): Decision {
   throw new UnavailableError('bad_answer', `${call}: the answer is not a decision: it has to have ${fault}`)
 }
 
-/** The same, about the very agent, action and resource asked. */
+/** The same, about the agent, action and resource that was asked about. */
 export function readDecisionAbout(call: string, answer: unknown, asked: AskedAction): Decision {
   const decision = readDecision(call, answer)
   if (isAnswerTo(decision, asked)) return decision
   throw new UnavailableError('bad_answer', `${call}: the decision is for another agent, action or resource`)
 }
 
-/** The same, being the very decision that was named. */
+/** The same, with the id that was asked for. */
 export function readDecisionOf<Shown extends Decision = Decision>(call: string, answer: unknown, id: string): Shown {
   const decision = readDecision(call, answer)
   if (decision.id === id) return decision as Shown

@@ -14,7 +14,7 @@ export type PermittedDecision = Decision & { readonly permit_token: string }
 /**
  * Whether an action may run on the strength of a decision, now.
  *
- * True only while the decision is authorized, its `expires_at` is ahead, and its agent, action and resource are the very
+ * True only while the decision is authorized, has not expired, and its agent, action and resource are the
  * ones asked about. Everything else is false.
  *
  * @example

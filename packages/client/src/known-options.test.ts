@@ -61,12 +61,14 @@ describe('an option in the wrong place', () => {
   })
 
   it('that nobody knows is named', () => {
-    expect(() => client.enforcement({ constructor_: 1 } as object)).toThrow('constructor_ is no option of enforcement')
-    expect(() => client.enforcement({ toString: run } as object)).toThrow(/toString is no option of enforcement$/)
+    expect(() => client.enforcement({ constructor_: 1 } as object)).toThrow(
+      'constructor_ is not an option of enforcement',
+    )
+    expect(() => client.enforcement({ toString: run } as object)).toThrow(/toString is not an option of enforcement$/)
   })
 
   it('knows a place for every option that there is', () => {
     for (const name of [...ENFORCEMENT_OPTIONS, 'agent_id', 'baseUrl', 'holder', 'bind'])
-      expect(() => assertOptions('nothing', { [name]: 1 }, [])).toThrow(/is no option of nothing: \S+/)
+      expect(() => assertOptions('nothing', { [name]: 1 }, [])).toThrow(/is not an option of nothing: \S+/)
   })
 })

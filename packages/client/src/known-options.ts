@@ -6,12 +6,12 @@ const TO_CALL = 'give it for the one call: guard(question, action, { … }), or 
 const TO_ENFORCEMENT = 'give it with the options of guard, protect or enforcement'
 
 /** Where each option of this package belongs. */
-const HOMES: Readonly<Record<string, string>> = {
-  ...homes(TO_CLIENT, 'baseUrl', 'apiKey', 'agentId', 'connectTimeoutMs', 'maxRetries', 'headers'),
-  ...homes(TO_QUESTION, 'agent_id', 'action', 'resource', 'context'),
-  ...homes(TO_CALL, 'idempotencyKey', 'holder', 'claimHolder', 'variant', 'signal', 'nested'),
-  ...homes(TO_ENFORCEMENT, 'mode', 'review', 'unmapped', 'runs', 'settleOn', 'onError'),
-  ...homes(TO_ENFORCEMENT, 'timeoutMs', 'reviewTimeoutMs', 'settleTimeoutMs', 'onEvent', 'now'),
+const OPTION_OWNERS: Readonly<Record<string, string>> = {
+  ...ownedBy(TO_CLIENT, 'baseUrl', 'apiKey', 'agentId', 'connectTimeoutMs', 'maxRetries', 'headers'),
+  ...ownedBy(TO_QUESTION, 'agent_id', 'action', 'resource', 'context'),
+  ...ownedBy(TO_CALL, 'idempotencyKey', 'holder', 'claimHolder', 'variant', 'signal', 'nested'),
+  ...ownedBy(TO_ENFORCEMENT, 'mode', 'review', 'unmapped', 'runs', 'settleOn', 'onError'),
+  ...ownedBy(TO_ENFORCEMENT, 'timeoutMs', 'reviewTimeoutMs', 'settleTimeoutMs', 'onEvent', 'now'),
   amount: 'what an action really cost is said by run.setAmount(amount), or by confirm({ amount })',
   bind: 'give it with the mapping of protect',
 }
@@ -44,16 +44,16 @@ export function strangerMessage(
 ): string {
   const name = String(stranger)
   const meant = known.find((one) => spelling(one) === spelling(name))
-  const homesOfAll = { ...HOMES, ...elsewhere }
-  const home = Object.hasOwn(homesOfAll, name) ? homesOfAll[name] : undefined
-  const hint = meant === undefined ? home : `it is called ${meant}`
-  return `${name} is no ${what} of ${of}${hint === undefined ? '' : `: ${hint}`}`
+  const owners = { ...OPTION_OWNERS, ...elsewhere }
+  const owner = Object.hasOwn(owners, name) ? owners[name] : undefined
+  const hint = meant === undefined ? owner : `it is called ${meant}`
+  return `${name} is not ${what === 'option' ? 'an' : 'a'} ${what} of ${of}${hint === undefined ? '' : `: ${hint}`}`
 }
 
 function spelling(name: string): string {
   return name.replaceAll(/[-_]/g, '').toLowerCase()
 }
 
-function homes(home: string, ...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [name, home]))
+function ownedBy(owner: string, ...names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, owner]))
 }

@@ -10,17 +10,18 @@ const MAX_LENGTH = 1_000
 const MAX_KINDS = 256
 /** As many of one code: it leaves room for the others. */
 const MAX_PLACES = 32
-const DETAIL = 'This is said once per process. The option onEvent is told each time; docs/troubleshooting.md says more.'
+const DETAIL =
+  'This warning appears once per process. The option onEvent gets every event; see docs/troubleshooting.md.'
 
 const saidKinds = new Set<string>()
 const placesOf = new Map<string, number>()
 
 /**
- * Says a fault that only the operator can mend, once per process and kind: on Node as a process warning named
+ * Reports a fault that only the operator can fix, once per process and kind: on Node as a process warning named
  * `CountersignWarning`, elsewhere on the console. Never throws. What looks like an API key or a permit is left out.
  *
  * @param code of the kind, such as `COUNTERSIGN_WRONG_KEY`; listed in docs/troubleshooting.md
- * @param message what is wrong and how to mend it
+ * @param message what is wrong and how to fix it
  * @param place tells kinds of the same code apart; never anything that a caller chooses
  */
 export function warnOperator(code: string, message: string, place = ''): void {

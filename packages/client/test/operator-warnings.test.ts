@@ -83,7 +83,7 @@ describe('without onEvent', () => {
       'another server',
       answerText(200, '<h1>It works!</h1>'),
       'COUNTERSIGN_WRONG_ADDRESS',
-      /does not decide.*COUNTERSIGN_URL/,
+      /gave no usable answer.*COUNTERSIGN_URL/,
     ],
     [
       'a path that is not there',

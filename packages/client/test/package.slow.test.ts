@@ -255,7 +255,7 @@ describe('the package', () => {
         'assertOptions',
         'atOnce',
         'checkToolMapping',
-        'eventTeller',
+        'eventReporter',
         'frozenCopy',
         'heldData',
         'isOutcomeUnknown',

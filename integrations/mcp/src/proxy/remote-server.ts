@@ -187,7 +187,7 @@ export class RemoteServer implements StdioServer {
       this.#session = { ...this.#session, 'mcp-protocol-version': protocolVersion }
   }
 
-  /** Once for each: nobody but the operator can mend it. The endpoint tells of 401. */
+  /** Once for each: only the operator can fix it. The endpoint reports 401. */
   #warnOf(status: number): void {
     if (!this.#refusals.has(status)) this.#log.warn(`The server answers HTTP ${status}.`)
     this.#refusals.add(status)

@@ -104,7 +104,7 @@ export class UpstreamEndpoint {
   }
 }
 
-/** What only the operator can mend. */
+/** What only the operator can fix. */
 function troubleOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   if (statusCode >= 300 && statusCode < 400)
     return `The upstream redirects (HTTP ${statusCode}), and the proxy does not follow: set --upstream to the target URL`

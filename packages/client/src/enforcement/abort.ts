@@ -34,7 +34,7 @@ interface Waiting {
   readonly listener: () => void
 }
 
-/** One listener for all who wait for a signal: Node takes more than ten for a leak, and says so. */
+/** One listener for each signal: Node warns of a leak if there are more than ten. */
 const waitingFor = new WeakMap<CallSignal, Waiting>()
 
 /** @returns what takes it back */

@@ -6,7 +6,7 @@ import type { Asked } from './arguments/asked.js'
 import type { ShownDecision, Would } from './enforcement-event.js'
 import type { Settle } from './settlement/settlement.js'
 
-/** What steers one admission. */
+/** Options of one admission. */
 export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
   /** Aborted before the action begins: it does not run, and the promise rejects with the signal's reason. */
   readonly signal?: Signal | undefined
@@ -14,7 +14,7 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
    * The same key with the same question gives the same decision. Default: random.
    *
    * With the same key and `holder` the action runs at least once over a crash: what was begun when the process died begins
-   * again. Give whoever pays the id of the decision as its idempotency key, or set `runs: 'at-most-once'`.
+   * again. Pass the payment provider the id of the decision as its idempotency key, or set `runs: 'at-most-once'`.
    * Source: docs/enforcement.md "Once over a crash".
    */
   readonly idempotencyKey?: string | undefined
@@ -24,24 +24,24 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
    */
   readonly holder?: string | undefined
   /**
-   * Who claims what was reviewed, and goes on with it after a pause; default: `holder`. With one that is random for each process,
-   * what was approved runs at most once, though several processes resume it with the same key and holder.
+   * Claims a reviewed decision, and goes on with it after a pause; default: `holder`. With a value that is random for each process, an
+   * approved action runs at most once, even if several processes resume it with the same key and holder.
    */
   readonly claimHolder?: string | undefined
   /**
-   * What `pause` gives back is gone on with by its `key` and holder (default), or by the `id` of the decision: then it needs no
-   * key of its own, and is `goOnWith` of the next admission.
+   * How to go on after `pause`: by the `key` and holder (default), or by the `id` of the decision, as `goOnWith` of the next admission.
+   * Then it needs no key.
    */
   readonly pauseBy?: 'key' | 'id' | undefined
   /**
-   * The id of a decision about the very same question, asked with the same API key: goes on with it instead of asking. For what
-   * was paused by its id, and for a review that was answered meanwhile; with a `claimHolder` by that alone. Whoever names the id
-   * has to know that it may.
+   * The id of a decision about the same question, asked with the same API key: goes on with that decision instead of asking. For an
+   * action that was paused by its id, and for a review that was answered since. With a `claimHolder`, only that holder goes on. Make
+   * sure that the id comes from you.
    */
   readonly goOnWith?: string | undefined
   /**
-   * Tells calls apart that ask the same but run another thing, such as by a hash of the arguments that the question leaves out: a
-   * repeat takes up the review of its own variant alone. Any text; a hash of it is sent.
+   * Any text that tells apart calls that ask the same and do different things, such as a hash of the arguments that the question leaves
+   * out. A repeat takes up only a review of its own variant. A hash of the text is sent.
    *
    * Source: docs/enforcement.md "Repeat a call that awaits a review".
    */
@@ -49,8 +49,8 @@ export interface AdmitOptions<Signal extends CallSignal = CallSignal> {
   /** Names the admission in every event about it, and is sent nowhere. */
   readonly tag?: string | undefined
   /**
-   * Within the running action of a guard that asked the very same, on Node: `ask` for a decision of its own (default), or `share`
-   * that one, once.
+   * Within the running action of a guard that asked the same, on Node: `ask` for a decision of its own (default), or `share` the other
+   * one, once.
    * Source: docs/enforcement.md "Guards within guards".
    */
   readonly nested?: 'share' | 'ask' | undefined
@@ -65,30 +65,29 @@ export interface PermittedAdmission {
   /** For the service that acts on it; in no picture of this object. */
   readonly permit_token: string
   readonly settle: Settle
-  /** The one that it was asked with. */
+  /** The signal that was passed. */
   readonly signal: CallSignal | undefined
-  /** Whether the decision is over by now, by the clock of the point that admitted it. */
+  /** Whether the decision has expired, by the clock of the point that admitted it. */
   readonly isExpired: boolean
   /**
-   * To be called once, right before the action: nothing may happen in between.
+   * Call it once, right before the action, with nothing in between.
    *
-   * @throws DeniedError `expired` when the decision is over by now, `settled` when it was settled meanwhile,
-   * `already_claimed` when it was begun before; and the signal's reason when it was aborted meanwhile. It is rejected then,
-   * unless it was begun before, or may have been by an earlier run of the same job.
+   * @throws DeniedError `expired` if the decision has expired, `settled` if it was settled since, `already_claimed` if the action was
+   * begun before; and the signal's reason if it was aborted since. The decision is then rejected, unless the action was begun before, or
+   * an earlier run of the same job may have begun it.
    */
   begin(): void
   /**
-   * Gives the decision back, before the action begins or when it has interrupted itself: nothing is settled, then or later. Who
-   * asks again with the same `idempotencyKey` and `holder` is admitted again, as long as the decision lasts; with `pauseBy: 'id'`
-   * whoever goes on with its id. What cannot be asked for again is rejected if it has not begun, else left. Does nothing once it
-   * is settled.
+   * Gives the decision back, before the action begins or after it has interrupted itself. Nothing is settled. Until the decision
+   * expires, `admit` with the same `idempotencyKey` and `holder` admits the action again; with `pauseBy: 'id'`, `admit` with its id. A
+   * decision that cannot be asked for again is rejected if the action has not begun, else left open. Does nothing after it is settled.
    *
-   * With `runs: 'at-most-once'` this process alone can go on with it, for its permit is used up.
+   * With `runs: 'at-most-once'` only this process can go on with it, because its permit is used up.
    */
   pause(): void
 }
 
-/** The mode is `observe`: the action runs, whatever would have been. */
+/** The mode is `observe`: the action runs, whatever the decision is. */
 export interface ObservedAdmission {
   readonly kind: 'observed'
   readonly would: Would
@@ -98,7 +97,7 @@ export interface ObservedAdmission {
   readonly decision: ShownDecision | null
   /** Null unless it would have run. */
   readonly permit_token: string | null
-  /** Settles as far as the decision lets it: nothing is confirmed that was not authorized. */
+  /** Confirms only a decision that was authorized. */
   readonly settle: Settle
   readonly signal: CallSignal | undefined
   /** @throws the signal's reason when it was aborted meanwhile */
@@ -109,14 +108,14 @@ export interface ObservedAdmission {
 
 /**
  * With the option `review: 'pause'` alone: the action may not run before a person has approved it. Ask again, with the same
- * `idempotencyKey` and `holder`, to hear what became of the review: no event tells of a refusal meanwhile.
+ * `idempotencyKey` and `holder`, to learn the result of the review. Until then there is no event of a refusal.
  */
 export interface PausedAdmission {
   readonly kind: 'paused'
   readonly asked: Asked
   /** Frozen at every depth. */
   readonly decision: ShownDecision
-  /** One sentence for who is asked: which agent wants to do which action on which resource. No policy is in it. */
+  /** One sentence for the reviewer: which agent wants to do which action on which resource. It names no policy. */
   readonly question: string
   readonly reason: 'review_required'
   /** When the review is over, in RFC 3339. */
@@ -127,7 +126,7 @@ export interface PausedAdmission {
   /** Does nothing: the review goes on. */
   readonly settle: Settle
   readonly signal: CallSignal | undefined
-  /** @throws DeniedError (`review_required`), and tells of it, always: for who cannot pause */
+  /** @throws DeniedError (`review_required`), always, with an event: for code that cannot pause */
   begin(): never
   /** Does nothing: it is paused. */
   pause(): void
@@ -323,7 +322,7 @@ export class WaitingAdmission implements PausedAdmission {
   }
 }
 
-/** The resource in quotes: whoever names it shall not be able to go on with the sentence. */
+/** The resource is in quotes: its text must not be able to continue the sentence. */
 function questionAbout({ agent_id, action, resource }: Asked): string {
   const on = resource === null ? '' : ` on ${JSON.stringify(resource)}`
   return `The agent ${agent_id} asks to do ${action}${on}.`

@@ -35,7 +35,7 @@ export class AdmittedDecisions {
     return turn
   }
 
-  /** What is over runs no more, and only that is forgotten: whoever has settled may still be told that it may run. */
+  /** Forgets only what has expired: the decision point may still say that a settled decision may run. */
   #sweep(nowMs: number): void {
     for (const [id, { endsAtMs }] of this.#turns) if (endsAtMs <= nowMs) this.#turns.delete(id)
     this.#sweepAt = Math.max(SWEEP_AT_LEAST, this.#turns.size * 2)

@@ -34,7 +34,7 @@ export interface Asking {
   request(): GuardRequest
 }
 
-/** What is asked, read once and held still. */
+/** The question, read once and frozen. */
 export interface Question {
   readonly asked: Asked
   readonly options: AdmitOptions

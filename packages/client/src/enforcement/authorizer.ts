@@ -148,7 +148,7 @@ export class Authorizer implements AdmissionSteps {
   note(decision: Decision, progress: Progress): void {
     const { asked } = progress
     progress.decision = decision
-    if (asked !== null) this.#settler.tell(progress, { type: 'decision', asked, decision: shown(decision) })
+    if (asked !== null) this.#settler.report(progress, { type: 'decision', asked, decision: shown(decision) })
   }
 
   get timeoutMs(): number {

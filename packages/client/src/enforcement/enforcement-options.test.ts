@@ -66,7 +66,7 @@ describe('the options of enforcement', () => {
         },
       }),
     ]) {
-      expect(resolveEnforcement({ onEvent }).tell(event)).toBeUndefined()
+      expect(resolveEnforcement({ onEvent }).report(event)).toBeUndefined()
     }
     await new Promise((resolve) => setImmediate(resolve))
   })

@@ -2,35 +2,35 @@ import { assertOptions } from '../known-options.js'
 import { checkTimeout } from '../options.js'
 import { ownMembers } from '../own-members.js'
 import type { EnforcementEvent } from './enforcement-event.js'
-import { eventTeller } from './event-teller.js'
+import { eventReporter } from './event-reporter.js'
 import { warnOfFaults } from './operator-faults.js'
 import type { SettleOn } from './settlement/settlement.js'
 
 /** How an enforcement point behaves: the same options in every integration. */
 export interface EnforcementOptions {
   /**
-   * `enforce` (default): nothing runs without a decision that permits it. `observe`: everything runs, whatever the answer
-   * and also without one, and `onEvent` is told what would have been.
+   * `enforce` (default): nothing runs without a decision that permits it. `observe`: everything runs, whatever the answer is and even
+   * without one, and `onEvent` is told what would have happened.
    */
   readonly mode?: 'enforce' | 'observe' | undefined
   /**
-   * What awaits a review: `throw` (default) a DeniedError `review_required`, `wait` until a person has answered, or `pause`:
-   * `admit` resolves with a paused admission, for who can interrupt itself and ask again. What cannot, such as `guard`, throws.
+   * For an action that needs a review: `throw` (default) a DeniedError `review_required`, `wait` until a person has answered, or
+   * `pause`: `admit` resolves with a paused admission, for frameworks that can interrupt a call and ask again. `guard` cannot, and throws.
    */
   readonly review?: 'throw' | 'wait' | 'pause' | undefined
-  /** A tool or function that nobody mapped to an action: `deny` (default), or `map` it to an action made of its name, such as `tool.<name>`. */
+  /** For a tool or function that is not mapped to an action: `deny` (default), or `map` it to an action made of its name, such as `tool.<name>`. */
   readonly unmapped?: 'deny' | 'map' | undefined
   /**
    * How often one decision may run its action when the job crashes and starts again with the same `idempotencyKey` and
-   * `holder`. `at-least-once` (default): it runs again. `at-most-once`: the permit is redeemed before the action begins, and
-   * who cannot redeem it does not run the action; the API key needs the scope `permits:redeem`.
+   * `holder`. `at-least-once` (default): it runs again. `at-most-once`: the guard redeems the permit before the action begins, and does
+   * not run the action if it cannot. The API key needs the scope `permits:redeem`.
    */
   readonly runs?: 'at-least-once' | 'at-most-once' | undefined
-  /** Settles another way than by default; see ActionOutcome. */
+  /** Settles an outcome in your way; undefined for the default. See ActionOutcome. */
   readonly settleOn?: SettleOn | undefined
   /**
-   * What every error of an action is settled by, where `settleOn` says nothing: `reject` it, also when its answer was lost, or
-   * `leave` it, also when it was surely refused. Default: by the error, see `isOutcomeUnknown`.
+   * How every error of an action is settled, unless `settleOn` decides: `reject`, even if the answer was lost, or `leave` the decision
+   * open, even if the action was refused. Default: by the error, see `isOutcomeUnknown`.
    */
   readonly onError?: 'reject' | 'leave' | undefined
   /** Time limit of asking, in milliseconds, without the wait for a review. Default: the client's `timeoutMs`. */
@@ -40,11 +40,11 @@ export interface EnforcementOptions {
   /** How long a caller waits for its settlement before it goes on in the background, in milliseconds. Default 1,000. */
   readonly settleTimeoutMs?: number | undefined
   /**
-   * Told of everything that happens; what it throws is ignored. Without it, faults that only the operator can mend are
-   * process warnings, once per process and kind.
+   * Is called for each event; what it throws is ignored. Without it, faults that only the operator can fix are process warnings, once
+   * per process and kind.
    */
   readonly onEvent?: ((event: EnforcementEvent) => unknown) | undefined
-  /** The clock that `expires_at` is held against, in milliseconds since 1970; default `Date.now`. */
+  /** The clock that `expires_at` is compared with, in milliseconds since 1970; default `Date.now`. */
   readonly now?: (() => number) | undefined
 }
 
@@ -60,7 +60,7 @@ export interface EnforcementSettings {
   readonly reviewTimeoutMs: number | undefined
   readonly settleTimeoutMs: number
   /** Never throws. */
-  readonly tell: (event: EnforcementEvent) => void
+  readonly report: (event: EnforcementEvent) => void
   readonly now: () => number
 }
 
@@ -80,7 +80,7 @@ export const ENFORCEMENT_OPTIONS = [
 ] as const satisfies readonly (keyof EnforcementOptions)[]
 
 /**
- * @param unheard who is told where there is no `onEvent`
+ * @param unheard hears the events if there is no `onEvent`
  * @throws TypeError naming the faulty option
  */
 export function resolveEnforcement(
@@ -101,7 +101,7 @@ export function resolveEnforcement(
     timeoutMs: timeoutMs === undefined ? undefined : checkTimeout('timeoutMs', timeoutMs),
     reviewTimeoutMs: reviewTimeoutMs === undefined ? undefined : checkTimeout('reviewTimeoutMs', reviewTimeoutMs),
     settleTimeoutMs: checkTimeout('settleTimeoutMs', options.settleTimeoutMs ?? 1_000),
-    tell: eventTeller(functionOrNone('onEvent', onEvent) ?? ((event) => unheard(event, clock))),
+    report: eventReporter(functionOrNone('onEvent', onEvent) ?? ((event) => unheard(event, clock))),
     now: clock,
   }
 }

@@ -21,7 +21,7 @@ import { actionOfTool } from './tool-action.js'
 
 /** What an enforcement point needs of its client. */
 export interface EnforcementCalls extends AskingCalls {
-  /** Who is told where there is no `onEvent`. */
+  /** Hears the events of a point without `onEvent`. */
   readonly unheard: (event: EnforcementEvent, now: () => number) => void
   readonly runContext: RunContext
   flush(options?: FlushOptions): Promise<number>
@@ -36,8 +36,8 @@ export interface FlushOptions {
 /**
  * Where actions are stopped or let through: the one layer that every integration is built on, made by `client.enforcement`.
  *
- * It admits an action only on a decision that permits it, about the very agent, action and resource, that is not expired,
- * held by this caller alone, and once. Everything else, known or not, is a DeniedError.
+ * It admits an action once, and only on a decision that permits it: about the same agent, action and resource, not expired, and held by
+ * this caller alone. Everything else, known or not, is a DeniedError.
  *
  * Source: docs/enforcement.md.
  */
@@ -61,8 +61,8 @@ export class EnforcementPoint {
    * Asks, waits for a review where the options say so, and resolves when the action may run. Then `begin()` it, run it, and
    * settle it, once.
    *
-   * `request` may be a function: it maps to the question, is called once, before anything is sent, and what it throws is a
-   * deny. In the mode `observe` every action is admitted, as `observed`.
+   * `request` may be a function that maps to the question. It is called once, before anything is sent; if it throws, the action is
+   * denied. In the mode `observe` every action is admitted, as `observed`.
    *
    * @throws DeniedError whatever keeps the action from running, this deployment's own mistakes included
    * @throws the signal's reason, once it is aborted
@@ -122,8 +122,8 @@ export class EnforcementPoint {
   }
 
   /**
-   * Does work that is a part of an action which has begun, as `run` does: a guard right within it that asks the very same shares
-   * the decision. For integrations whose action is no one function.
+   * Does a part of an action that has begun, as `run` does: a guard directly within it that asks the same can share the decision. For
+   * integrations whose action is more than one function.
    *
    * Source: docs/enforcement.md "Guards within guards".
    */
@@ -163,7 +163,7 @@ export class EnforcementPoint {
     throw new DeniedError('unmapped')
   }
 
-  /** Tells the decision point what is not told yet; resolves with how many settlements of the client are still open. */
+  /** Sends the settlements of the client that are still in the queue; resolves with the number of those that remain. */
   flush(options?: FlushOptions): Promise<number> {
     return this.#calls.flush(options)
   }
@@ -199,7 +199,7 @@ export class EnforcementPoint {
       if (this.#settings.review === 'pause' && denied.reason === 'review_required') return this.#pause(progress, denied)
       // What awaits a review may be asked for again by its id.
       this.#settler.takeBack({ ...progress, isOnlyOurs: false })
-      this.#tellDenied(progress, denied)
+      this.#reportDenied(progress, denied)
       throw denied
     }
   }
@@ -227,7 +227,7 @@ export class EnforcementPoint {
     const door = {
       takeBack: () => void settle.pause(),
       now: this.#settings.now,
-      onDenied: (denied: DeniedError) => this.#tellDenied(progress, denied),
+      onDenied: (denied: DeniedError) => this.#reportDenied(progress, denied),
       isOuterOver: () => outer.isOver,
     }
     const { decision: permitting, permit_token: permit } = outer
@@ -251,13 +251,13 @@ export class EnforcementPoint {
     const pause = (hasBegun: boolean): void => this.#settler.pause(progress, settle, hasBegun)
     const admitted = { asked, decision: shown(decision), permit_token, settle, signal }
     if (this.mode === 'enforce') {
-      const onDenied = (denied: DeniedError): void => this.#tellDenied(progress, denied)
+      const onDenied = (denied: DeniedError): void => this.#reportDenied(progress, denied)
       const takeBack = (): void => this.#settler.takeBack(progress, settle)
       const door = { takeBack, pause, now: this.#settings.now, onDenied }
       return this.#note(new OpenAdmission({ ...admitted, ...door }), settle, terms)
     }
     const observed = { asked, would: 'allow', reason: null, decision: admitted.decision, error: null } as const
-    this.#settler.tell(progress, { type: 'observed', ...observed })
+    this.#settler.report(progress, { type: 'observed', ...observed })
     return this.#note(new WatchedAdmission({ ...admitted, pause, would: 'allow' }), settle, terms)
   }
 
@@ -265,7 +265,7 @@ export class EnforcementPoint {
     const { asked, signal } = progress
     const would = wouldBe(error)
     const decision = progress.decision && shown(progress.decision)
-    this.#settler.tell(progress, { type: 'observed', asked, would, reason: error.reason, decision, error })
+    this.#settler.report(progress, { type: 'observed', asked, would, reason: error.reason, decision, error })
     // It runs without its review: nobody is to be asked for what has happened already.
     if (would === 'review') this.#settler.takeBack(progress, undefined, 'it was only observed')
     const settle = this.#settler.settleOf({ ...progress, isOnlyOurs: false })
@@ -280,14 +280,14 @@ export class EnforcementPoint {
     if (asked === null || decision === null) throw denied
     const settle = this.#settler.settleOf(progress)
     settle.pause()
-    const onDenied = (): void => this.#tellDenied(progress, denied)
+    const onDenied = (): void => this.#reportDenied(progress, denied)
     return new WaitingAdmission({ asked, decision: shown(decision), tag, settle, signal, denied, onDenied })
   }
 
-  #tellDenied(progress: Progress, error: DeniedError): void {
+  #reportDenied(progress: Progress, error: DeniedError): void {
     const { asked, decision } = progress
     const denied = { asked, reason: error.reason, decision: decision && shown(decision), error }
-    this.#settler.tell(progress, { type: 'denied', ...denied })
+    this.#settler.report(progress, { type: 'denied', ...denied })
   }
 }
 

@@ -1,4 +1,4 @@
-/** A guard within a guard that asks the very same: the outer one asks, and its decision counts for both. */
+/** A guard within a guard that asks the same: the outer one asks, and its decision counts for both. */
 import type { Json } from '../wire.js'
 import type { OpenAdmission, WatchedAdmission } from './admission.js'
 import type { Asked } from './arguments/asked.js'

@@ -23,7 +23,7 @@ export class OlderReviews {
   }
 
   /**
-   * An open review of the very call, agent and API key of a decision: one that is approved, else the first that was asked for
+   * An open review of the same call, agent and API key as a decision: one that is approved, else the first that was asked for
    * before it. Undefined when there is none.
    *
    * @param isFree whether a review may be taken up, by its id

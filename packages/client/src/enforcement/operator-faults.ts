@@ -1,4 +1,4 @@
-/** Faults that only the operator can mend, told by a warning where nobody listens to events. */
+/** Reports faults that only the operator can fix by a warning, if nobody listens to events. */
 import { ApiError } from '../errors/api-error.js'
 import { DeniedError } from '../errors/denied-error.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
@@ -19,8 +19,8 @@ export function warnOfFaults(event: EnforcementEvent, now: () => number): void {
 }
 
 /**
- * Warns of what kept an action from being asked about, if that is the operator's to mend: a wrong key or address, a missing
- * scope, a malformed question, a faulty mapping, a wrong clock. Anything else says nothing. For integrations.
+ * Warns of a fault that only the operator can fix: a wrong key or address, a missing scope, a malformed question, a faulty mapping, a
+ * wrong clock. Ignores anything else. For integrations.
  */
 export function warnOfFault(error: unknown): void {
   const cause = DeniedError.isInstance(error) ? error.cause : error
@@ -43,7 +43,7 @@ function warnOfProblem({ status, code, message, detail, errors }: ApiError): voi
   if (status === 401) {
     warnOperator(
       'COUNTERSIGN_WRONG_KEY',
-      `The decision point does not take the API key, so it permits nothing (${message}). Set COUNTERSIGN_API_KEY, or apiKey of the client, to a key of this decision point that is neither revoked nor expired.`,
+      `The decision point rejects the API key (${message}). Set COUNTERSIGN_API_KEY, or apiKey of the client, to a key of this decision point that is neither revoked nor expired.`,
     )
   } else if (code === 'insufficient_scope') {
     warnOperator(
@@ -55,12 +55,12 @@ function warnOfProblem({ status, code, message, detail, errors }: ApiError): voi
   } else if (code === 'agent_not_allowed') {
     warnOperator(
       'COUNTERSIGN_AGENT_NOT_ALLOWED',
-      `The API key is bound to other agents than the one that is asked for (${message}). Ask for an agent of the key, or create a key for this one.`,
+      `The API key is bound to other agents (${message}). Ask for an agent of the key, or create a key for this one.`,
     )
   } else if (code === 'validation_failed' || code === 'malformed_json') {
     warnOperator(
       'COUNTERSIGN_QUESTION_REFUSED',
-      `The decision point takes no such question (${message}). Correct what gives this member: the value, or the function that maps to it.`,
+      `The decision point rejected the request (${message}). Correct what gives this member: the value, or the function that maps to it.`,
       memberAt(errors[0]?.pointer.slice(1)),
     )
   } else if (status === 404 || status === 405) {
@@ -73,14 +73,14 @@ function warnOfSilence({ kind, message }: UnavailableError): void {
   if (kind !== 'connection') return
   warnOperator(
     'COUNTERSIGN_UNREACHABLE',
-    `The decision point cannot be reached, so nothing is permitted (${message}). Start it, or set COUNTERSIGN_URL, or baseUrl of the client, to where it listens.`,
+    `The decision point cannot be reached (${message}). Start it, or set COUNTERSIGN_URL, or baseUrl of the client, to where it listens.`,
   )
 }
 
 function warnOfAddress(message: string): void {
   warnOperator(
     'COUNTERSIGN_WRONG_ADDRESS',
-    `What answers at the address of the decision point does not decide (${message}). Set COUNTERSIGN_URL, or baseUrl of the client, to the decision point, and look at what stands between.`,
+    `The server at the address of the decision point gave no usable answer (${message}). Set COUNTERSIGN_URL, or baseUrl of the client, to the decision point, and look at what stands between.`,
   )
 }
 
@@ -101,7 +101,7 @@ function warnOfSettlement(decision_id: string, error: unknown): void {
   if (error instanceof TypeError) {
     warnOperator(
       'COUNTERSIGN_SETTLEMENT_FAULTY',
-      `What became of an action could not be told, so that it counts as spent once it expires (decision ${decision_id}; ${error.message}). Correct what settles it: settleOn, outcome, or the amount of the confirmation.`,
+      `The outcome of an action could not be reported, so its decision counts as spent when it expires (decision ${decision_id}; ${error.message}). Correct what settles it: settleOn, outcome, or the amount of the confirmation.`,
     )
   } else if (ApiError.isInstance(error) && (error.status === 401 || error.code === 'insufficient_scope')) {
     warnOfProblem(error)

@@ -3,7 +3,7 @@ import type { Decision } from '../wire.js'
 /** A review that a call without an idempotency key has left behind, for a repeat of the call to take up. */
 export interface PendingReview {
   readonly id: string
-  /** Who claims it. */
+  /** The name that claims it. */
   readonly holder: string
   /** In milliseconds since 1970. */
   readonly endsAtMs: number

@@ -78,7 +78,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
       held = heldOrDenied(hold, given)
       return askingOf(point, name, kept, held, signal)
     }, fn)
-    // Who only observes changes nothing.
+    // In the mode `observe` nothing changes.
     const args = admission.kind === 'permitted' && held ? (held.toRun() as unknown as Args) : given
     return point.run(admission, () => Reflect.apply(fn, this, args))
   }

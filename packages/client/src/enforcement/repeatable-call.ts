@@ -24,7 +24,7 @@ export class RepeatableCall {
     return this.#hash
   }
 
-  /** Who names a holder takes up nobody else's. */
+  /** A call with a holder takes up only reviews of the same holder. */
   get question(): string {
     return `${this.request_hash} ${this.#variant} ${this.#holder}`
   }

@@ -4,7 +4,7 @@ import type { DeniedReason } from '../errors/denied-error.js'
 import type { Decision, DecisionStatus } from '../wire.js'
 import { denialFor } from './denial.js'
 
-/** Statuses that no repeat of a call can run: it asks anew. Who is declined is told so, once. */
+/** Statuses with which no repeat of a call can run: it asks again. A declined call is told so, once. */
 const SETTLED = new Set<DecisionStatus>(['confirmed', 'rejected', 'expired'])
 /** What a claim may come to when somebody else was first. */
 const TAKEN = new Set<DeniedReason>(['already_claimed', 'permit_already_used', 'settled'])

@@ -33,7 +33,7 @@ export class ReviewedCalls {
   }
 
   /**
-   * The decision of this id, if it is about the very same question: nothing is asked, whatever became of it.
+   * The decision of this id, if it is about the same question. Nothing is asked, whatever its status is.
    *
    * @throws DeniedError (`refused`) for the decision of another question
    */
@@ -46,14 +46,14 @@ export class ReviewedCalls {
     this.#steps.note(found, progress)
     progress.mayHaveBegun = found.status === 'authorized'
     try {
-      // Who names its claim takes up nobody else's: it claims once more what is claimed already.
+      // A call with a claimHolder takes up only its own claim: it may claim again what is claimed.
       const isClaimed = found.effect === 'review' && found.status === 'authorized' && options.claimHolder !== undefined
       if (!isForReview(found) && !isClaimed) return found
       const answered = await this.#review(found, claimHolder, options.signal)
       this.#steps.note(answered, progress)
       return answered
     } finally {
-      // Of what is over for the reviewers, this call has heard: no repeat is to hear it once more.
+      // This call has heard the answer of the reviewers: no repeat should hear it again.
       if (!isForReview(progress.decision)) pendingReviews.forget(question, id)
     }
   }
@@ -75,11 +75,11 @@ export class ReviewedCalls {
     const found = await olderReviews.before(decision, repeatable, isFree, limits)
     const known = pendingReviews.of(repeatable.question, this.#settings.now())
     if (known !== undefined) return known.id === decision.id ? undefined : known
-    // Claimed as nobody else: a process that has claimed it by the same name runs it.
+    // A random claim: a process that has claimed it by the same name runs it.
     return found && pendingReview(found, crypto.randomUUID())
   }
 
-  /** Undefined, with nothing noted, when it cannot run any more: whoever repeats the call has to ask anew. */
+  /** Undefined, with nothing noted, if it cannot run any more: the repeated call has to ask again. */
   async takeUp(
     { id, holder: claimHolder }: PendingReview,
     call: AskedCall,

@@ -7,7 +7,7 @@ const FAMILY = 'DeniedError'
 /**
  * - `denied`: by policy;
  * - `review_required`: a person has to approve it first; ask again with the same `idempotencyKey`, or wait;
- * - `declined`, `withdrawn`: a person said no, or the asker took the question back;
+ * - `declined`, `withdrawn`: a person declined it, or the caller withdrew it;
  * - `expired`: it may not run any more, or nobody answered or claimed it in time;
  * - `settled`: it was confirmed or rejected already, so it ran or will not run;
  * - `already_claimed`: another holder runs it, or this process has begun it before;
@@ -15,11 +15,11 @@ const FAMILY = 'DeniedError'
  * - `policy_denies`: it was approved, and the present policies deny it;
  * - `agent_suspended`: the agent was suspended after the decision;
  * - `unavailable`: no answer of the decision point that can be trusted;
- * - `refused`: the decision point did not take the question: key, scope, form, size;
+ * - `refused`: the decision point rejected the request: key, scope, form or size;
  * - `mapping_failed`: there was no question to ask, because what maps to it threw or gave something else; nothing was sent;
  * - `question_refused`: a part of the agent, action or resource looks like a value that was missing; nothing was sent;
  * - `unmapped`: nobody said which action this is; nothing was sent;
- * - `arguments_refused`: the arguments cannot be held still between question and action; nothing was sent.
+ * - `arguments_refused`: the arguments are not plain data; nothing was sent.
  */
 export type DeniedReason =
   | 'denied'

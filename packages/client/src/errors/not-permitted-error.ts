@@ -5,8 +5,8 @@ const FAMILY = 'NotPermittedError'
 
 /**
  * - `denied`: by policy, there was nothing to wait for;
- * - `declined`: a person said no;
- * - `withdrawn`: the asker rejected it before it ran;
+ * - `declined`: a person declined it;
+ * - `withdrawn`: the caller withdrew it before it ran;
  * - `expired`: nobody answered in time, or nobody claimed it in time;
  * - `settled`: it was confirmed or rejected already;
  * - `not_reviewed`: it was authorized at once, and belongs to the holder that asked;

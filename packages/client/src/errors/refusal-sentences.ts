@@ -1,4 +1,4 @@
-/** Every reason why an action did not run, in words: for a caller, and for a model. */
+/** A sentence for each reason of a refusal: for a caller, and for a model. */
 import type { DeniedReason } from './denied-error.js'
 import type { NotPermittedReason } from './not-permitted-error.js'
 
@@ -105,7 +105,7 @@ const REFUSALS: Readonly<Record<Reason, Refusal>> = {
 /** Of a reason that only a newer copy of this package knows. */
 const UNKNOWN: Refusal = { happened: 'The action may not run.', next: 'Do not repeat it unchanged.' }
 
-/** What happened and what to do next, for whoever called. */
+/** What happened and what to do next, for the caller. */
 export const REFUSAL_SENTENCES = Object.fromEntries(
   Object.entries(REFUSALS).map(([reason, { happened, next }]) => [reason, `${happened} ${next}`]),
 ) as Readonly<Record<Reason, string>>

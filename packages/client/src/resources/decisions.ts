@@ -115,7 +115,7 @@ export class Decisions {
   }
 
   /**
-   * Sets right what the asker confirmed or rejected: an operator's word, by another key than the one that asked.
+   * Corrects what the caller confirmed or rejected. For an operator, with another key than the one that asked.
    *
    * @throws ApiError validation_failed, insufficient_scope, not_found, invalid_transition
    */
@@ -168,8 +168,8 @@ export class Decisions {
   async waitForReview(decisionOrId: Decision | string, options: ReviewWaitOptions = {}): Promise<PermittedDecision> {
     const decision = typeof decisionOrId === 'string' ? undefined : decisionOrId
     const { id } = typeof decisionOrId === 'string' ? { id: decisionOrId } : decisionOrId
-    const asker = decision && this.#holders.get(decision)
-    const holder = options.holder ?? asker ?? crypto.randomUUID()
+    const caller = decision && this.#holders.get(decision)
+    const holder = options.holder ?? caller ?? crypto.randomUUID()
     const timeoutMs = checkTimeout('timeoutMs', options.timeoutMs ?? REVIEW_WAIT_MS)
     const wait = new ReviewWait(this, () => this.#requester.random(), { id, decision, holder })
     const limit = { timeoutMs, signal: options.signal, timeoutError: () => wait.timeoutError(timeoutMs) }

@@ -12,8 +12,8 @@ const MAX_DEPTH = 64
 const MAX_VALUES = 65_536
 
 /**
- * The question as a copy of its own, frozen at every depth: the very one that is sent, checked against, and given to the
- * action. `agentOf` fills in and checks the agent.
+ * The question as a copy that is frozen at every depth. This copy is sent, compared with the answer, and given to the action. `agentOf`
+ * fills in and checks the agent.
  *
  * @throws TypeError naming what cannot be asked
  * @throws DeniedError (`question_refused`) for a part that a value was missing for

@@ -34,7 +34,7 @@ export interface VerifyGuardOptions {
   readonly denied?: GuardCanary | undefined
   readonly review?: GuardCanary | undefined
   /**
-   * Makes a policy that denies, has reviewed and allows, once, the very questions that the canaries ask, and deletes it
+   * Makes a policy that denies, has reviewed and allows, once, only the questions of the canaries, and deletes it
    * afterwards, with those of earlier trials that were killed. Needs `policies:read` and `policies:write`. Without it your own
    * policies have to say so. Use an action and agents that nothing else asks for.
    */

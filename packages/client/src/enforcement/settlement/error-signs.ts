@@ -1,7 +1,7 @@
 /**
  * What one error says about the action that it ended: its codes, names and words, its causes aside.
  *
- * Refusals are known by codes alone. Words can only make an answer doubtful: whoever writes a text into an error can hold a
+ * Refusals are known by codes alone. Words can only make an answer doubtful: somebody who writes a text into an error can hold a
  * budget, and never free one.
  */
 
@@ -192,7 +192,7 @@ const JSON_RPC_REFUSALS: ReadonlySet<unknown> = new Set([-32601, -32602])
  * may be said to the second try alone: that its server is no primary any more, or does not let it in.
  */
 const MONGODB_REFUSALS: ReadonlySet<unknown> = new Set([2, 9, 14, 22, 26, 28, 52, 56, 57, 66, 72, 121, 10334, 11000])
-/** Nobody reads longer texts: whoever fills one up may hide what it says. */
+/** Longer texts are not read: somebody could fill one up to hide what it says. */
 const MAX_TEXT = 10_000
 const MAX_NAME = 200
 

@@ -60,7 +60,7 @@ describe('the queue of settlements', () => {
     decision_id,
     settlement,
     timeoutMs: 1_000,
-    tell: (event) => void events.push(event),
+    report: (event) => void events.push(event),
   })
   const settledIds = (): string[] => point.told.map(([id]) => id)
   const types = (): string[] => events.map(({ type }) => type)

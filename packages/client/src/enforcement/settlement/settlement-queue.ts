@@ -28,7 +28,7 @@ export interface SettlementOrder {
   readonly settlement: Exclude<Settlement, { settle: 'leave' }>
   /** Time limit of the first attempt, in milliseconds. */
   readonly timeoutMs: number
-  tell(event: AdmissionEvent): void
+  report(event: AdmissionEvent): void
 }
 
 /** Why an attempt came to nothing, and whether a later one may fare better. */
@@ -74,7 +74,7 @@ export class SettlementQueue {
     this.#clock = clock
   }
 
-  /** Never rejects. Resolves within the time limit of the order: by then it is settled, refused, queued or dropped. */
+  /** Never rejects. Resolves within the time limit of the order, settled, refused, queued or dropped. */
   settle(order: SettlementOrder): Promise<SettlementState> {
     return this.track(
       this.#settleFirst({
@@ -121,10 +121,10 @@ export class SettlementQueue {
     if (fault === undefined) return 'settled'
     if (!fault.mayPass) return 'refused'
     if (this.#isClosed) {
-      this.#tellDropped(order, 'closed')
+      this.#reportDropped(order, 'closed')
       return 'dropped'
     }
-    this.#tellFailed(order, fault.error, true)
+    this.#reportFailed(order, fault.error, true)
     this.#enqueue(order)
     return 'queued'
   }
@@ -149,10 +149,10 @@ export class SettlementQueue {
       }
     } catch (error) {
       const fault = { error, mayPass: mayPass(error) }
-      if (!fault.mayPass) this.#tellFailed(order, error, false)
+      if (!fault.mayPass) this.#reportFailed(order, error, false)
       return fault
     }
-    order.tell(settledEvent(decision_id, settlement))
+    order.report(settledEvent(decision_id, settlement))
     return undefined
   }
 
@@ -197,8 +197,8 @@ export class SettlementQueue {
 
   async #sendInBackground(): Promise<void> {
     this.#timer = undefined
-    const isTold = await this.#sendAll(ATTEMPT_TIMEOUT_MS)
-    this.#failures = isTold ? 0 : this.#failures + 1
+    const isReported = await this.#sendAll(ATTEMPT_TIMEOUT_MS)
+    this.#failures = isReported ? 0 : this.#failures + 1
     this.#schedule()
   }
 
@@ -212,15 +212,15 @@ export class SettlementQueue {
   }
 
   #drop(order: Queued, why: DropReason): void {
-    if (this.#remove(order)) this.#tellDropped(order, why)
+    if (this.#remove(order)) this.#reportDropped(order, why)
   }
 
-  #tellDropped({ decision_id, settlement, tell }: Queued, why: DropReason): void {
-    tell({ type: 'settlement_dropped', decision_id, settlement, why })
+  #reportDropped({ decision_id, settlement, report }: Queued, why: DropReason): void {
+    report({ type: 'settlement_dropped', decision_id, settlement, why })
   }
 
-  #tellFailed({ decision_id, settlement, tell }: Queued, error: unknown, willRetry: boolean): void {
-    tell({ type: 'settlement_failed', decision_id, settlement, error, willRetry })
+  #reportFailed({ decision_id, settlement, report }: Queued, error: unknown, willRetry: boolean): void {
+    report({ type: 'settlement_failed', decision_id, settlement, error, willRetry })
   }
 
   /** False when it was gone before. */

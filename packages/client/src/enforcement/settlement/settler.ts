@@ -46,10 +46,10 @@ export class Settler {
   }
 
   /** Tells of one admission. */
-  tell({ tag }: Pick<Progress, 'tag'>, event: AdmissionEvent): void {
+  report({ tag }: Pick<Progress, 'tag'>, event: AdmissionEvent): void {
     // What is only observed runs all the same.
     const isUnsaid = this.#settings.mode === 'observe' && event.type === 'settled' && event.ran === false
-    this.#settings.tell({ ...event, ...(isUnsaid && { ran: null }), tag })
+    this.#settings.report({ ...event, ...(isUnsaid && { ran: null }), tag })
   }
 
   settleOf(progress: Progress): SettleOnce {
@@ -74,7 +74,7 @@ export class Settler {
       fail: (error) => {
         const settlement = { settle: 'leave' } as const
         const failed = { type: 'settlement_failed', settlement, error, willRetry: false } as const
-        if (decision_id) this.tell(progress, { ...failed, decision_id })
+        if (decision_id) this.report(progress, { ...failed, decision_id })
       },
     })
   }
@@ -112,12 +112,12 @@ export class Settler {
     if (decision === null) return 'left'
     const { id: decision_id } = decision
     if (settlement.settle === 'leave') {
-      this.tell(progress, settledEvent(decision_id, settlement))
+      this.report(progress, settledEvent(decision_id, settlement))
       return 'left'
     }
     if (turn === null && !(isReviewToTakeBack(progress) && settlement.settle === 'reject')) return 'left'
-    const tell = (event: AdmissionEvent): void => this.tell(progress, event)
-    return this.#settling.settlements.settle({ decision_id, settlement, timeoutMs, tell })
+    const report = (event: AdmissionEvent): void => this.report(progress, event)
+    return this.#settling.settlements.settle({ decision_id, settlement, timeoutMs, report })
   }
 }
 

@@ -36,7 +36,7 @@ export type MappedMembers<Call> = {
  */
 export type ToolMapping<Call> = string | MappedMembers<Call> | FromCall<MappedCall, Call>
 
-/** Who acts in a call: a name, or a function that reads it where the app has put it. */
+/** The acting agent of a call: a name, or a function that reads it where the app has put it. */
 export type AgentIdOfCall<Call> = string | { of(call: Call): unknown }['of']
 
 const MAPPED = 'the mapping of a tool'
