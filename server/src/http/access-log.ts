@@ -3,18 +3,18 @@ import type { Log } from '../ports/log.js'
 
 export interface Answered {
   readonly method: string
-  /** As it was sent, with its query. */
+  /** As sent, with the query. */
   readonly url: string
   readonly milliseconds: number
-  /** The API key that asked, where there was a valid one. */
+  /** The caller's API key, when it was valid. */
   readonly keyId: string | undefined
 }
 
 const PATH_LENGTH = 512
-/** A key or a token that somebody put into a path by mistake. */
+/** An API key or a token that a caller put into a path by mistake. */
 const SECRETS = /cs_sk_[^/]*|eyJ[^/]*/g
 
-/** One line a request: who asked for what, and what came of it. Never headers, bodies or queries. */
+/** Logs one line per request: key, method, path and status. Never headers, bodies or queries. */
 export function logAnswer(log: Log, res: ServerResponse, { method, url, milliseconds, keyId }: Answered): void {
   const [path = ''] = url.split('?', 1)
   const fields = {

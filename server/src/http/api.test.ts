@@ -158,8 +158,8 @@ test.each<[string, (happens: () => void) => Promise<Reply>]>([
   [
     'a wait',
     (happens) => {
-      const patience = { ms: () => 1, wait: async () => happens() }
-      return ask(route({ ...plain, patience, handle: async () => MADE }))
+      const longPoll = { ms: () => 1, wait: async () => happens() }
+      return ask(route({ ...plain, longPoll, handle: async () => MADE }))
     },
   ],
 ])(

@@ -1,10 +1,10 @@
 /**
- * One request of the API, from its headers and raw body to its answer. Nothing here knows Express: a request is a plain
- * value, so the same pipeline can serve any door.
+ * The API turns the headers and raw body of a request into an answer. Nothing here depends on Express: a request is a plain
+ * value.
  *
- * Order of checks: 503 while API keys cannot be validated, 401, route (404, 405), 429, 403 scope, 413 and 415, 400, and then what the use case says.
- * A body and a wait may take long: after them the caller is identified anew, and before the answer leaves, what it rests on
- * is asked for once more.
+ * Order of checks: 503 while API keys cannot be validated, 401, route (404, 405), 429, 403 scope, 413 and 415, 400, then the
+ * use case. Reading a body and waiting can take long: afterwards the caller is authenticated again. Before the answer is
+ * sent, the API checks again that the state in memory behind it is fresh.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { withDeadline } from '@countersign/concurrency'
@@ -50,12 +50,12 @@ export interface ApiDeps {
   readonly idempotency: Idempotency
   readonly longWork: LongWork
   readonly unread: UnreadAnswers
-  /** How long a call may take, besides what its caller wants to wait; null for as long as its parts may. */
+  /** How long a call may take, in addition to the wait that its caller asked for; null for no limit. */
   readonly answerMs: number | null
 }
 
-/** What is known of a request, however it ends. */
-interface Seen {
+/** What the answer and the log need, also when the request fails. */
+interface Context {
   readonly requestId: string
   keyId: string | undefined
   /** The state in memory that the answer was made from; null when it used none. */
@@ -67,44 +67,44 @@ export class Api {
 
   /** Answers a request to a route. Never throws. */
   async answer(route: Route, request: ApiRequest): Promise<Reply> {
-    return this.guarded(request.headers, async (seen) => {
+    return this.guarded(request.headers, async (context) => {
       const started = performance.now()
-      const caller = this.identify(request.headers, seen)
+      const caller = this.identify(request.headers, context)
       const authMs = performance.now() - started
       this.admit(route, caller)
       const call: Call = {
         caller,
         params: request.params,
-        body: route.body && (await readBody(route.body, request.headers, this.inTurn(request.body))),
+        body: route.body && (await readBody(route.body, request.headers, this.readInTurn(request.body))),
         query: readQuery(route, request.query),
         ifMatch: request.headers['if-match'],
-        requestId: seen.requestId,
+        requestId: context.requestId,
         idempotency: null,
         isWanted: request.isWanted,
         pause: this.deps.longWork.pauses(),
       }
       const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
-      const waitMs = route.patience?.ms(call) ?? 0
-      const identifyAnew = (pause = call.pause): Call => {
-        const present = { ...call, pause, caller: this.identify(request.headers, seen) }
-        assertScopes(route.scopes, present.caller)
-        return present
+      const waitMs = route.longPoll?.ms(call) ?? 0
+      const identifyAgain = (pause = call.pause): Call => {
+        const current = { ...call, pause, caller: this.identify(request.headers, context) }
+        assertScopes(route.scopes, current.caller)
+        return current
       }
-      const carryOut = async (): Promise<Reply> => {
-        if (waitMs > 0) await route.patience?.wait(call, waitMs)
-        const present = identifyAnew()
-        if (route.isChange === true) seen.snapshot = null
-        return key === null ? route.handle(present) : this.deps.idempotency.once(route, request.path, key, present)
+      const handle = async (): Promise<Reply> => {
+        if (waitMs > 0) await route.longPoll?.wait(call, waitMs)
+        const current = identifyAgain()
+        if (route.isChange === true) context.snapshot = null
+        return key === null ? route.handle(current) : this.deps.idempotency.once(route, request.path, key, current)
       }
-      const reply = route.isLong ? this.handleLong(route, caller.key.id, identifyAnew) : this.inTime(carryOut(), waitMs)
+      const reply = route.isLong ? this.handleLong(route, caller.key.id, identifyAgain) : this.inTime(handle(), waitMs)
       return withAuthTiming(await reply, authMs)
     })
   }
 
-  /** Answers a request that has no route: 401 first, as everywhere under /v1. */
-  async refuse(headers: IncomingHttpHeaders, error: unknown): Promise<Reply> {
-    return this.guarded(headers, async (seen) => {
-      this.identify(headers, seen)
+  /** Answers a request without a route with a problem. 401 comes first, as everywhere under /v1. Never throws. */
+  async answerUnrouted(headers: IncomingHttpHeaders, error: unknown): Promise<Reply> {
+    return this.guarded(headers, async (context) => {
+      this.identify(headers, context)
       throw error
     })
   }
@@ -114,37 +114,38 @@ export class Api {
     return this.guarded(headers, async () => answer())
   }
 
-  /** The answer to a request outside the API that fails. */
+  /** The problem for a request outside /v1 that fails. */
   problem(headers: IncomingHttpHeaders, error: unknown): Reply {
     const requestId = requestIdOf(headers['x-request-id'], this.deps.ids)
     return withRequestId(problemReply(error, requestId, this.deps.log), requestId)
   }
 
-  private async guarded(headers: IncomingHttpHeaders, run: (seen: Seen) => Promise<Reply>): Promise<Reply> {
-    const seen: Seen = {
+  private async guarded(headers: IncomingHttpHeaders, run: (context: Context) => Promise<Reply>): Promise<Reply> {
+    const context: Context = {
       requestId: requestIdOf(headers['x-request-id'], this.deps.ids),
       keyId: undefined,
       snapshot: null,
     }
-    const problem = (error: unknown): Reply => problemReply(error, seen.requestId, this.deps.log)
-    const made = await run(seen).catch(problem)
-    const isTrue = seen.snapshot === null || made.status >= 500 || this.deps.freshness.isCurrent(seen.snapshot)
-    const reply = isTrue ? made : problem(new DomainError('replica_stale'))
-    return { ...withRequestId(reply, seen.requestId), keyId: seen.keyId }
+    const problem = (error: unknown): Reply => problemReply(error, context.requestId, this.deps.log)
+    const made = await run(context).catch(problem)
+    const isFresh = context.snapshot === null || made.status >= 500 || this.deps.freshness.isCurrent(context.snapshot)
+    const reply = isFresh ? made : problem(new DomainError('replica_stale'))
+    return { ...withRequestId(reply, context.requestId), keyId: context.keyId }
   }
 
   /**
-   * Its turn may come late: what holds then is asked for, and nothing is done for a caller who has left. The deadline of the
-   * answer begins with its turn: to wait for that is no fault of the store. What was given up holds its place until it ends.
+   * Long work may wait for its turn. Then the caller is authenticated again, and a caller who has left gets nothing. The
+   * deadline begins with the turn, because the wait before it is not the store's fault. Work that passes its deadline keeps
+   * its slot until it ends.
    */
-  private async handleLong(route: Route, keyId: string, identifyAnew: (pause: Pause) => Call): Promise<Reply> {
+  private async handleLong(route: Route, keyId: string, identifyAgain: (pause: Pause) => Call): Promise<Reply> {
     let begin = (): void => {}
     const hasBegun = new Promise<void>((resolve) => {
       begin = resolve
     })
     const work = async (pause: Pause): Promise<Reply> => {
       begin()
-      const call = identifyAnew(pause)
+      const call = identifyAgain(pause)
       this.deps.unread.assertRoom(keyId)
       if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'The caller has disconnected.' })
       return route.handle(call)
@@ -154,8 +155,8 @@ export class Api {
     return this.inTime(reply)
   }
 
-  /** A body that is larger than that of any decision takes long to be read. */
-  private inTurn(source: BodySource): BodySource {
+  /** Parsing a body that is larger than any decision's is long work. */
+  private readInTurn(source: BodySource): BodySource {
     return async (maxBytes) => {
       const bytes = await source(maxBytes)
       if (bytes !== null && bytes.length > LIMITS.decisionBodyBytes) await this.deps.longWork.turn()
@@ -163,7 +164,7 @@ export class Api {
     }
   }
 
-  /** A call may go to the store several times: its caller does not wait for the sum of all that. */
+  /** A call may ask the store several times. The deadline bounds the sum. */
   private inTime(reply: Promise<Reply>, waitMs = 0): Promise<Reply> {
     const { answerMs } = this.deps
     if (answerMs === null) return reply
@@ -171,15 +172,15 @@ export class Api {
     return withDeadline(reply, answerMs + waitMs, late)
   }
 
-  /** @throws DomainError replica_stale (the key may be revoked, or new, without this process knowing of it), unauthorized */
-  private identify(headers: IncomingHttpHeaders, seen: Seen): Caller {
+  /** @throws DomainError replica_stale (this process may not know yet of a new or a revoked key), unauthorized */
+  private identify(headers: IncomingHttpHeaders, context: Context): Caller {
     const text = keyTextOf(headers)
     const snapshot = this.deps.freshness.snapshot()
-    seen.snapshot = snapshot
+    context.snapshot = snapshot
     const key = authenticate(this.deps, text)
-    seen.keyId = key.id
+    context.keyId = key.id
     const recorded = () => {
-      seen.snapshot = null
+      context.snapshot = null
     }
     return { key, holds: () => this.deps.freshness.isCurrent(snapshot), recorded }
   }

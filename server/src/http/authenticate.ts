@@ -6,9 +6,9 @@ import type { Clock } from '../ports/clock.js'
 import type { Keys } from '../state/keys.js'
 
 /**
- * What may be the text of a key. Every way to fail looks the same from outside.
+ * The text of the API key in the headers. Callers cannot tell the causes of a failure apart.
  *
- * @throws DomainError unauthorized, whatever keys there are
+ * @throws DomainError unauthorized when it cannot be a key, whatever keys exist
  */
 export function keyTextOf(headers: IncomingHttpHeaders): string {
   const text = /^Bearer +([\x21-\x7e]{32,256})$/i.exec(headers.authorization ?? '')?.[1]
@@ -17,7 +17,7 @@ export function keyTextOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * The key of who calls.
+ * The API key that the caller uses.
  *
  * @throws DomainError unauthorized
  */

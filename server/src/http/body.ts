@@ -4,16 +4,16 @@ import { DomainError, invalid } from '../domain-error.js'
 import type { RouteBody } from './route.js'
 import { parseStrictJson } from './strict-json.js'
 
-/** Reads at most so many bytes; null when there are more. */
+/** Reads the body; null when it has more than `maxBytes`. */
 export type BodySource = (maxBytes: number) => Promise<Uint8Array | null>
 
 /**
- * The checked body of a request.
+ * Reads, parses and validates the body of a request.
  *
  * @throws DomainError unsupported_media_type, body_too_large, malformed_json, validation_failed
  */
 export async function readBody(route: RouteBody, headers: IncomingHttpHeaders, source: BodySource): Promise<unknown> {
-  const isEmpty = headers['content-length'] === '0' || !announcesBody(headers)
+  const isEmpty = headers['content-length'] === '0' || !hasBody(headers)
   if (!isEmpty || headers['content-type'] !== undefined) assertPlainJson(headers)
   if (Number(headers['content-length'] ?? 0) > route.maxBytes) throw new DomainError('body_too_large')
   const bytes = isEmpty ? new Uint8Array() : await source(route.maxBytes)
@@ -23,7 +23,7 @@ export async function readBody(route: RouteBody, headers: IncomingHttpHeaders, s
   return checked.value
 }
 
-function announcesBody(headers: IncomingHttpHeaders): boolean {
+function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 

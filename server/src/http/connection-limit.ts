@@ -2,12 +2,12 @@ import type { Server } from 'node:http'
 import type { DropArgument } from 'node:net'
 import type { Log } from '../ports/log.js'
 
-/** Refused connections are told of at most so often. */
-const TELL_EVERY_MS = 10_000
+/** How often refused connections are logged at most. */
+const REPORT_EVERY_MS = 10_000
 
 /**
- * Bounds how many connections are open. One more is closed before anything of it is read: nothing was done for it, and the
- * caller may try again.
+ * Limits how many connections are open. A further connection is closed before anything of it is read: nothing was done, so
+ * the caller may try again.
  */
 export class ConnectionLimit {
   private refused = 0
@@ -18,7 +18,7 @@ export class ConnectionLimit {
     private readonly maxConnections: number,
   ) {}
 
-  /** Until the server is closed. */
+  /** Limits the server's connections until it closes. */
   watch(server: Server): void {
     server.maxConnections = this.maxConnections
     server.on('drop', (connection) => this.note(connection))
@@ -28,14 +28,14 @@ export class ConnectionLimit {
   private note(connection: DropArgument | undefined): void {
     this.refused += 1
     if (this.timer !== undefined) return
-    this.tell(connection?.remoteAddress)
+    this.report(connection?.remoteAddress)
     this.timer = setTimeout(() => {
       this.timer = undefined
-      if (this.refused > 0) this.tell()
-    }, TELL_EVERY_MS).unref()
+      if (this.refused > 0) this.report()
+    }, REPORT_EVERY_MS).unref()
   }
 
-  private tell(address?: string): void {
+  private report(address?: string): void {
     const fields = { max_connections: this.maxConnections, refused: this.refused, ...(address && { address }) }
     this.log.warn(fields, 'closed new connections: MAX_CONNECTIONS is reached')
     this.refused = 0

@@ -2,11 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { DomainError } from '../domain-error.js'
 
 /**
- * Cursors name the last item of a page. They are sealed, so that one is good only for the very list (path, filters and
- * API key) that gave it.
+ * A cursor names the last item of a page. A MAC binds it to the list that returned it: path, filters and API key.
  */
 export class Cursors {
-  /** @param secret of the store, so that a cursor survives a restart and holds on every replica. */
+  /** @param secret is kept in the store, so that a cursor is valid after a restart and on every replica */
   constructor(private readonly secret: string) {}
 
   seal(list: string, position: string): string {

@@ -1,4 +1,4 @@
-/** Express carries requests to the API and answers back; it decides nothing. */
+/** Express passes requests to the API and sends its answers. It decides nothing. */
 import type { Express, Request, Response } from 'express'
 import { DomainError } from '../domain-error.js'
 import type { Log } from '../ports/log.js'
@@ -12,12 +12,12 @@ import { isReading, type Route } from './route.js'
 import type { UnreadAnswers } from './unread-answers.js'
 
 export interface ExpressAppOptions {
-  /** What needs no key, on paths outside /v1. */
+  /** Pages that need no API key, on paths outside /v1. */
   readonly publicPages: readonly PublicPage[]
   readonly log: Log
   readonly metrics: Pick<Metrics, 'answered'>
   readonly unread: UnreadAnswers
-  /** False from the first moment of a shutdown on: connections are not kept any more. */
+  /** False once the server shuts down: connections are closed after their answer. */
   readonly isServing: () => boolean
 }
 
@@ -35,21 +35,21 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
     next()
   })
   const templates = new Map<string, string>()
-  const placeOf = (path: string) => {
+  const routeOf = (path: string) => {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
     templates.set(pattern, path)
     return app.route(pattern)
   }
   for (const { path, answer } of options.publicPages) {
-    placeOf(path)
+    routeOf(path)
       .get(async (req, res) => send(req, res, await api.answerPublic(req.headers, () => answer(req.headers))))
       .all((req, res) => send(req, res, api.problem(req.headers, methodNotAllowed(['GET']))))
   }
 
   for (const [path, methods] of byPath(routes)) {
-    const place = placeOf(path)
+    const expressRoute = routeOf(path)
     for (const route of methods) {
-      place[METHODS[route.method]](async (req: Request, res: Response) => {
+      expressRoute[METHODS[route.method]](async (req: Request, res: Response) => {
         const request = {
           path: req.path,
           params: req.params as Record<string, string>,
@@ -64,23 +64,23 @@ export function expressApp(api: Api, routes: readonly Route[], options: ExpressA
           send(req, res, reply)
           return
         }
-        // In one step: of many answers that are ready at once each is counted before the next.
-        const refusal = isReading(route) && reply.status < 300 ? options.unread.refusal(keyId) : null
-        const sent = refusal === null ? reply : { ...api.problem(req.headers, refusal), keyId }
+        // No await between the check and `hold`: of many answers that are ready, each is counted before the next check.
+        const overLimit = isReading(route) && reply.status < 300 ? options.unread.overLimit(keyId) : null
+        const sent = overLimit === null ? reply : { ...api.problem(req.headers, overLimit), keyId }
         send(req, res, sent, (bytes) => options.unread.hold(keyId, bytes, res))
       })
     }
     const error = methodNotAllowed(methods.map((route) => route.method))
-    place.all(async (req, res) => send(req, res, await api.refuse(req.headers, error)))
+    expressRoute.all(async (req, res) => send(req, res, await api.answerUnrouted(req.headers, error)))
   }
   const notFound = new DomainError('not_found')
-  app.use('/v1', async (req, res) => send(req, res, await api.refuse(req.headers, notFound)))
+  app.use('/v1', async (req, res) => send(req, res, await api.answerUnrouted(req.headers, notFound)))
   app.use((req, res) => send(req, res, api.problem(req.headers, notFound)))
   app.use(async (error: unknown, req: Request, res: Response, _next: unknown) => {
-    // There is nothing at a path that cannot be decoded. Everything else that comes here is a fault of ours.
-    const told = error instanceof URIError ? notFound : error
+    // A path that cannot be decoded does not exist. Every other error here is an error of this server.
+    const cause = error instanceof URIError ? notFound : error
     const isApi = req.originalUrl.startsWith('/v1/')
-    send(req, res, isApi ? await api.refuse(req.headers, told) : api.problem(req.headers, told))
+    send(req, res, isApi ? await api.answerUnrouted(req.headers, cause) : api.problem(req.headers, cause))
   })
   return app
 }
@@ -92,7 +92,7 @@ function methodNotAllowed(allowed: readonly string[]): DomainError {
   return new DomainError('method_not_allowed', { detail: `Allowed methods: ${list}.`, headers: { Allow: list } })
 }
 
-/** Literal paths before those with parameters, so that `/v1/keys/self` is not taken for an id. */
+/** Literal paths come before paths with parameters, so that `self` in `/v1/keys/self` is not read as an id. */
 function byPath(routes: readonly Route[]): [string, Route[]][] {
   const grouped = new Map<string, Route[]>()
   for (const route of routes) grouped.set(route.path, [...(grouped.get(route.path) ?? []), route])

@@ -5,7 +5,7 @@ import express, { type Express, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import type { Reply } from './reply.js'
 
-/** An application that takes requests as they were sent, and whose every answer has the headers of security. */
+/** An application that leaves requests as they were sent and sets the security headers on every answer. */
 export function newExpressApp(): Express {
   const app = express()
   app.disable('etag').disable('x-powered-by')
@@ -15,7 +15,7 @@ export function newExpressApp(): Express {
   return app
 }
 
-/** The policy of every answer that brings none of its own: JSON needs nothing. */
+/** The content security policy of every answer that does not set its own. JSON loads nothing. */
 const NOTHING_MAY_LOAD = {
   defaultSrc: ["'none'"],
   baseUri: ["'none'"],
@@ -25,20 +25,20 @@ const NOTHING_MAY_LOAD = {
 
 const secure = helmet({ contentSecurityPolicy: { useDefaults: false, directives: NOTHING_MAY_LOAD } })
 
-/** What every answer has, for those that no application gives. */
+/** The security headers, for answers that are sent without the application. */
 export function securityHeaders(): OutgoingHttpHeaders {
   const res = new ServerResponse(new IncomingMessage(new Socket()))
   secure(res.req, res, () => {})
   return { ...res.getHeaders() }
 }
 
-/** What is refused is still read up to here: who sends too much should get its answer, not a broken connection. */
+/** How much of a rejected body is read: its sender then gets the answer, and not a reset connection. */
 export const DISCARDED_BYTES = 1024 * 1024
 
 /**
  * Sends an answer.
  *
- * @param hold told of its size in bytes, before they are written
+ * @param hold called with the size in bytes before they are written
  */
 export function send(req: Request, res: Response, reply: Reply, hold?: (bytes: number) => void): void {
   const isLarge = !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
@@ -59,13 +59,13 @@ export function send(req: Request, res: Response, reply: Reply, hold?: (bytes: n
     return
   }
   hold?.(bytes.length)
-  if (bytes.length <= PIECE_BYTES) res.end(bytes)
-  else Readable.from(piecesOf(bytes)).pipe(res)
+  if (bytes.length <= CHUNK_BYTES) res.end(bytes)
+  else Readable.from(chunksOf(bytes)).pipe(res)
 }
 
-/** What is written at a time: that a reader takes some of it is seen when it has taken one piece. */
-const PIECE_BYTES = 16 * 1024
+/** Answers are written in chunks: a reader makes visible progress with each chunk that it reads. */
+const CHUNK_BYTES = 16 * 1024
 
-function* piecesOf(bytes: Buffer): Generator<Buffer> {
-  for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES)
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES)
 }

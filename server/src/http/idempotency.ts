@@ -16,7 +16,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000
 
 type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
 
-/** Makes a call with an Idempotency-Key happen once; the same call again gets the object in its present state. */
+/** A call with an Idempotency-Key happens once. The same call again gets the object in its present state. */
 export class Idempotency {
   private readonly running = new Map<string, Promise<unknown>>()
 
@@ -31,7 +31,7 @@ export class Idempotency {
     const id = callNameOf(name)
     const fingerprint = route.replay?.fingerprint?.(call.body) ?? canonicalHash(call.body)
     for (let tries = 1; ; tries++) {
-      // A second call while the first runs waits for its answer, and then finds it or runs in its place.
+      // A second call waits while the first one runs. Then it finds the first one's record, or runs itself.
       for (let first = this.running.get(id); first !== undefined; first = this.running.get(id))
         await first.catch(() => {})
       const attempt = this.attempt(route, name, fingerprint, call)
@@ -43,7 +43,7 @@ export class Idempotency {
         if (!isInProgress(error)) throw error
         met = error
       } finally {
-        // Before the pause: who waits for a call that has ended would never let anything else happen.
+        // Before the pause: a call that waits for one that has ended would loop without ever yielding.
         if (this.running.get(id) === attempt) this.running.delete(id)
       }
       await waitForCallInProgress(tries, met)
@@ -60,7 +60,7 @@ export class Idempotency {
           idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
         })
       } catch (error) {
-        // What stands in the way may be what this very call did a moment ago: at another server, or after it was given up.
+        // The conflict may come from this very call: on another server, or from an attempt that was given up.
         if (error instanceof DomainError) known = await find()
         if (known === null) throw error
       }
@@ -74,7 +74,7 @@ export class Idempotency {
   }
 }
 
-/** Whether a call met another copy of itself: its record came meanwhile, or it holds what the other would need. */
+/** Whether the same call is in progress elsewhere: its record came first, or it holds the reservation that this one needs. */
 function isInProgress(error: unknown): boolean {
   return (
     error instanceof CallInProgressError || (error instanceof ConflictError && error.conflict === 'idempotency_key')

@@ -1,38 +1,38 @@
 import { DomainError } from '../domain-error.js'
 
-/** So much of it is in progress at a time: what it has read and made is held meanwhile. */
-const AT_ONCE = 4
-/** So much of one API key may wait. */
+/** How many tasks are in progress at a time. Each one holds in memory what it has read and made. */
+const MAX_CONCURRENT = 4
+/** How many tasks of one API key may wait. */
 const MAX_WAITING_PER_KEY = 100
-/** How long it keeps the event loop at a time, where it can pause. */
+/** How long a task may block the event loop between two pauses. */
 const SLICE_MS = 1
 
-/** Awaited in the middle of long work: answers at once, or when others had their turn. */
+/** Awaited in the middle of long work. Resolves at once, or after others had their turn. */
 export type Pause = () => Promise<void>
 
 /**
- * Work that may take long: lists, simulations and the like. However many ask for some, each turn of the event loop does one
- * piece of it, so that decisions go on beside it; and the API keys that ask take turns.
+ * Schedules work that may take long: lists, simulations and the like. Each turn of the event loop does one piece of it, so
+ * that decisions are not delayed. API keys take turns, so that none can keep the others waiting.
  */
 export class LongWork {
-  private underWay = 0
-  /** What waits, by API key; the key that is next is the first. */
+  private inProgress = 0
+  /** Waiting tasks by API key. The first key is next. */
   private readonly waiting = new Map<string, (() => void)[]>()
   private readonly paused: (() => void)[] = []
 
-  /** @param nowMs a clock that never goes back, in milliseconds */
+  /** @param nowMs a monotonic clock, in milliseconds */
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
   /**
-   * Does work of an API key when its turn has come.
+   * Runs work of an API key when it is the key's turn.
    *
-   * @param waitMs how long it may wait for that; null for as long as it takes
-   * @throws DomainError rate_limited when too much of the key waits, or its turn did not come in time: it is not done then
+   * @param waitMs how long it may wait for its turn; null for no limit
+   * @throws DomainError rate_limited when too many tasks of the key wait, or its turn does not come in time
    * @throws what `work` throws
    */
   async run<T>(keyId: string, work: (pause: Pause) => Promise<T>, waitMs: number | null = null): Promise<T> {
-    if (this.underWay >= AT_ONCE) await this.place(keyId, waitMs)
-    else this.underWay += 1
+    if (this.inProgress >= MAX_CONCURRENT) await this.waitForSlot(keyId, waitMs)
+    else this.inProgress += 1
     try {
       await this.turn()
       return await work(this.pauses())
@@ -41,7 +41,7 @@ export class LongWork {
     }
   }
 
-  /** The pause of work that begins now: it lets others have their turn once the work has had its slice. */
+  /** A pause for work that begins now. It gives others a turn whenever the work has used up its time slice. */
   pauses(): Pause {
     let started = this.nowMs()
     return async () => {
@@ -51,7 +51,7 @@ export class LongWork {
     }
   }
 
-  /** Resolves in a turn of the event loop that does nothing else of this. */
+  /** Resolves in a turn of the event loop in which no other long work runs. */
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.paused.push(resolve)
@@ -64,10 +64,10 @@ export class LongWork {
     if (this.paused.length > 0) setImmediate(this.wake)
   }
 
-  private async place(keyId: string, waitMs: number | null): Promise<void> {
+  private async waitForSlot(keyId: string, waitMs: number | null): Promise<void> {
     const own = this.waiting.get(keyId) ?? []
     if (own.length >= MAX_WAITING_PER_KEY)
-      throw refused(
+      throw rateLimited(
         `${MAX_WAITING_PER_KEY} long requests of this key (lists, simulations and the like) are already waiting.`,
       )
     this.waiting.set(keyId, own)
@@ -78,7 +78,7 @@ export class LongWork {
         if (waitMs === null) return
         timer = setTimeout(() => {
           this.drop(keyId, resolve)
-          reject(refused(`Other lists, simulations and the like were in progress for ${waitMs} ms.`))
+          reject(rateLimited(`Other lists, simulations and the like were in progress for ${waitMs} ms.`))
         }, waitMs)
       })
     } finally {
@@ -92,11 +92,11 @@ export class LongWork {
     else this.waiting.delete(keyId)
   }
 
-  /** The place goes to the next key, which is then the last. */
+  /** The slot goes to the next key, which then becomes the last. */
   private leave(): void {
     const [next] = this.waiting
     if (next === undefined) {
-      this.underWay -= 1
+      this.inProgress -= 1
       return
     }
     const [keyId, [first, ...rest]] = next
@@ -106,6 +106,6 @@ export class LongWork {
   }
 }
 
-function refused(why: string): DomainError {
+function rateLimited(why: string): DomainError {
   return new DomainError('rate_limited', { detail: `${why} Retry in 1 s.`, headers: { 'Retry-After': '1' } })
 }

@@ -18,7 +18,7 @@ const LimitSchema = queryNumber(1, LIMITS.pageSize, {
 /** `limit` and `cursor`, as every list takes them. */
 export const pageQuery = {
   limit: LimitSchema.optional(),
-  // Whatever it holds, also nothing: what is wrong with a cursor is told when it is opened, by one code.
+  // Any text, also an empty one: opening the cursor reports what is wrong with it, with one error code.
   cursor: z.string().optional().meta({ description: 'The `next_cursor` of the previous page.' }),
 }
 
@@ -28,7 +28,7 @@ interface PageParameters {
 }
 
 /**
- * Answers a list: opens the cursor, asks for the page, and seals the way to the next one.
+ * Answers a list: opens the cursor, loads the page, and seals the cursor of the next one.
  *
  * @throws DomainError invalid_cursor
  */

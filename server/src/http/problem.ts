@@ -1,4 +1,4 @@
-/** Errors become answers here and nowhere else. What a person outside sees is the catalogue's text; causes go to the log. */
+/** Errors become answers here and nowhere else. Callers see the text of the catalogue; causes go to the log. */
 import { ERRORS, type ErrorCode, type Problem } from '@countersign/contract'
 import { BudgetBusyError } from '@countersign/store-port/ledger'
 import { StoreUnavailableError } from '@countersign/store-port/store'

@@ -1,4 +1,4 @@
-/** What needs no API key: health, the public signing keys, metrics, and the API's description for programs and people. */
+/** The pages that need no API key: health, public signing keys, metrics, and the API's description for programs and people. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { withDeadline } from '@countersign/concurrency'
@@ -16,41 +16,41 @@ import type { Reply } from './reply.js'
 export interface PublicPagesDeps {
   readonly log: Log
   readonly clock: Pick<StoreClock, 'jump'>
-  /** The key set for a verifier. @throws StoreUnavailableError */
+  /** The public keys that verify permits. @throws StoreUnavailableError */
   readonly jwks: () => Promise<ReturnType<Signer['jwks']>>
   readonly store: Pick<Store, 'ping'>
   readonly metrics: Pick<Metrics, 'exposition'>
-  /** What a reader of the metrics has to show; null for nothing. */
+  /** The bearer token that reading the metrics requires; null when they are public. */
   readonly metricsToken: string | null
-  /** False from the first moment of a shutdown on. */
+  /** False once the server shuts down. */
   readonly isServing: () => boolean
   readonly freshness: Pick<Freshness, 'isFresh'>
-  /** False while verifiers may lack the key that signs here. */
+  /** False while verifiers may not have this server's signing key yet. */
   readonly isSignerKnown: () => boolean
   readonly openApi: () => ReferenceDocument
 }
 
-/** Read by GET (and HEAD) alone. */
+/** Answers GET and HEAD. */
 export interface PublicPage {
   readonly path: string
   readonly answer: (headers: IncomingHttpHeaders) => Reply | Promise<Reply>
 }
 
 const PING_DEADLINE_MS = 1000
-const LOOK_AGE_MS = 1000
+const PING_AGE_MS = 1000
 
 export function publicPages(deps: PublicPagesDeps): PublicPage[] {
-  // Made when they are first read: a start does not wait for pages that nobody looks at.
+  // Built on the first request, so that they do not delay the start.
   const document = once(deps.openApi)
   const openApi = once(() => {
     return asBytes({ status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(document()) })
   })
   const reference = once(() => asBytes(referencePage(document())))
   const errors = once(() => asBytes(errorsPage()))
-  const lookAtStore = sharedLook(() => storeProblem(deps))
+  const storeProblemNow = sharedPing(() => storeProblem(deps))
   return [
     { path: '/livez', answer: () => ({ status: 200, body: { status: 'ok' } }) },
-    { path: '/readyz', answer: () => readiness(deps, lookAtStore) },
+    { path: '/readyz', answer: () => readiness(deps, storeProblemNow) },
     {
       path: '/.well-known/jwks.json',
       answer: async () => ({
@@ -66,7 +66,7 @@ export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   ]
 }
 
-/** However many leave such a page unread, it is held once. */
+/** However many callers leave such a page unread, it is in memory once. */
 function asBytes(page: Reply): Reply {
   return page.text === undefined ? page : { ...page, text: Buffer.from(page.text) }
 }
@@ -79,21 +79,21 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-/** One look at the store serves all who ask within a second: this door has no key and no limit. */
-function sharedLook(look: () => Promise<string | null>): () => Promise<string | null> {
+/** One ping of the store answers all requests within a second: this endpoint has no key and no rate limit. */
+function sharedPing(ping: () => Promise<string | null>): () => Promise<string | null> {
   let last: { readonly at: number; readonly answer: Promise<string | null> } | null = null
   return () => {
     const now = performance.now()
-    if (last === null || now - last.at >= LOOK_AGE_MS) last = { at: now, answer: look() }
+    if (last === null || now - last.at >= PING_AGE_MS) last = { at: now, answer: ping() }
     return last.answer
   }
 }
 
 async function readiness(
   { isServing, freshness, isSignerKnown, clock }: PublicPagesDeps,
-  lookAtStore: () => Promise<string | null>,
+  storeProblemNow: () => Promise<string | null>,
 ): Promise<Reply> {
-  const ofStore = isServing() ? await lookAtStore() : 'shutting down'
+  const ofStore = isServing() ? await storeProblemNow() : 'shutting down'
   const ofMemory = freshness.isFresh ? null : 'policies, API keys and suspensions could not be refreshed'
   const ofSigner = isSignerKnown() ? null : 'some verifiers may not know the signing key of this server yet'
   const problem = ofStore ?? ofMemory ?? ofSigner ?? clockProblem(clock)
@@ -127,7 +127,7 @@ async function metrics({ metricsToken, metrics }: PublicPagesDeps, headers: Inco
   return { status: 200, headers: { 'Content-Type': mediaType }, text }
 }
 
-/** Takes the same time wherever the two differ. */
+/** Compares in constant time. */
 function isSame(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(expected))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A whole number in a query: text on the wire, an integer in the OpenAPI document, a number for the handler. */
+/** An integer in a query: text on the wire, an integer in the OpenAPI document, a number for the handler. */
 export function queryNumber(
   minimum: number,
   maximum: number,

@@ -1,11 +1,11 @@
-/** A token bucket for each API key. In this process only. */
+/** One token bucket for each API key, in this process alone. */
 export class RateLimit {
   private readonly buckets = new Map<string, { tokens: number; at: number }>()
 
-  /** @param perSecond tokens a second, and the size of the bucket; 0 switches the limit off. */
+  /** @param perSecond tokens per second, and the size of the bucket; 0 for no limit */
   constructor(private readonly perSecond: number) {}
 
-  /** Takes a token; null, or the whole seconds (at least 1) after which there is one. */
+  /** Takes a token and returns null. Without a token, returns after how many seconds (1 or more) there is one. */
   take(keyId: string, nowMs: number = performance.now()): number | null {
     if (this.perSecond === 0) return null
     const bucket = this.buckets.get(keyId) ?? { tokens: this.perSecond, at: nowMs }

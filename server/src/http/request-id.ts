@@ -1,7 +1,7 @@
 import type { Ids } from '../ports/ids.js'
 import type { Reply } from './reply.js'
 
-/** The caller's own request id where it is plain, else a new one. */
+/** The caller's request id when it is well-formed, else a new one. */
 export function requestIdOf(given: string | string[] | undefined, ids: Ids): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : ids.next('req')
 }

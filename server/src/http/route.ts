@@ -1,5 +1,5 @@
 /**
- * What one endpoint is: the table of routes drives the server, the OpenAPI document and the tests of every endpoint.
+ * The definition of an endpoint. The table of routes drives the server, the OpenAPI document and the tests of every endpoint.
  */
 import type { ErrorCode, Scope } from '@countersign/contract'
 import type { z } from 'zod'
@@ -16,32 +16,32 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly ifMatch: string | undefined
   readonly requestId: string
   readonly idempotency: IdempotencyDraft | null
-  /** False once the caller has gone. */
+  /** False once the caller has disconnected. */
   readonly isWanted: () => boolean
-  /** To be awaited between the pieces of long work. */
+  /** Await it between the pieces of long work. */
   readonly pause: Pause
 }
 
-/** Which scopes open the door: all of a list, one of a list, or any key at all (`all: []`). */
+/** Which scopes a caller needs: all of a list, one of a list, or none (`all: []`). */
 export type ScopeRule = { readonly all: readonly Scope[] } | { readonly any: readonly Scope[] }
 
 export interface RouteBody {
   readonly schema: z.ZodType
   readonly maxBytes: number
   readonly maxDepth: number
-  /** Of the values of these members: a body of another route inside this one is bound as it is there. */
+  /** The maximal depth of the values of these members: they are bodies of another route. */
   readonly memberDepth?: Readonly<Record<string, number>>
-  /** Whether an empty body stands for `{}`. */
+  /** Whether an empty body means `{}`. */
   readonly mayBeEmpty?: boolean
 }
 
 /** A POST that creates or changes something may carry an Idempotency-Key. */
 interface RouteReplay {
-  /** Tells the same body from another one; the canonical JSON of the body where absent. */
+  /** Two bodies with the same fingerprint are the same; the hash of the canonical JSON when absent. */
   readonly fingerprint?: (body: unknown) => string
-  /** The object that the first call answered, as it is now. */
+  /** The object that the first call returned, in its present state. */
   readonly present: (call: Call, subject: string) => Promise<ReplayReply>
-  /** Refuses what is told before a reused idempotency key is: what is wrong with the body beyond its form, 403 and 404. */
+  /** Throws the errors that come before `idempotency_key_reused`: of the body's content, 403 and 404. */
   readonly assertAllowed?: (call: Call) => unknown
 }
 
@@ -56,10 +56,10 @@ interface RouteAnswer {
   readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>
 }
 
-/** A caller may ask to be kept waiting: what it is told is what holds after the wait. */
-interface RoutePatience<Waiting = Call> {
+/** A long poll: the answer is the state after the wait. */
+interface RouteLongPoll<Waiting = Call> {
   readonly ms: (call: Waiting) => number
-  /** For so long at most, which is more than 0. */
+  /** Waits at most `ms`, which is more than 0. */
   readonly wait: (call: Waiting, ms: number) => Promise<void>
 }
 
@@ -72,30 +72,30 @@ export interface Route {
   readonly summary: string
   readonly scopes: ScopeRule
   readonly body?: RouteBody
-  /** The query parameters, as strings; every other one is refused. */
+  /** The query parameters, as strings. Others are rejected. */
   readonly query?: z.ZodObject
   readonly replay?: RouteReplay
   readonly answer: RouteAnswer
-  /** The problems that this route adds to those of every route. */
+  /** The problems of this route, in addition to those of every route. */
   readonly problems: readonly ErrorCode[]
-  readonly patience?: RoutePatience
+  readonly longPoll?: RouteLongPoll
   /**
-   * Whether it changes what processes keep in memory: then it catches up with the store when its turn comes, and its answer
-   * rests on nothing older.
+   * Whether it changes state that processes keep in memory. Such a change first catches up with the store, so that it does not
+   * use older state.
    */
   readonly isChange?: boolean
-  /** Whether it changes nothing and may take long, as lists and simulations do: such calls take turns. */
+  /** Whether it only reads and may take long, as lists and simulations do. Such calls take turns. */
   readonly isLong?: boolean
   readonly handle: (call: Call) => Promise<Reply>
 }
 
-/** Whether it changes nothing, so that its answer can be left out. */
+/** Whether it only reads. Its answer can be replaced by an error, because nothing happened. */
 export function isReading({ method, isLong }: Route): boolean {
   return method === 'GET' || isLong === true
 }
 
 interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
-  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay' | 'patience'> {
+  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay' | 'longPoll'> {
   readonly body?: RouteBody & { readonly schema: Body }
   readonly query?: Query
   readonly replay?: {
@@ -103,11 +103,11 @@ interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
     readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<ReplayReply>
     readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
   }
-  readonly patience?: RoutePatience<Call<z.output<Body>, z.output<Query>>>
+  readonly longPoll?: RouteLongPoll<Call<z.output<Body>, z.output<Query>>>
   readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Reply>
 }
 
-/** Ties the types of a route's body and query to its handler; the pipeline has checked both before it calls. */
+/** Gives the handler the types of the route's body and query. The API validates both before it calls the handler. */
 export function route<Body extends z.ZodType, Query extends z.ZodObject>(
   definition: RouteDefinition<Body, Query>,
 ): Route {

@@ -3,56 +3,56 @@ import type { Socket } from 'node:net'
 import { poll } from '@countersign/concurrency'
 import type { Log } from '../ports/log.js'
 
-/** So long a connection may take nothing of what is written for it. */
+/** How long a connection may read nothing of its answer. */
 const STALLED_AFTER_MS = 30_000
-/** So many looks in a row have to see that. Looks are counted, and no time: a process that stood still has not looked. */
-export const LOOKS = 30
+/** How many checks in a row have to see that. Checks are counted instead of time: a suspended process checks nothing. */
+export const CHECKS = 30
 
-interface Taken {
+interface Progress {
   readonly bytes: number
-  /** How many looks in a row have seen no more. */
-  readonly looks: number
+  /** How many checks in a row have seen no more. */
+  readonly checks: number
 }
 
 /**
- * Ends connections that leave their answers standing: those would be kept for good. Who waits, or has nothing to read,
- * stays. Answers are written in pieces, so that a slow reader is seen to read.
+ * Closes connections that do not read their answers, which would otherwise stay in memory for ever. A connection without an
+ * answer to read stays open. Answers are sent in chunks, so that a slow reader makes visible progress.
  */
 export class StalledConnections {
   private readonly open = new Set<Socket>()
-  /** What those have taken for whom something waits. */
-  private readonly waiting = new Map<Socket, Taken>()
+  /** What each connection with unread bytes has read. */
+  private readonly unread = new Map<Socket, Progress>()
 
   constructor(
     private readonly log: Log,
     private readonly stalledAfterMs = STALLED_AFTER_MS,
   ) {}
 
-  /** Until the server is closed. */
+  /** Checks the server's connections until it closes. */
   watch(server: Server): void {
     server.on('connection', (socket) => {
       this.open.add(socket)
       socket.once('close', () => {
         this.open.delete(socket)
-        this.waiting.delete(socket)
+        this.unread.delete(socket)
       })
     })
-    const { stop } = poll(() => this.look(), {
-      everyMs: this.stalledAfterMs / LOOKS,
-      onError: (err) => this.log.error({ err }, 'stalled connections could not be looked for'),
+    const { stop } = poll(() => this.check(), {
+      everyMs: this.stalledAfterMs / CHECKS,
+      onError: (err) => this.log.error({ err }, 'connections could not be checked for stalled readers'),
     })
     server.once('close', stop)
   }
 
-  /** Looks at every connection once. */
-  look(): void {
+  /** Checks every connection once. */
+  check(): void {
     for (const socket of this.open) {
       const bytes = socket.bytesWritten - socket.writableLength
-      const last = this.waiting.get(socket)
-      const looks = last?.bytes === bytes ? last.looks + 1 : 0
-      if (socket.writableLength === 0) this.waiting.delete(socket)
-      else if (looks === LOOKS) this.end(socket)
-      else this.waiting.set(socket, { bytes, looks })
+      const last = this.unread.get(socket)
+      const checks = last?.bytes === bytes ? last.checks + 1 : 0
+      if (socket.writableLength === 0) this.unread.delete(socket)
+      else if (checks === CHECKS) this.end(socket)
+      else this.unread.set(socket, { bytes, checks })
     }
   }
 

@@ -8,25 +8,25 @@ import { problemReply } from './problem.js'
 import type { Reply } from './reply.js'
 import { requestIdOf, withRequestId } from './request-id.js'
 
-const LIVES: Reply = { status: 200, body: { status: 'ok' } }
+const ALIVE: Reply = { status: 200, body: { status: 'ok' } }
 const NOT_READY: Reply = { status: 503, body: { status: 'not ready', detail: 'starting' } }
 
-/** Answers until the store is open, which may take long: an orchestrator that asks whether the server lives lets it be. */
+/** Answers until the store is open. That may take long, and `/livez` keeps an orchestrator from restarting the server. */
 export function startingApp({ ids, log }: { readonly ids: Ids; readonly log: Log }): RequestListener {
   const answering = (make: (requestId: string) => Reply) => (req: Request, res: Response) => {
     const requestId = requestIdOf(req.headers['x-request-id'], ids)
     send(req, res, withRequestId(make(requestId), requestId))
   }
-  const refusal = new DomainError('store_unavailable', { detail: 'The server is starting. Nothing was permitted.' })
+  const starting = new DomainError('store_unavailable', { detail: 'The server is starting. Nothing was permitted.' })
   const app = newExpressApp()
   app.get(
     '/livez',
-    answering(() => LIVES),
+    answering(() => ALIVE),
   )
   app.get(
     '/readyz',
     answering(() => NOT_READY),
   )
-  app.use(answering((requestId) => problemReply(refusal, requestId, log)))
+  app.use(answering((requestId) => problemReply(starting, requestId, log)))
   return app
 }

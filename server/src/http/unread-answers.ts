@@ -2,13 +2,12 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { DomainError } from '../domain-error.js'
 
-/** So many bytes of answers to one API key may wait for their reader. */
+/** How many bytes of answers to one API key may be unread. */
 const BYTES_PER_KEY = 16 * 1024 * 1024
 
 /**
- * What is held in memory because a caller has not read it, by API key. Beyond a bound the key gets no answers that can be
- * large; what it decides and changes goes on: such an answer is no larger than
- * its request allows, at most that of a policy.
+ * Counts the bytes in memory that callers have not read yet, by API key. Above a limit the key gets no answers that can be
+ * large. It can still decide and change things: such an answer is at most as large as a policy.
  */
 export class UnreadAnswers {
   private readonly bytes = new Map<string, number>()
@@ -16,13 +15,13 @@ export class UnreadAnswers {
 
   constructor(private readonly bytesPerKey: number = BYTES_PER_KEY) {}
 
-  /** How many bytes of all keys are held. */
+  /** The unread bytes of all keys. */
   get total(): number {
     return [...this.bytes.values()].reduce((sum, bytes) => sum + bytes, 0)
   }
 
-  /** Why the key gets no more to read; null while it may. */
-  refusal(keyId: string): DomainError | null {
+  /** The error for a key above its limit, else null. */
+  overLimit(keyId: string): DomainError | null {
     if ((this.bytes.get(keyId) ?? 0) < this.bytesPerKey) return null
     return new DomainError('rate_limited', {
       detail: `${this.bytesPerKey} bytes of responses to this key are still unread. Read them, then retry.`,
@@ -32,11 +31,11 @@ export class UnreadAnswers {
 
   /** @throws DomainError rate_limited */
   assertRoom(keyId: string): void {
-    const refusal = this.refusal(keyId)
-    if (refusal !== null) throw refusal
+    const error = this.overLimit(keyId)
+    if (error !== null) throw error
   }
 
-  /** Counts an answer until its last byte has left, or its connection is gone. */
+  /** Counts an answer until its last byte is sent, or its connection closes. */
   hold(keyId: string, bytes: number, res: ServerResponse): void {
     const { socket } = res.req
     if (socket.destroyed) return
@@ -52,7 +51,7 @@ export class UnreadAnswers {
     res.once('close', release)
   }
 
-  /** An answer that still waits for its turn on the connection is not told when that is gone. */
+  /** An answer that waits behind another one gets no event when the connection closes. */
   private watch(socket: Socket): Set<() => void> {
     const releases = new Set<() => void>()
     this.held.set(socket, releases)

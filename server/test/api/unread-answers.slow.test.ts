@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LOOKS, StalledConnections } from '#server/http/stalled-connections'
+import { CHECKS, StalledConnections } from '#server/http/stalled-connections'
 import { UnreadAnswers } from '#server/http/unread-answers'
 import { type RunningServer, runServer } from '../running-server.js'
 import { allowing, createPolicy, decide, makeKey, succeed } from './refunds.js'
@@ -127,11 +127,11 @@ describe('a connection that takes nothing of its answer', () => {
     await createPolicy(server, { name: 'review', rules: [{ action: 'a.r', effect: 'review' }] })
     const { id } = await decide(server, { agent_id: 'agent:1', action: 'a.r' })
     const waiting = server.call('GET', `/v1/decisions/${id}?wait=1`)
-    const looks = vi.spyOn(StalledConnections.prototype, 'look')
+    const looks = vi.spyOn(StalledConnections.prototype, 'check')
     const { key } = await makeKey(server, ['decisions:read'])
     const slow = await open(listRequest(key).repeat(LISTS))
     expect(await readAll(slow, LISTS, 250)).toEqual(Array(LISTS).fill(200))
-    expect(looks.mock.calls.length).toBeGreaterThan(LOOKS)
+    expect(looks.mock.calls.length).toBeGreaterThan(CHECKS)
     looks.mockRestore()
     expect((await waiting).body.status).toBe('awaiting_review')
     expect(endedByServer()).toBe(0)

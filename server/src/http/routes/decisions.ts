@@ -123,7 +123,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         schema: DecisionDetailSchema,
       },
       problems: ['not_found', 'store_unavailable'],
-      patience: {
+      longPoll: {
         ms: ({ query }) => (query.wait ?? 0) * 1000,
         wait: ({ caller, params, isWanted }, waitMs) =>
           awaitReview(deps, caller, params.id as string, { waitMs, isWanted }),
