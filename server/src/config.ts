@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '@countersign/contract'
-import { faultOfMongoUrl } from '@countersign/store-mongodb/connection/url'
+import { faultOfMongoUrl } from '@countersign/store-mongodb/url'
 import { isPlausibleKeyText } from './api-key-text.js'
 
 /** Why a value cannot be used: what follows the name of the variable in a sentence. */

@@ -6,8 +6,8 @@ import type { Parts } from '#server/compose/parts'
 import { type Config, readConfig } from '#server/config'
 import type { ClockJump } from '#server/ports/clock'
 import { type Started, start } from '#server/start'
+import { dropDatabase, mongoUrl } from '../../packages/store-mongodb/test/open-mongo-store.js'
 import { AnswerCheck } from './documented-answers.js'
-import { dropDatabase, mongoUrl } from './mongodb/open-mongo-store.js'
 import { databaseOf, ON_MONGODB } from './open-test-store.js'
 
 export const FROZEN = new Date('2026-11-21T10:00:00.000Z')

@@ -1,4 +1,4 @@
-import { addressOf } from '@countersign/store-mongodb/connection/url'
+import { addressOf } from '@countersign/store-mongodb/url'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
 import { systemClock } from '../adapters/system-clock.js'
@@ -123,7 +123,7 @@ async function startFailure(error: unknown, config: Config): Promise<number> {
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return fail(new Error(`HOST ${host} is not an address of this machine.`), EXIT.failure)
   if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
-    const { mongoFailure } = await import('@countersign/store-mongodb/connection/failure')
+    const { mongoFailure } = await import('@countersign/store-mongodb/failure')
     const reason = mongoFailure(config.mongodbUrl, error)
     return fail(new Error(`${reason} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
   }

@@ -57,7 +57,7 @@ async function openMongodb(url: string, clock: Clock): Promise<Store> {
     return await openMongoStore({ url, nowMs: () => clock.now().getTime() })
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error
-    const { mongoFailure } = await import('@countersign/store-mongodb/connection/failure')
+    const { mongoFailure } = await import('@countersign/store-mongodb/failure')
     throw new Error(mongoFailure(url, error), { cause: error })
   }
 }

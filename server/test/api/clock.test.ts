@@ -1,5 +1,4 @@
 /** Time in the answers when the machine's clock is wrong. */
-
 import type { AuditEntry } from '@countersign/contract'
 import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,5 +1,4 @@
 /** More connections than the server may have open are closed at once, and it says so. */
-
 import { connect, type Socket } from 'node:net'
 import { until } from '@countersign/testkit'
 import { expect, it } from 'vitest'

@@ -1,5 +1,4 @@
 /** What a caller sees of /v1/keys, by status, and what authenticating with a key means. */
-
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'

@@ -4,7 +4,7 @@ import type { AuditEntry } from '@countersign/contract'
 import { walk } from '@countersign/testkit/store-suite'
 import { afterEach, expect, it } from 'vitest'
 import { removeOldDecisions } from '#server/use-cases/decisions/retention'
-import { mongoUrl } from '../mongodb/open-mongo-store.js'
+import { mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { databaseOf, ON_MONGODB, openTestStore } from '../open-test-store.js'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 

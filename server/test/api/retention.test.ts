@@ -1,5 +1,4 @@
 /** RETENTION_DAYS: decisions that are closed for good go; what is left, and what the audit log tells, still adds up. */
-
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { leafHash } from '@countersign/audit-log'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { Connection } from '@countersign/store-sqlite/driver'
 import { type Document, MongoClient } from 'mongodb'
-import { mongoUrl } from '../mongodb/open-mongo-store.js'
+import { mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
 import type { RunningServer } from '../running-server.js'
 

@@ -1,5 +1,4 @@
 /** Callers that ask for much and read nothing: what is held for them is bounded, and nobody else waits for them. */
-
 import { connect, type Socket } from 'node:net'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { until } from '@countersign/testkit'

@@ -1,10 +1,6 @@
 /** Accounts that other processes write all the time, while their decisions are settled. */
-
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
-import { accountId } from '@countersign/store-mongodb/budgets/account-id'
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
@@ -21,8 +17,9 @@ import {
 } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { MutationWriter } from '#server/mutation-writer'
-import { dropDatabase, mongoUrl } from './open-mongo-store.js'
-import { change } from './sabotages.js'
+import { accountId, Database, MongoStore } from '../../../packages/store-mongodb/test/inside.js'
+import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import { change } from '../../../packages/store-mongodb/test/sabotages.js'
 
 const NAME = `countersign-busy-${randomBytes(6).toString('hex')}`
 const [BUSY, CALM] = [accountOf({ policy_id: idOf('pol', 1) }), accountOf({ policy_id: idOf('pol', 2) })]

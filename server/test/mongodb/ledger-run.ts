@@ -4,8 +4,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { Posting, StoredDecision } from '@countersign/store-port/documents'
 import { BudgetBusyError } from '@countersign/store-port/ledger'
@@ -27,8 +25,9 @@ import {
   walk,
 } from '@countersign/testkit/store-suite'
 import { MutationWriter } from '#server/mutation-writer'
-import { dropDatabase, mongoUrl } from './open-mongo-store.js'
-import { type Fate, openRelay, type Relay } from './relay.js'
+import { Database, MongoStore } from '../../../packages/store-mongodb/test/inside.js'
+import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import { type Fate, openRelay, type Relay } from '../../../packages/store-mongodb/test/relay.js'
 
 export interface RunOptions {
   readonly seed: number

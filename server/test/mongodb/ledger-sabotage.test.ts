@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { SABOTAGES } from '../../../packages/store-mongodb/test/sabotages.js'
 import { BrokenPromiseError, runLedger } from './ledger-run.js'
-import { SABOTAGES } from './sabotages.js'
 
 /** By far more than any of them has needed. */
 const RUNS = 300

@@ -2,20 +2,18 @@
  * One run of servers whose every word with the store passes a relay that breaks connections by seed. In the end nothing
  * is done twice, nothing acknowledged is missing, and budgets are the sum over decisions.
  */
-
 import { isDeepStrictEqual } from 'node:util'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import { until } from '@countersign/testkit'
+import { Database, MongoStore } from '../../../packages/store-mongodb/test/inside.js'
+import { openRelay, type Relay } from '../../../packages/store-mongodb/test/relay.js'
+import type { Cuts } from '../../../packages/store-mongodb/test/relay-cuts.js'
 import { micro } from '../api/ledger-model/reference-money.js'
 import { everyItem } from '../api/refunds.js'
 import { type RunningServer, runServer, TestClock } from '../running-server.js'
 import { BrokenPromiseError } from './ledger-run.js'
-import { openRelay, type Relay } from './relay.js'
-import type { Cuts } from './relay-cuts.js'
 import { type Known, RelayLoad } from './relay-load.js'
 import { settledAccounts } from './replicas/replicas.js'
 

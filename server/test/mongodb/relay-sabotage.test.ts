@@ -1,15 +1,14 @@
 /** Stores that do not find out what became of a write whose answer was lost: the run behind the relay notices each. */
-
-import type { Database } from '@countersign/store-mongodb/connection/database'
 import { seededRandom } from '@countersign/testkit'
 import { type BulkWriteResult, type Document, MongoNetworkError, MongoServerError } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
 import { typeidIds } from '#server/adapters/typeid-ids'
+import type { Database } from '../../../packages/store-mongodb/test/inside.js'
+import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import { Cuts } from '../../../packages/store-mongodb/test/relay-cuts.js'
+import { change, DONE } from '../../../packages/store-mongodb/test/sabotages.js'
 import { BrokenPromiseError } from './ledger-run.js'
-import { dropDatabase, mongoUrl } from './open-mongo-store.js'
-import { Cuts } from './relay-cuts.js'
 import { runBehindRelay } from './relay-run.js'
-import { change, DONE } from './sabotages.js'
 
 const NAME = `countersign-relay-sabotage-${process.pid}`
 const OPERATIONS = 250

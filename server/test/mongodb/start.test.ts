@@ -1,16 +1,15 @@
 /** How the server starts on a MongoDB: what it refuses, what it tells then, and how long it waits. */
-
 import { randomBytes } from 'node:crypto'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import { NewerSchemaError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { relayTo } from '../../../packages/store-mongodb/test/holding-relay.js'
+import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import { openRelay } from '../../../packages/store-mongodb/test/relay.js'
 import { endChildren } from '../process/child.js'
 import { countersign, newDirectory, removeDirectories, ShippedServer } from '../process/shipped-server.js'
-import { relayTo } from './holding-relay.js'
-import { dropDatabase, mongoUrl } from './open-mongo-store.js'
-import { openRelay } from './relay.js'
 
 let name: string
 let url: string

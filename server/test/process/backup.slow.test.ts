@@ -1,5 +1,4 @@
 /** `countersign backup` beside a server under load, `countersign restore`, and what both refuse. */
-
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { leafHash } from '@countersign/audit-log'

@@ -1,5 +1,4 @@
 /** Processes that tests start: what they print, how they end, and that none of them stays. */
-
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { until } from '@countersign/testkit'

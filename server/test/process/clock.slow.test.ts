@@ -1,5 +1,4 @@
 /** Time comes from the system clock and from nothing else, but for the entry that only tests have. */
-
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

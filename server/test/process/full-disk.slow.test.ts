@@ -1,5 +1,4 @@
 /** A disk without room: nothing is permitted, and nothing has to be restarted. */
-
 import { execFileSync, spawnSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

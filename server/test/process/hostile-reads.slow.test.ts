@@ -3,7 +3,6 @@
  * unread, others get their decisions. How long they wait is printed, for a busy machine would fail it; asserted is what it
  * rests on: the work of each call is bounded, and so is what is held for who does not read.
  */
-
 import { connect } from 'node:net'
 import { LIMITS } from '@countersign/contract'
 import { until } from '@countersign/testkit'

@@ -1,5 +1,4 @@
 /** `countersign keys create` beside a server that stands still or is killed: what it prints is a key, and one key alone. */
-
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from '@countersign/testkit'

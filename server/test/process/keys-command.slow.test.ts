@@ -1,5 +1,4 @@
 /** `countersign keys create`, with the server at rest and beside it while it runs. */
-
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
 /** What the server tells about itself: one JSON object a line, and never a secret. */
-
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from '@countersign/testkit'

@@ -1,5 +1,4 @@
 /** One TCP connection, so that a test decides which part of a request leaves when. */
-
 import { connect, type Socket } from 'node:net'
 import { until } from '@countersign/testkit'
 

@@ -1,5 +1,4 @@
 /** `countersign signing-keys`, with the server at rest and beside it while it runs. */
-
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { any, createPermitVerifier } from '@countersign/permit'

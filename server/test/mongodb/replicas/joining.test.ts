@@ -1,5 +1,4 @@
 /** A server that joins others has a signing key of its own, which verifiers that read the key set before do not know. */
-
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

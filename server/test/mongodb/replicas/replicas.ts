@@ -1,15 +1,14 @@
 /** Servers as they are shipped, each in a process of its own and with a data directory of its own, on one database. */
-
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { Store } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
+import { dropDatabase, mongoUrl } from '../../../../packages/store-mongodb/test/open-mongo-store.js'
 import type { Answer } from '../../process/call.js'
 import { endChildren } from '../../process/child.js'
 import { nameOf, recompute, type StoredSpending } from '../../process/recomputed-accounts.js'
 import { newDirectory, removeDirectories, ShippedServer } from '../../process/shipped-server.js'
-import { dropDatabase, mongoUrl } from '../open-mongo-store.js'
 
 export const ISSUER = 'https://decisions.example'
 

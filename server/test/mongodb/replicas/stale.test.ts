@@ -1,11 +1,10 @@
 /** A server that cannot tell what others have changed answers nothing by what it knew, also what it was asked before. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
+import { openRelay, type Relay } from '../../../../packages/store-mongodb/test/relay.js'
 import { RawConnection } from '../../process/raw-connection.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
-import { openRelay, type Relay } from '../relay.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 const relays: Relay[] = []

@@ -1,5 +1,4 @@
 /** What the relay makes of a command is what befalls it. */
-
 import { randomBytes } from 'node:crypto'
 import { until } from '@countersign/testkit'
 import { MongoClient } from 'mongodb'

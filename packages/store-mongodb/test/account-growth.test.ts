@@ -1,23 +1,18 @@
-/** An account's document stays small however many decisions hold something in it, and what is on its way has a bound. */
-
+/** An account's document stays small however many decisions hold something in it. */
 import type { AccountKey } from '@countersign/contract'
-import { accountId } from '@countersign/store-mongodb/budgets/account-id'
-import type { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import type { AccountDocument, Mark } from '@countersign/store-mongodb/stored'
 import { until } from '@countersign/testkit'
 import { accountOf, createOf, decisionOf, heldIn, LogPen, requestOf } from '@countersign/testkit/store-suite'
 import { BSON, type Collection, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
-import { databaseOf } from '../open-test-store.js'
-import { runServer } from '../running-server.js'
+import { accountId } from '#store-mongodb/budgets/account-id'
+import type { MongoStore } from '#store-mongodb/mongo-store'
+import { openMongoStore } from '#store-mongodb/open'
+import type { AccountDocument } from '#store-mongodb/stored'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 const NAME = `countersign-growth-${process.pid}`
 const [FEW, MANY] = [10, 10_000]
 const GROUP = 250
-/** Of one account, at a time. */
-const MOST_MARKS = 2000
 const MIB = 1024 * 1024
 
 const client = new MongoClient(mongoUrl(NAME))
@@ -119,57 +114,4 @@ it('what a dead server has reserved goes from an account that others write witho
   await Promise.all(callers)
   expect(await store.ledger.balances([account])).toEqual([{ spent: 0n, reserved: 0n }])
   for (const one of [dead, other]) await one.close()
-})
-
-it(`with ${MOST_MARKS} on their way the account is busy, until they are recovered`, async () => {
-  const server = await runServer()
-  try {
-    const rules = [{ action: 'pay.create', effect: 'allow' }]
-    const budget = { limit: 100_000, unit: 'EUR', period: 'total' }
-    const { id } = (await server.call('POST', '/v1/policies', { body: { name: 'p', rules, budget } })).body
-    const decide = () =>
-      server.call('POST', '/v1/decisions', {
-        body: { agent_id: 'agent:a', action: 'pay.create', context: { amount: 1 } },
-      })
-    expect((await decide()).body).toMatchObject({ effect: 'allow', reason_code: 'rule_matched' })
-    const accounts = accountsOf(databaseOf(server.dataDir))
-    const of = { policy_id: id }
-    await until('the mark of the first to go', async () =>
-      (await accounts.findOne({ ...of, marked_ms: null })) === null ? undefined : true,
-    )
-
-    // As servers leave it that died between what they reserved and their records.
-    const at_ms = Date.now() - 60_000
-    const lost = (i: number): Mark => ({
-      decision: `dec_lost-${i}`,
-      attempt: `lost-${i}`,
-      rev: null,
-      spent: '0',
-      reserved: '1000000',
-      n: 0,
-      at_ms,
-    })
-    const marks = Object.fromEntries([...Array(MOST_MARKS).keys()].map((i) => [`lost-${i}`, lost(i)]))
-    const reserved = String(1_000_000n * BigInt(1 + MOST_MARKS))
-    const left = await accounts.findOneAndUpdate(
-      of,
-      { $set: { marks, reserved, marked_ms: at_ms }, $inc: { v: 1 } },
-      { returnDocument: 'after' },
-    )
-    expect(BSON.calculateObjectSize(left as AccountDocument)).toBeLessThan(MIB)
-
-    const busy = await decide()
-    expect(busy.status).toBe(503)
-    expect(busy.body.code).toBe('budget_busy')
-    expect(busy.headers.get('retry-after')).toBe('1')
-
-    const other = await openMongoStore({ url: mongoUrl(databaseOf(server.dataDir)) })
-    await other.recover()
-    await other.close()
-    expect((await decide()).body).toMatchObject({ effect: 'allow', reason_code: 'rule_matched' })
-    expect(await accounts.findOne(of)).toMatchObject({ spent: '0', reserved: '2000000' })
-    expect((await server.call('GET', `/v1/policies/${id}/budget`)).body.data).toMatchObject([{ reserved: 2 }])
-  } finally {
-    await server.stop()
-  }
 })

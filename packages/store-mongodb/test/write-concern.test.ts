@@ -1,9 +1,9 @@
 /** Every command waits for a majority and the journal, whatever the URL says: what a server then makes of it is its promise. */
 import { randomBytes } from 'node:crypto'
-import { Database } from '@countersign/store-mongodb/connection/database'
 import { seededRandom } from '@countersign/testkit'
 import { MongoClient } from 'mongodb'
 import { afterEach, expect, it } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { openRelay } from './relay.js'
 import { Cuts } from './relay-cuts.js'

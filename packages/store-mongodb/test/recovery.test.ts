@@ -1,13 +1,12 @@
 /** What the store does by itself: whoever runs it is told when that fails, and one part does not wait for another. */
-
 import { randomBytes } from 'node:crypto'
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { until } from '@countersign/testkit'
 import { accountOf, createOf, decisionOf, idOf, LogPen } from '@countersign/testkit/store-suite'
 import { MongoServerError } from 'mongodb'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
+import { MongoStore } from '#store-mongodb/mongo-store'
+import { openMongoStore } from '#store-mongodb/open'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
 

@@ -1,7 +1,7 @@
 /** Logs whose processes die, and commands that come late; and that each rule which keeps them whole is needed. */
 import { randomBytes } from 'node:crypto'
-import type { Database } from '@countersign/store-mongodb/connection/database'
 import { describe, expect, it } from 'vitest'
+import type { Database } from '#store-mongodb/connection/database'
 import { LATER_MS, LOG_CASES, type LogCase, Processes } from './log-cases.js'
 import { change } from './sabotages.js'
 

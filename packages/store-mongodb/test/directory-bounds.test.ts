@@ -3,8 +3,6 @@
  * written, alone, and with room left to revoke, to rotate and to delete.
  */
 import { randomBytes } from 'node:crypto'
-import { keyEntryOf } from '@countersign/store-mongodb/collections/keys'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { KeySecret, StoredKey } from '@countersign/store-port/documents'
 import type { Store } from '@countersign/store-port/store'
 import {
@@ -20,16 +18,13 @@ import {
   writeKeyOf,
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
-import { BSON, type Document, MongoClient } from 'mongodb'
+import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Answer, runServer } from '../running-server.js'
+import { openMongoStore } from '#store-mongodb/open'
+import { FIRST, fillDirectory, MORE, NEW, wideEntry, wideKey } from './full-directories.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 const MIB = 2 ** 20
-/** The number of the first entry that a directory is filled with. */
-const FIRST = 10_000
-/** What is new is refused beyond the first, more of what is there beyond the second. */
-const [NEW, MORE] = [4 * MIB, 6 * MIB]
 const TOO_LARGE = { written: 0, conflict: 'too_large' }
 const WRITTEN = { written: 1, conflict: null }
 
@@ -54,33 +49,6 @@ function later(key: StoredKey, over: Partial<StoredKey>): StoredKey {
   return { ...key, version: key.version + 1, ...over }
 }
 
-/** Gives the directory entries that have exactly this size together. */
-async function fill(
-  directory: 'keys' | 'policies',
-  bytes: number,
-  make: (number: number, padding: string) => readonly [string, Document],
-): Promise<void> {
-  const sizeOf = (entries: Document) => BSON.calculateObjectSize(entries)
-  const each = sizeOf(Object.fromEntries([make(FIRST + 1, '')])) - sizeOf({})
-  const count = Math.floor((bytes - sizeOf({})) / each)
-  const numbers = Array.from({ length: count }, (_, i) => FIRST + i)
-  const entries = Object.fromEntries(numbers.map((number) => make(number, '')))
-  Object.assign(entries, Object.fromEntries([make(FIRST + count - 1, ' '.repeat(bytes - sizeOf(entries)))]))
-  expect(sizeOf(entries)).toBe(bytes)
-  const [collection, member] = directory === 'keys' ? ['key_directory', 'keys'] : ['policy_directory', 'live']
-  await client
-    .db(name)
-    .collection<{ _id: string }>(collection)
-    .updateOne({ _id: directory }, { $set: { [member]: entries } })
-}
-
-/** Keys as large as their lists of agents make them. */
-const AGENTS = Array.from({ length: 20 }, (_, i) => `agent:${'x'.repeat(240)}-${i}`)
-const wide = (number: number) => keyOf(number, { agents: AGENTS })
-function entryOf(number: number, padding: string) {
-  const entry = keyEntryOf(wide(number))
-  return [idOf('key', number), { ...entry, document: `${entry.document}${padding}` }] as const
-}
 const nameOf = (number: number) => `${number}${'x'.repeat(5000)}`
 function liveOf(number: number, padding: string) {
   return [idOf('pol', number), { version: 1, name: `${nameOf(number)}${padding}` }] as const
@@ -88,27 +56,27 @@ function liveOf(number: number, padding: string) {
 
 describe('the directory of keys', () => {
   it('refuses one more, alone, and lets every key be rotated and revoked', async () => {
-    await fill('keys', NEW, entryOf)
-    const group = [createOf(decisionOf(1)), writeKeyOf(wide(1)), createOf(decisionOf(2))]
+    await fillDirectory(client, name, 'keys', NEW, wideEntry)
+    const group = [createOf(decisionOf(1)), writeKeyOf(wideKey(1)), createOf(decisionOf(2))]
     expect(await pen.commit(...group)).toEqual({ written: 1, conflict: 'too_large' })
     expect(await pen.commit(createOf(decisionOf(2)))).toEqual(WRITTEN)
-    const rotated = later(wide(FIRST), { secrets: [secret('new'), secret(`hash-${FIRST}`, instant(99))] })
+    const rotated = later(wideKey(FIRST), { secrets: [secret('new'), secret(`hash-${FIRST}`, instant(99))] })
     expect(await pen.commit(writeKeyOf(rotated))).toEqual(WRITTEN)
-    expect(await pen.commit(writeKeyOf(wide(1)))).toEqual(TOO_LARGE)
+    expect(await pen.commit(writeKeyOf(wideKey(1)))).toEqual(TOO_LARGE)
     for (const number of [FIRST, FIRST + 1])
       expect(
-        await pen.commit(writeKeyOf(later(number === FIRST ? rotated : wide(number), { revoked_at: instant(0) }))),
+        await pen.commit(writeKeyOf(later(number === FIRST ? rotated : wideKey(number), { revoked_at: instant(0) }))),
       ).toEqual(WRITTEN)
     // What was revoked makes room, and is still there.
-    expect(await pen.commit(writeKeyOf(wide(1)))).toEqual(WRITTEN)
+    expect(await pen.commit(writeKeyOf(wideKey(1)))).toEqual(WRITTEN)
     const keys = new Map((await store.loadKeys()).map((key) => [key.id, key]))
     expect(keys.get(idOf('key', FIRST))).toEqual({ ...rotated, version: 3, revoked_at: instant(0) })
     expect(keys.has(idOf('key', 1))).toBe(true)
   })
 
   it('is full for texts that live on, and lets every key be rotated at once and revoked', async () => {
-    await fill('keys', MORE, entryOf)
-    const before = wide(FIRST)
+    await fillDirectory(client, name, 'keys', MORE, wideEntry)
+    const before = wideKey(FIRST)
     const graceful = later(before, { secrets: [secret('new'), secret(`hash-${FIRST}`, instant(99))] })
     expect(await pen.commit(writeKeyOf(graceful))).toEqual(TOO_LARGE)
     const rotated = later(before, { secrets: [secret('new')] })
@@ -146,42 +114,15 @@ describe('the directory of keys', () => {
   })
 })
 
-describe('the API at the bound of keys', () => {
-  it('says limit_reached and goes on deciding, and a key that is revoked makes room', async () => {
-    await store.close()
-    const server = await runServer({ settings: { mongodbUrl: mongoUrl(name) }, parts: {} })
-    store = await openMongoStore({ url: mongoUrl(name) })
-    const call = (method: string, path: string, body?: object) => server.call(method, path, { body })
-    try {
-      const { body: mine } = await call('GET', '/v1/keys/self')
-      const [own] = (await store.loadKeys()).filter(({ id }) => id === mine.id)
-      await fill('keys', NEW - 1000, (number, padding) =>
-        number === FIRST ? [mine.id, { ...keyEntryOf(own as StoredKey) }] : entryOf(number, padding),
-      )
-      const create = () => call('POST', '/v1/keys', { name: 'one more', scopes: ['audit:read'], agents: null })
-      const answers: Answer[] = []
-      while (answers.at(-1)?.status !== 409) answers.push(await create())
-      expect(answers.at(-1)?.body.code).toBe('limit_reached')
-      expect(answers.length).toBeGreaterThan(1)
-      const decided = await call('POST', '/v1/decisions', { agent_id: 'agent:a', action: 'pay.create' })
-      expect(decided.status).toBe(200)
-      expect((await call('DELETE', `/v1/keys/${answers[0]?.body.id}`)).status).toBe(204)
-      expect((await create()).status).toBe(201)
-    } finally {
-      await server.stop()
-    }
-  })
-})
-
 describe('the directory of policies', () => {
   it('refuses one more and a longer name, and lets every policy be changed under its name and deleted', async () => {
-    await fill('policies', NEW, liveOf)
+    await fillDirectory(client, name, 'policies', NEW, liveOf)
     const another = policyOf(1, 1)
     expect(await pen.commit(writePolicyOf(another))).toEqual(TOO_LARGE)
     const named = (number: number, name: string, set: number) =>
       policyOf(number, set, { version: 2, document: { name, rules: [{ action: '*', effect: 'deny' }] } })
     expect(await pen.commit(writePolicyOf(named(10_000, 'a'.repeat(6000), 1)))).toEqual(WRITTEN)
-    await fill('policies', MORE, liveOf)
+    await fillDirectory(client, name, 'policies', MORE, liveOf)
     expect(await pen.commit(writePolicyOf(named(10_000, 'a'.repeat(6000), 2)))).toEqual(TOO_LARGE)
     expect(await pen.commit(writePolicyOf(named(10_000, nameOf(FIRST), 2)))).toEqual(WRITTEN)
     const gone = { ...named(10_001, 'x', 3), deleted_at: instant(60) }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { Store } from '@countersign/store-port/store'
 import type { OpenedSharedStore, OpenedStore } from '@countersign/testkit/store-suite'
 import { MongoClient } from 'mongodb'
+import { openMongoStore } from '#store-mongodb/open'
 
 /** The URL of the server for tests with a database of that name. */
 export function mongoUrl(database: string): string {

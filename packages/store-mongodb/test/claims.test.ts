@@ -1,10 +1,9 @@
 /** Two processes find a name of a call that was claimed for nothing, and one overtakes the other. */
-
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { claimOf } from '@countersign/store-mongodb/records/claims'
 import { createOf, decisionOf, idempotencyOf, idOf, LogPen } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
+import { MongoStore } from '#store-mongodb/mongo-store'
+import { claimOf } from '#store-mongodb/records/claims'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
 

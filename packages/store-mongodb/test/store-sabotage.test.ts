@@ -1,11 +1,10 @@
 /** The suite of every store on MongoDB, where it has to notice what is broken above the adapter, and below it. */
-
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { expectCaught, sabotageSuite } from '@countersign/testkit/store-suite'
 import type { Document } from 'mongodb'
 import { describe, it } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
+import { MongoStore } from '#store-mongodb/mongo-store'
+import { openMongoStore } from '#store-mongodb/open'
 import { openInNewDatabase } from './open-mongo-store.js'
 import { change, DONE } from './sabotages.js'
 

@@ -2,11 +2,6 @@
  * What has to hold of a log when its process dies or ends in doubt, when whoever takes it over fails, too, and when commands
  * that were given up come through late.
  */
-
-import { auditDocumentOf } from '@countersign/store-mongodb/collections/audit'
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import {
   createOf,
@@ -22,6 +17,10 @@ import {
 } from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { expect } from 'vitest'
+import { auditDocumentOf } from '#store-mongodb/collections/audit'
+import { Database } from '#store-mongodb/connection/database'
+import { MongoStore } from '#store-mongodb/mongo-store'
+import { openMongoStore } from '#store-mongodb/open'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 import { change } from './sabotages.js'
 

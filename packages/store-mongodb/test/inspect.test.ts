@@ -1,10 +1,9 @@
 /** What `countersign doctor` sees of a MongoDB. */
-
-import { inspectMongoStore } from '@countersign/store-mongodb/inspect'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { createOf, decisionOf, instant, LogPen } from '@countersign/testkit/store-suite'
 import { MongoClient } from 'mongodb'
 import { afterAll, expect, it } from 'vitest'
+import { inspectMongoStore } from '#store-mongodb/inspect'
+import { openMongoStore } from '#store-mongodb/open'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 const NAME = `countersign-inspect-${process.pid}`

@@ -1,8 +1,4 @@
 /** Every kind of write that the store makes, made at least once: also those of processes that finish what others left. */
-
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { type Change, StoreUnavailableError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
 import {
@@ -28,6 +24,9 @@ import {
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
 import { expect } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
+import { MongoStore } from '#store-mongodb/mongo-store'
+import { openMongoStore } from '#store-mongodb/open'
 import type { Command, Fate } from './relay.js'
 import { openRelay } from './relay.js'
 import type { Cuts } from './relay-cuts.js'
@@ -84,9 +83,9 @@ export const EVERY_WRITE: readonly string[] = [
   'update key_directory: written',
   'update key_uses',
   'update leases',
-  'update logs: intents',
   'update logs: finished',
   'update logs: given up',
+  'update logs: intents',
   'update logs: renewed',
   'update logs: settled',
   'update logs: taken over',

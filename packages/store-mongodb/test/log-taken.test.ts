@@ -1,8 +1,7 @@
 /** A process that was taken for dead, and goes on. */
-
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { createOf, decisionOf, idOf, LogPen } from '@countersign/testkit/store-suite'
 import { afterEach, expect, it } from 'vitest'
+import { openMongoStore } from '#store-mongodb/open'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 const NAME = `countersign-log-taken-${process.pid}`

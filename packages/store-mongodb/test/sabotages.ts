@@ -1,7 +1,6 @@
 /** The rules of the ledger's protocol on MongoDB, each broken in what a store says to its collections. */
-
-import type { Database } from '@countersign/store-mongodb/connection/database'
 import type { Collection, Document } from 'mongodb'
+import type { Database } from '#store-mongodb/connection/database'
 
 type Method = (...parameters: never[]) => unknown
 

@@ -1,9 +1,4 @@
 /** What is removed, by whom, and that nothing comes of it later: decisions that are closed for good, and tombstones. */
-
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import type { DecisionDocument } from '@countersign/store-mongodb/stored'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
 import {
@@ -22,6 +17,10 @@ import {
 } from '@countersign/testkit/store-suite'
 import { type Collection, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
+import { MongoStore } from '#store-mongodb/mongo-store'
+import { openMongoStore } from '#store-mongodb/open'
+import type { DecisionDocument } from '#store-mongodb/stored'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 const NAME = `countersign-removal-${process.pid}`

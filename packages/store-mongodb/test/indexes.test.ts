@@ -1,14 +1,13 @@
 /** Every list and every scan of the store has an index: what is equal first, then the order. */
-
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { INDEXES } from '@countersign/store-mongodb/indexes'
-import { MongoStore } from '@countersign/store-mongodb/mongo-store'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import type { Store } from '@countersign/store-port/store'
 import { accountOf, idempotencyOf, idOf, instant, keyOf, LogPen, writeKeyOf } from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
+import { INDEXES } from '#store-mongodb/indexes'
+import { MongoStore } from '#store-mongodb/mongo-store'
+import { openMongoStore } from '#store-mongodb/open'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 interface Query {

@@ -1,10 +1,10 @@
 /** Lists that look for long: each page has its end, and nobody who decides waits for them. */
 import { randomBytes } from 'node:crypto'
-import { Database, READ_LIMIT_MS } from '@countersign/store-mongodb/connection/database'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { type PageRequest, type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { createOf, decisionOf, idOf, instant, LogPen } from '@countersign/testkit/store-suite'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { Database, READ_LIMIT_MS } from '#store-mongodb/connection/database'
+import { openMongoStore } from '#store-mongodb/open'
 import { relayTo } from './holding-relay.js'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 

@@ -1,9 +1,9 @@
 /** A policy whose document somebody removed is missing alone: the list goes on behind it. */
 import { randomBytes } from 'node:crypto'
-import { Database } from '@countersign/store-mongodb/connection/database'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { idOf, LogPen, policyOf, walk, writePolicyOf } from '@countersign/testkit/store-suite'
 import { expect, it } from 'vitest'
+import { Database } from '#store-mongodb/connection/database'
+import { openMongoStore } from '#store-mongodb/open'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
 
 it('a page of policies goes on behind one whose document is gone', async () => {

@@ -1,5 +1,4 @@
 /** The suite of stores that several processes share, and that it notices what is broken between them. */
-
 import type { Store } from '@countersign/store-port/store'
 import { instant, SHARED_STORE_CASES, sharedStoreSuite } from '@countersign/testkit/store-suite'
 import { describe, expect, it } from 'vitest'
