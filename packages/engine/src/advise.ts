@@ -26,7 +26,7 @@ export function adviseOn(evaluation: Evaluation, request: EngineRequest, decisio
 }
 
 const HOW_TO_READ_LESS =
-  'Shorten the texts and lists of the context and ask again. If they are short, do not try again. Tell your user.'
+  'Shorten the texts and lists of the context and ask again. If they are short, do not try again; tell the person you work for.'
 
 function howToMend({ path, expected }: Indeterminate): string {
   const fact = `${shortenText(path)} as ${withArticle(expected)}`

@@ -35,7 +35,7 @@ describe('the reason and the advice', () => {
   })
 
   it('of a deny', () => {
-    const message = 'payment.refund is denied for this agent. Do not try again. Tell your user.'
+    const message = 'payment.refund is denied for this agent. Do not try again; tell the person you work for.'
     expect(ask({})).toMatchObject({
       reason: 'The policy denies payment.refund.',
       reason_code: 'rule_matched',
@@ -55,7 +55,7 @@ describe('the reason and the advice', () => {
       reason: 'Refunds need a person.',
       advice: {
         retry: 'after_approval',
-        message: `A person has to approve this. Wait until a person has approved decision ${DECISION}, then make the same call again.`,
+        message: `A person has to approve this. Wait for decision ${DECISION}; do not ask again.`,
       },
     })
   })
@@ -70,7 +70,7 @@ describe('the reason and the advice', () => {
       rule: null,
       advice: {
         retry: 'never',
-        message: 'No policy allows payment.refund for this agent. Do not try again. Tell your user.',
+        message: 'No policy allows payment.refund for this agent. Do not try again; tell the person you work for.',
       },
     })
   })
@@ -80,7 +80,7 @@ describe('the reason and the advice', () => {
       effect: 'deny',
       reason: 'The agent is suspended.',
       reason_code: 'agent_suspended',
-      advice: { retry: 'never', message: 'This agent is suspended. Do not try again. Tell your user.' },
+      advice: { retry: 'never', message: 'This agent is suspended. Do not try again; tell the person you work for.' },
     })
   })
 
@@ -101,7 +101,7 @@ describe('the reason and the advice', () => {
     const denied = { ...review, effect: 'deny' as const, reason_code: 'too_many_reviews' as const }
     expect(adviseOn(denied, request(), DECISION)).toEqual({
       retry: 'never',
-      message: 'Too many requests wait for a person already. Do not try again. Tell your user.',
+      message: 'Too many requests wait for a person already. Do not try again; tell the person you work for.',
     })
   })
 })

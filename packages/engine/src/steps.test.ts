@@ -101,7 +101,7 @@ describe('an evaluation that takes more steps than there are', () => {
     expect(adviseOn(evaluation, requestOf(context), 'dec_1')).toEqual({
       retry: 'changed',
       message:
-        'Shorten the texts and lists of the context and ask again. If they are short, do not try again. Tell your user.',
+        'Shorten the texts and lists of the context and ask again. If they are short, do not try again; tell the person you work for.',
     })
   })
 

@@ -133,7 +133,7 @@ describe('POST 200', () => {
       outcome: null,
       advice: {
         retry: 'after_approval',
-        message: `A person has to approve this. Wait until a person has approved decision ${decision.id}, then make the same call again.`,
+        message: `A person has to approve this. Wait for decision ${decision.id}; do not ask again.`,
       },
     })
     expect(decision).not.toHaveProperty('permit_token')
@@ -167,7 +167,7 @@ describe('POST 200', () => {
       resource: null,
       advice: {
         retry: 'never',
-        message: 'No policy allows payment.refund for this agent. Do not try again. Tell your user.',
+        message: 'No policy allows payment.refund for this agent. Do not try again; tell the person you work for.',
       },
     })
   })

@@ -39,7 +39,7 @@ it('lets exactly 100 of 200 that one agent asks at once wait; the rest are denie
       review: null,
       advice: {
         retry: 'never',
-        message: 'Too many requests wait for a person already. Do not try again. Tell your user.',
+        message: 'Too many requests wait for a person already. Do not try again; tell the person you work for.',
       },
     })
   expect(await everyItem(server, '/v1/decisions?status=awaiting_review')).toHaveLength(100)

@@ -66,7 +66,10 @@ describe('a refusal for a model', () => {
       },
       'At most 40 EUR now, or ask again after 2026-12-01. Do not repeat it unchanged before then.',
     ],
-    [{ retry: 'after_approval', message: 'A person has to approve this.' }, 'A person has to approve this.'],
+    [
+      { retry: 'after_approval', message: 'A person has to approve this.' },
+      'A person has to approve this. After the approval, make the same call again.',
+    ],
     [{ retry: 'constructor' as 'never', message: 'New.' }, 'New. Do not repeat it unchanged.'],
   ] as const)('says the advice %j', (advice, words) => {
     expect(refusalForModel(new DeniedError('denied', { decision_id, advice }))).toBe(

@@ -10,12 +10,12 @@ const MAX_ID = 64
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]{1,20}Z$/
 
 const UNCHANGED = 'Do not repeat it unchanged.'
-/** Whether the model may make the same call again. Null: the message of the advice says so itself. */
+/** When the model may make the same call again. Null: the message of the advice says so itself. */
 const AGAIN: Readonly<Record<Advice['retry'], string | null>> = {
   never: null,
   changed: UNCHANGED,
   after: 'Do not repeat it unchanged before then.',
-  after_approval: null,
+  after_approval: 'After the approval, make the same call again.',
 }
 
 /** Refusals of what was begun before, here or elsewhere. */

@@ -12,8 +12,8 @@ import { findBudgetViolation } from './violation.js'
 
 const NOW = new Date('2026-11-21T10:00:05.120Z')
 const DECISION = 'dec_01kagx5000000000000000000'
-const GIVE_UP = 'Do not try again. Tell your user.'
-const WAIT = `A person has to approve this. Wait until a person has approved decision ${DECISION}, then make the same call again.`
+const GIVE_UP = 'Do not try again; tell the person you work for.'
+const WAIT = `A person has to approve this. Wait for decision ${DECISION}; do not ask again.`
 
 interface Asking {
   readonly budget?: Partial<Budget>
