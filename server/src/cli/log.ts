@@ -1,14 +1,6 @@
 import pino from 'pino'
 import type { Log } from '../ports/log.js'
 
-/** Warnings on standard error, for commands that print a result: a sentence for a person, a JSON line for a machine. */
-export const noticeLog: Pick<Log, 'warn'> = {
-  warn(fields, msg) {
-    const line = { level: 'warn', time: new Date().toISOString(), msg, ...fields }
-    process.stderr.write(`${process.stderr.isTTY ? msg : JSON.stringify(line)}\n`)
-  },
-}
-
 /** The buffer for a slow reader, in bytes. Lines that do not fit are dropped. */
 const BACKLOG_BYTES = 4 * 1024 * 1024
 

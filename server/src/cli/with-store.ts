@@ -8,9 +8,10 @@ import type { Config } from '../config.js'
 import { MutationWriter } from '../mutation-writer.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
+import type { Log } from '../ports/log.js'
 import { startClock } from '../use-cases/clock/start.js'
 import { findLostEntry } from '../use-cases/signing-keys/lost-entries.js'
-import { noticeLog } from './log.js'
+import { writeNotice } from './exit.js'
 
 export interface OpenedStore {
   readonly store: Store
@@ -20,6 +21,8 @@ export interface OpenedStore {
 }
 
 const DEADLINE_MS = 30_000
+/** Warnings go to standard error: standard output has the result of the command. */
+const NOTICES: Pick<Log, 'warn'> = { warn: (fields, msg) => writeNotice('warn', msg, fields) }
 
 /**
  * Works on the store of a server. Resolves with null, without work, when the store is embedded and the server runs.
@@ -42,7 +45,7 @@ export async function withStore<T>(
   }
   try {
     await startClock(clock, store)
-    if (keyring !== null) await findLostEntry({ memory: keyring, store, log: noticeLog }, false)
+    if (keyring !== null) await findLostEntry({ memory: keyring, store, log: NOTICES }, false)
     const ids = typeidIds(clock)
     return await work({ store, clock, ids, writer: new MutationWriter(store, ids, DEADLINE_MS) })
   } finally {

@@ -57,8 +57,9 @@ async function newKeyring(): Promise<Keyring> {
 }
 
 /** A server. */
-async function open(): Promise<{ readonly keys: SharedSigningKeys }> {
-  return { keys: new SharedSigningKeys(await newKeyring(), store, clock) }
+async function open(): Promise<{ readonly keys: SharedSigningKeys; readonly own: Keyring }> {
+  const own = await newKeyring()
+  return { keys: new SharedSigningKeys(own, store, clock), own }
 }
 
 const SETTINGS = { issuer: 'https://decisions.example', audience: 'https://decisions.example' }
@@ -103,16 +104,16 @@ describe('a permit of a key that is not known here yet', () => {
 })
 
 test('a read that is late does not bring back a key that was revoked meanwhile', async () => {
-  const [{ keys: signs }, { keys: verifies }] = [await open(), await open()]
+  const [{ keys: signs, own }, { keys: verifies }] = [await open(), await open()]
   await signs.publish()
-  const [revoked] = signs.list()
+  const [revoked] = own.list()
   let answer = (_: unknown): void => {}
   reading = new Promise((resolve) => {
     answer = resolve
   })
   const late = verifies.load()
   while (reads === 0) await new Promise(setImmediate)
-  await signs.revoke(revoked?.kid as string)
+  await own.revoke(revoked?.kid as string)
   await signs.publish()
   reading = Promise.resolve()
   const soon = verifies.load()
@@ -129,7 +130,7 @@ test('whoever joins waits for verifiers whose key set lacks its key, in whatever
     const [reads, joins] = [stepByStep(), stepByStep()]
     const serves = new SharedSigningKeys(keyrings[0], reads.store, clock)
     const joined = new SharedSigningKeys(keyrings[1], joins.store, clock)
-    const kid = joined.list().find(({ state }) => state === 'active')?.kid
+    const kid = keyrings[1].list().find(({ state }) => state === 'active')?.kid
     const [reading, joining] = [serves.jwksForVerifiers(), joined.join('https://decisions.example')]
     for (const next of order) await (next === 'read' ? reads.step(reading) : joins.step(joining))
     const [{ keys }] = await Promise.all([reading, joining])

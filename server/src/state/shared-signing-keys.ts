@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PublishedSigningKey, Replicas, SharedSigningKey } from '@countersign/store-port/replicas'
 import type { Clock } from '../ports/clock.js'
-import { KNOWN_AFTER_MS, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../ports/signer.js'
+import { KNOWN_AFTER_MS, type Signer, type SigningKeyInfo } from '../ports/signer.js'
 import { StoreMutex } from './store-mutex.js'
 
 type SharedStore = Pick<
@@ -22,7 +22,7 @@ const REFRESH_EVERY_MS = 1000
  * The signing keys of processes that share a store. Each process signs with its own key and shares the secret with nobody.
  * The store holds the public keys, so every process publishes all of them and verifies what any of them signed.
  */
-export class SharedSigningKeys implements Signer {
+export class SharedSigningKeys implements Pick<Signer, 'sign' | 'jwks'> {
   private others: readonly PublishedSigningKey[] = []
   /** The time until which each of our keys is published, in milliseconds since 1970. */
   private readonly publishedUntilMs = new Map<string, number>()
@@ -55,19 +55,6 @@ export class SharedSigningKeys implements Signer {
       ({ kid, revoked_at, published_until }) => !known.has(kid) && revoked_at === null && published_until > now,
     )
     return { keys: [...keys, ...others.map(jwkOf)] }
-  }
-
-  list(): SigningKeyInfo[] {
-    return this.own.list()
-  }
-  history(): SigningKeyChange[] {
-    return this.own.history()
-  }
-  rotate(options?: { readonly isForced: boolean }): Promise<SigningKeyChange[]> {
-    return this.own.rotate(options)
-  }
-  revoke(kid: string): Promise<SigningKeyChange[]> {
-    return this.own.revoke(kid)
   }
 
   /**

@@ -164,10 +164,8 @@ describe('the shipped server', () => {
       // The age of a command that the operator left.
       'server/adapters/admin-command-spool/spool.js',
       'server/adapters/system-clock.js',
-      // The last words of a command that fails.
+      // The last words of a command that fails, and warnings beside its result.
       'server/cli/exit.js',
-      // A notice of a command beside its answer.
-      'server/cli/log.js',
     ])
     expect(having(/\bsystemClock\([^)]/)).toEqual([])
     expect(having(/process\.on(ce)?\(['"]message|process\.channel|process\.stdin/)).toEqual([])

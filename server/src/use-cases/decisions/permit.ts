@@ -9,7 +9,7 @@ import { viewDecision } from './view.js'
 
 export interface PermitDeps {
   readonly agents: Agents
-  readonly signer: Signer
+  readonly signer: Pick<Signer, 'sign'>
   readonly permits: PermitSettings
 }
 
