@@ -23,6 +23,15 @@ const project = (name: string, include: string[], timeout = 20_000, exclude: str
 const lostAnswers = project('lost-answers', ['packages/lost-answers/test/**/*.test.ts'], 60_000)
 Object.assign(lostAnswers.test, { maxConcurrency: 60 })
 
+/** What runs on both stores is quick on the other one, and shares processes as there. */
+function onMongodb() {
+  const isSlow = (path: string) => path.includes('.slow.')
+  const slow = ALSO_ON_MONGODB.map((path) => path.replace('*.test.ts', '*.slow.test.ts')).filter(isSlow)
+  const quick = project('on-both-stores', [...ALSO_ON_MONGODB], 180_000, ['**/*.slow.test.ts'])
+  Object.assign(quick.test, { isolate: false })
+  return [project('mongodb', [...ONLY_ON_MONGODB, ...slow], 180_000), quick]
+}
+
 export default defineConfig({
   test: {
     // Many tests wait for a moment, and those on MongoDB for seconds, while others can use the processor.
@@ -50,9 +59,7 @@ export default defineConfig({
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ONLY_ON_MONGODB),
-      ...(process.env.STORE === 'mongodb'
-        ? [project('mongodb', [...ONLY_ON_MONGODB, ...ALSO_ON_MONGODB], 180_000)]
-        : []),
+      ...(process.env.STORE === 'mongodb' ? onMongodb() : []),
     ],
   },
 })

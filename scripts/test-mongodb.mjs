@@ -7,4 +7,7 @@ import { becomeVitest } from './vitest.mjs'
 await prepare(fileURLToPath(new URL('..', import.meta.url)))
 process.env.MONGODB_URL = await mongodbForTests()
 process.env.STORE = 'mongodb'
-await becomeVitest(['--project', 'mongodb', ...process.argv.slice(2)], 'vitest-mongodb.json')
+await becomeVitest(
+  ['--project', 'mongodb', '--project', 'on-both-stores', ...process.argv.slice(2)],
+  'vitest-mongodb.json',
+)
