@@ -106,7 +106,7 @@ interface TransitionDefinition<Body extends z.ZodType> {
   readonly scopes: ScopeRule
   readonly schema: Body
   readonly problems: readonly ErrorCode[]
-  /** Throws the 403 that comes before a reused idempotency key is told. */
+  /** Throws the 403 that comes before the error about a reused idempotency key. */
   readonly assertAllowed: (call: Call<z.output<Body>>, decision: StoredDecision) => unknown
   readonly handle: (call: Call<z.output<Body>>) => Promise<Decision>
 }

@@ -2,7 +2,7 @@ import type { Store } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
 import { presentStatus } from './status.js'
 
-/** Whether a decision is there that still awaits its review. */
+/** Whether the decision exists and still awaits its review. */
 export async function isAwaitingReview(
   { store, clock }: { readonly store: Pick<Store, 'findDecisionStatus'>; readonly clock: Clock },
   id: string,

@@ -13,8 +13,8 @@ export interface CapabilitiesDeps {
 }
 
 /**
- * What an agent can ever get for each action, by the policies, the metadata and the suspensions of now. Nothing is decided
- * or recorded, and the agent is not seen by it.
+ * The effects that an agent can get for each action, by the policies, the metadata and the suspensions of now. Nothing is
+ * decided or recorded, and the agent does not count as seen.
  *
  * @param pause awaited between the parts of the work
  * @throws DomainError agent_not_allowed

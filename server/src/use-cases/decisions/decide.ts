@@ -39,12 +39,12 @@ export interface DecideOutput {
 }
 
 /**
- * Evaluates a request, reserves what it may spend and records the answer. It resolves only after the decision, its
- * reservation and its audit entry are durable; the permit is signed beside the write and leaves with the answer or not at
+ * Evaluates a request, reserves what it may spend and records the decision. It resolves only after the decision, its
+ * reservation and its audit entry are durable. The permit is signed during the write. It leaves with the answer or not at
  * all.
  *
  * @throws DomainError agent_not_allowed
- * @throws CallInProgressError the same call has reserved what this one would need
+ * @throws CallInProgressError a copy of the same call has reserved what this one needs
  * @throws StoreUnavailableError nothing was permitted
  *
  * Source: docs/decisions.md
@@ -69,7 +69,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
 
   const taken: Compensation[] = []
   try {
-    const reserved = await reserveBudgets(deps, evaluated.asked, { id, version: 0, call, exceed: false })
+    const reserved = await reserveBudgets(deps, evaluated.budgets, { id, version: 0, call, mayExceed: false })
     const { violation, reservation } = reserved
     if (reservation !== null) taken.push(() => deps.store.ledger.release(reservation))
     const reserveMs = performance.now() - evaluatedMs
@@ -83,9 +83,9 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
       else evaluation = tooManyReviews(evaluation)
     }
 
-    const asked = { request, requestHash, requestId, keyId: caller.key.id, holder, agent }
-    const made = { id, evaluation, evaluatedAt, latencyMs, policySet, reserved }
-    const decision = newDecision({ ...asked, ...made }, deps.lifetimes)
+    const received = { request, requestHash, requestId, keyId: caller.key.id, holder, agent }
+    const decided = { id, evaluation, evaluatedAt, latencyMs, policySet, reserved }
+    const decision = newDecision({ ...received, ...decided }, deps.lifetimes)
     const held = holdRequest(request)
     const draft = {
       entry: createdEntry(decision, held),
@@ -114,7 +114,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   }
 }
 
-/** Keeps the slot of a review that may be durable. When the store cannot tell: too few reviews are better than too many. */
+/** Keeps the slot of a review that may be durable, even when the store cannot tell: too few reviews beat too many. */
 async function releaseSlot(deps: DecideDeps, slot: OpenReview, outcome: Parameters<Compensation>[0]): Promise<void> {
   if (outcome === 'unknown') {
     const found = await deps.store.findDecision(slot.id).catch(() => 'unknown')

@@ -20,13 +20,13 @@ export interface EvaluatedRequest {
   readonly request: EngineRequest
   readonly facts: Facts
   readonly evaluation: Evaluation
-  /** The budgets that have to be asked. */
-  readonly asked: readonly AskedBudget[]
+  /** The budgets that need room for the request. */
+  readonly budgets: readonly AskedBudget[]
 }
 
 /**
- * What the policies say of a request, and which budgets they ask. A fault of ours never turns into an allow: it denies,
- * and is recorded like every other decision.
+ * Evaluates a request and names the budgets that need room for it. An internal error never turns into an allow: it
+ * denies, and the denial is recorded like every other decision.
  */
 export function evaluateSafely(
   { evaluate, maxEvaluationSteps, log }: EvaluateDeps,
@@ -38,9 +38,9 @@ export function evaluateSafely(
 ): EvaluatedRequest {
   try {
     const evaluation = evaluate(set, request, facts, maxEvaluationSteps)
-    return { request, facts, evaluation, asked: askBudgets(evaluation, request, facts, phase) }
+    return { request, facts, evaluation, budgets: askBudgets(evaluation, request, facts, phase) }
   } catch (err) {
     log.error({ err, request_id: requestId }, 'evaluation failed; the request is denied')
-    return { request, facts, evaluation: evaluationError(), asked: [] }
+    return { request, facts, evaluation: evaluationError(), budgets: [] }
   }
 }

@@ -13,10 +13,10 @@ export interface ExplainDecisionDeps {
 }
 
 /**
- * Why a decision came out as it did, from what held then: its policy set, its clock, its agent's metadata (which a caller
- * without agents:read is not shown), and whether its evaluation came to an end within the limit.
+ * Explains a decision by what held then: its policy set, its clock, its agent's metadata (hidden from a caller without
+ * agents:read), and whether its evaluation ended within the limit.
  *
- * @param pause awaited between the parts of it
+ * @param pause awaited between the parts of the work
  * @throws DomainError not_found
  */
 export async function explainDecision(
@@ -38,26 +38,26 @@ export async function explainDecision(
     {
       now: new Date(decision.evaluated_at),
       suspended: decision.reason_code === 'agent_suspended',
-      metadata: await metadataThen(deps, decision),
+      metadata: await metadataAtDecision(deps, decision),
     },
     { hidesMetadata: !hasScope(caller, 'agents:read'), maxSteps: deps.maxEvaluationSteps, ...endOf(decision) },
   )
   return { decision_id: decision.id, ...(await inParts(parts, pause)), ...overruled(decision) }
 }
 
-/** The limit may have been another one then, or be another one at the replica that decided. A fault of ours has no end. */
+/** The limit may have been different then, or at the replica that decided. An internal error has no end. */
 function endOf({ reason_code, policy_id, rule }: StoredDecision) {
   if (reason_code === 'evaluation_error') return {}
   return { ended: reason_code === 'evaluation_limit' ? { policy_id, rule } : ('within_limit' as const) }
 }
 
-async function metadataThen(deps: ExplainDecisionDeps, decision: StoredDecision) {
+async function metadataAtDecision(deps: ExplainDecisionDeps, decision: StoredDecision) {
   if (decision.agent_revision === null) return null
   const registration = await deps.store.findAgentMetadata(decision.agent_id, decision.agent_revision)
   return registration?.metadata ?? null
 }
 
-/** What is decided beside the rules: faults of ours, too many reviews, and budgets. */
+/** Reasons that come from outside the rules: internal errors, too many reviews, and budgets. */
 const OVERRULING: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'evaluation_error',
   'too_many_reviews',
@@ -67,7 +67,7 @@ const OVERRULING: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'budget_exceeded',
 ])
 
-/** What the rules did not decide: the decision's own effect and reason are the explanation, whatever the rules said. */
+/** For a decision that the rules did not make, its own effect and reason are the explanation. */
 export function overruled(decision: Pick<StoredDecision, 'effect' | 'reason' | 'reason_code'>): Partial<Explanation> {
   const { effect, reason, reason_code } = decision
   if (!OVERRULING.has(reason_code)) return {}

@@ -2,7 +2,7 @@ import type { DecisionRequest } from '@countersign/contract'
 import type { EngineRequest, Facts } from '@countersign/engine'
 import type { StoredAgent } from '@countersign/store-port/documents'
 
-/** What the caller says, with absent members as null. */
+/** The caller's request, with absent members as null. */
 export function toEngineRequest(request: DecisionRequest): EngineRequest {
   return {
     agent_id: request.agent_id,
@@ -12,12 +12,12 @@ export function toEngineRequest(request: DecisionRequest): EngineRequest {
   }
 }
 
-/** What we know of the agent ourselves, and the time. */
+/** The server's own facts: the agent and the time. */
 export function factsOf(agent: StoredAgent | undefined, now: Date): Facts {
   return { now, ...knownOf(agent) }
 }
 
-/** What we know of the agent ourselves. */
+/** The server's own facts about the agent. */
 export function knownOf(agent: StoredAgent | undefined): Omit<Facts, 'now'> {
   return {
     suspended: agent !== undefined && agent.suspended !== null,

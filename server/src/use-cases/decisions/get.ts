@@ -12,12 +12,12 @@ export interface GetDecisionDeps extends PermitDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'findDecision'>
   readonly longPolls: LongPolls
-  /** False from the first moment of a shutdown on: then nobody is kept waiting. */
+  /** False from the first moment of a shutdown: then no call waits any more. */
   readonly isServing: () => boolean
 }
 
 /**
- * One decision; with its permit for the key that asked, while it may proceed.
+ * Reads one decision. The key that asked gets the permit while the action may proceed.
  *
  * @throws DomainError not_found, insufficient_scope (a decision of another key without decisions:read)
  */
@@ -32,12 +32,12 @@ export async function getDecision(deps: GetDecisionDeps, caller: Caller, id: str
 export interface Patience {
   /** How long to wait for the decision to leave `awaiting_review`. */
   readonly waitMs: number
-  /** False once nobody waits for the answer any more. */
+  /** False once the caller has gone. */
   readonly isWanted: () => boolean
 }
 
 /**
- * Waits until a decision awaits no review, or the time is over. Whether the caller may read it then, has to be asked anew.
+ * Waits until a decision awaits no review, or the time is over. Check anew afterwards whether the caller may read it.
  *
  * @throws DomainError as {@link getDecision}
  */
@@ -71,7 +71,7 @@ async function findReadable(
 }
 
 /**
- * A decision of an agent that the caller may speak for; any other does not exist for it.
+ * Finds a decision of an agent that the caller may speak for. For the caller, no other decision exists.
  *
  * @throws DomainError not_found
  */

@@ -25,13 +25,13 @@ export interface Evaluated {
   readonly requestHash: string
   readonly requestId: string
   readonly keyId: string
-  /** The job that asks; null when it gave no name. */
+  /** The name of the job that asks; null when it gave none. */
   readonly holder: string | null
   readonly agent: StoredAgent | undefined
   readonly reserved: Pick<ReservedBudgets, 'budgets' | 'postings'>
 }
 
-/** The decision that an evaluation makes. What was decided never changes from here on; its first status follows from it. */
+/** The decision that follows from an evaluation. What was decided never changes; the first status follows from it. */
 export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): UnrecordedDecision {
   const { id, evaluation, evaluatedAt, request } = evaluated
   const { effect } = evaluation
@@ -70,18 +70,18 @@ export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): Unrecor
   }
 }
 
-/** When a decision of this effect is over: a review has its own, longer time. */
+/** When a decision of this effect ends. A review has its own, longer lifetime. */
 export function endOf(effect: Effect, evaluatedAt: Date, lifetimes: Lifetimes): string {
   const seconds = effect === 'review' ? lifetimes.reviewSeconds : lifetimes.decisionSeconds
   return new Date(evaluatedAt.getTime() + seconds * 1000).toISOString()
 }
 
-/** The part of the request that may be erased later, with a salt of its own. */
+/** The part of the request that may be erased later, with its own salt. */
 export function holdRequest({ context }: EngineRequest): HeldRequest {
   return { context, salt: randomBytes(16).toString('base64url') }
 }
 
-/** The audit entry of a new decision: of what was asked it holds a salted hash only. */
+/** The audit entry of a new decision. Of the request it holds only a salted hash. */
 export function createdEntry(decision: UnrecordedDecision, held: HeldRequest): EntryDraft {
   return {
     at: decision.evaluated_at,
@@ -127,7 +127,7 @@ function waitingReview(requestedAt: string, expiresAt: string): Review {
   }
 }
 
-/** SHA-256 of the salt and the request hash: the log proves what was asked to whoever is shown the salt, and to nobody else. */
+/** SHA-256 of the salt and the request hash. The log proves the request only to somebody who has the salt. */
 function saltedHash(salt: string, requestHash: string): string {
   return createHash('sha256')
     .update(Buffer.from(salt, 'base64url'))

@@ -8,8 +8,8 @@ export interface PermitSettings {
 }
 
 /**
- * The claims of an authorized decision's permit. They follow from the stored decision alone, so the same decision gives
- * the same permit again and the store holds none.
+ * The claims of an authorized decision's permit. They follow from the stored decision alone: the same decision gives the
+ * same permit again, and the store holds no permits.
  *
  * Source: docs/permits.md
  */
@@ -35,7 +35,7 @@ export function permitClaims(decision: StoredDecision, settings: PermitSettings)
 
 /** Of the first budget that reads its amount from the request. */
 function amountReserved({ budgets, postings }: StoredDecision): Pick<PermitClaims, 'amount' | 'unit'> {
-  // What is reserved is reserved in every budget asked: the two lists go side by side.
+  // A reservation is in every budget of the decision, so both lists have the same order.
   const budget = budgets[postings.findIndex((posting) => posting.reads_amount)]
   return budget === undefined || budget.amount === null ? {} : { amount: budget.amount, unit: budget.unit }
 }

@@ -13,7 +13,7 @@ export interface PermitDeps {
   readonly permits: PermitSettings
 }
 
-/** The permit of a decision that may proceed now, for the key that asked; undefined for every other. */
+/** The permit of a decision that may proceed now, for the key that asked; undefined for every other key. */
 export async function presentPermit(
   deps: PermitDeps,
   caller: Caller,

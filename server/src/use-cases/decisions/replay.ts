@@ -13,7 +13,7 @@ export interface ReplayDeps extends PermitDeps {
 /**
  * The answer to the same call again: the decision in its present state, with its permit while it may proceed.
  *
- * @throws DomainError already_claimed when another holder than the asking one runs it
+ * @throws DomainError already_claimed when another holder runs it
  */
 export async function replayDecision(
   deps: ReplayDeps,

@@ -5,69 +5,70 @@ import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import { type ExpireDeps, expireApprovals } from './transitions/expire.js'
 
 export interface ReservedBudgets {
-  /** Null when every budget had room, or none was asked. */
+  /** Null when every budget had room, or there was none. */
   readonly violation: BudgetViolation | null
   readonly budgets: readonly DecisionBudget[]
   readonly postings: readonly Posting[]
-  /** To be named by the record that makes it stand. */
+  /** The mutation that commits the reservation has to name it. */
   readonly reservation: string | null
 }
 
-const NOTHING_ASKED: ReservedBudgets = { violation: null, budgets: [], postings: [], reservation: null }
+const NO_BUDGETS: ReservedBudgets = { violation: null, budgets: [], postings: [], reservation: null }
 
-/** Which decision reserves, and whether its reviewer lets it exceed budgets that say `on_exceed: review`. */
-interface Asker {
+interface ReserveInput {
+  /** Of the decision that reserves. */
   readonly id: string
-  /** Names the call: copies of it that are on their way are not in its way. */
-  readonly call: string
   readonly version: number
-  readonly exceed: boolean
+  /** Names the call, so that a copy of it in progress does not count against it. */
+  readonly call: string
+  /** Whether the reviewer lets the decision exceed budgets with `on_exceed: review`. */
+  readonly mayExceed: boolean
 }
 
 /**
- * Reserves in all the budgets asked, or in none when one refuses.
+ * Reserves in all budgets, or in none when one of them is violated.
  *
  * @throws CallInProgressError, StoreUnavailableError
  */
 export async function reserveBudgets(
   deps: ExpireDeps,
-  asked: readonly AskedBudget[],
-  asker: Asker,
+  budgets: readonly AskedBudget[],
+  input: ReserveInput,
 ): Promise<ReservedBudgets> {
-  if (asked.length === 0) return NOTHING_ASKED
+  if (budgets.length === 0) return NO_BUDGETS
   await expireApprovals(deps)
   const { ledger } = deps.store
-  const isLimited = (budget: AskedBudget): boolean => !(asker.exceed && budget.on_exceed === 'review')
+  const isLimited = (budget: AskedBudget): boolean => !(input.mayExceed && budget.on_exceed === 'review')
   for (;;) {
-    const { reservation, balances } = await take(ledger, asked, asker, isLimited)
+    const { reservation, balances } = await tryToReserve(ledger, budgets, input, isLimited)
     if (reservation !== null)
       return {
         violation: null,
-        budgets: budgetRows(asked, balances, true),
-        postings: asked.map(postingOf),
+        budgets: budgetRows(budgets, balances, true),
+        postings: budgets.map(postingOf),
         reservation,
       }
-    const pairs = asked.map((budget, i) => ({ budget, balance: balances[i] as Balance }))
-    const asking = pairs.filter(({ budget }) => budget.fault !== null || isLimited(budget))
+    const pairs = budgets.map((budget, i) => ({ budget, balance: balances[i] as Balance }))
+    const checked = pairs.filter(({ budget }) => budget.fault !== null || isLimited(budget))
     const violation = findBudgetViolation(
-      asking.map(({ budget }) => budget),
-      asking.map(({ balance }) => balance),
+      checked.map(({ budget }) => budget),
+      checked.map(({ balance }) => balance),
     )
     if (violation !== null)
-      return { violation, budgets: budgetRows(asked, balances, false), postings: [], reservation: null }
-    // There was no room, and by what the ledger says now there is: somebody gave some back meanwhile.
+      return { violation, budgets: budgetRows(budgets, balances, false), postings: [], reservation: null }
+    // The ledger had no room, but its balances show some: another call released a reservation meanwhile. Try again.
   }
 }
 
-async function take(
+async function tryToReserve(
   ledger: Ledger,
-  asked: readonly AskedBudget[],
-  { id, version, call }: Asker,
+  budgets: readonly AskedBudget[],
+  { id, version, call }: ReserveInput,
   isLimited: (budget: AskedBudget) => boolean,
 ): Promise<{ readonly reservation: string | null; readonly balances: readonly Balance[] }> {
-  if (asked.some(({ fault }) => fault !== null))
-    return { reservation: null, balances: await ledger.balances(asked.map(({ account }) => account)) }
-  const demands = asked.map((budget) => ({
+  if (budgets.some(({ fault }) => fault !== null))
+    return { reservation: null, balances: await ledger.balances(budgets.map(({ account }) => account)) }
+  const demands = budgets.map((budget) => ({
     account: budget.account,
     amount: budget.amount as bigint,
     limit: isLimited(budget) ? budget.limit : null,

@@ -6,20 +6,19 @@ import { LATE_MS } from './transitions/settlement.js'
 export interface RetentionDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'listClosed' | 'removeDecisions'>
-  /** The work is left to the next run when the server stops. */
+  /** False when the server stops. The next run continues the work. */
   readonly isServing: () => boolean
 }
 
 const DAY_MS = 86_400_000
 
-/** So few that neither requests nor commits wait long for one. */
+/** Small enough that neither requests nor commits wait long for one batch. */
 const BATCH = 100
 
 /**
- * Removes decisions, with the requests that are held beside the log, that are older than so many days and closed for good:
- * nobody can settle or correct them any more. What is left adds up: a decision that counts for something in an account stays
- * until the account's period is over, and for good where the period is `total`. The entries of the audit log all stay; of an
- * account whose period is over they say what it adds up from.
+ * Removes decisions that are older than `days` and closed for good, with their requests. Nobody can settle or correct them
+ * any more. Open accounts still add up: a decision that counts in an account stays until the period of the account is over,
+ * and forever where the period is `total`. The audit log keeps all its entries.
  *
  * @returns how many were removed
  * @throws StoreUnavailableError

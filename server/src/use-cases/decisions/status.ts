@@ -4,12 +4,12 @@ import { DomainError } from '../../domain-error.js'
 
 const OPEN: ReadonlySet<DecisionStatus> = new Set(['awaiting_review', 'approved', 'authorized'])
 
-/** The status as of `now`: what is still open at `expires_at` is over at that very moment. */
+/** The status as of `now`. A decision that is still open at `expires_at` ends at that moment. */
 export function presentStatus(decision: Pick<StoredDecision, 'status' | 'expires_at'>, now: string): DecisionStatus {
   return OPEN.has(decision.status) && decision.expires_at <= now ? 'expired' : decision.status
 }
 
-/** Whether somebody was ever let run the action: only then can it have happened. */
+/** Whether any holder was ever allowed to run the action. Only then can it have happened. */
 export function wasAuthorized(decision: StoredDecision): boolean {
   return decision.holder !== null
 }

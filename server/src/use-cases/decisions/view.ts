@@ -35,7 +35,7 @@ export function viewDecision(decision: StoredDecision, caller: Caller, now: stri
   }
 }
 
-/** The same with what was asked, for reading later. */
+/** The same with the request, for reading later. */
 export function viewDecisionDetail(found: DecisionWithRequest, caller: Caller, now: string): DecisionDetail {
   return {
     ...viewDecision(found.decision, caller, now),

@@ -5,12 +5,12 @@ import type { Signer } from '../../ports/signer.js'
 import type { PermitSettings } from '../decisions/permit-claims.js'
 
 interface KnownKeys extends Pick<Signer, 'jwks'> {
-  /** Asks for keys that were not known so far. */
+  /** Looks for keys that were not known so far. */
   readonly refresh?: () => Promise<void>
 }
 
 /**
- * Makes the check of our own permits: form, signature, claims, time. Whether a permit was used is the store's to say.
+ * Creates the check of the server's own permits: form, signature, claims, time. The store knows whether a permit was used.
  *
  * @returns resolves with the id of the permit's decision; rejects with DomainError permit_invalid
  */
@@ -19,16 +19,16 @@ export function permitCheck(
   clock: Clock,
   { issuer, audience }: PermitSettings,
 ): (token: string) => Promise<string> {
-  let made: { readonly kids: string; readonly verifier: PermitVerifier } | null = null
-  /** By the keys of this very moment: a revoked one verifies nothing any more. */
+  let cached: { readonly kids: string; readonly verifier: PermitVerifier } | null = null
+  /** Uses the keys of this moment: a revoked key verifies nothing any more. */
   const verify = async (token: string): Promise<string> => {
     const jwks = known.jwks()
     const kids = jwks.keys.map(({ kid }) => kid).join(' ')
-    if (made?.kids !== kids) {
+    if (cached?.kids !== kids) {
       const now = () => clock.now().getTime()
-      made = { kids, verifier: createPermitVerifier({ issuer, audience, jwks, now, seen: false }) }
+      cached = { kids, verifier: createPermitVerifier({ issuer, audience, jwks, now, seen: false }) }
     }
-    return (await made.verifier.verify(token, { action: any, resource: any, allowLog: true })).jti
+    return (await cached.verifier.verify(token, { action: any, resource: any, allowLog: true })).jti
   }
   return async (token) => {
     try {

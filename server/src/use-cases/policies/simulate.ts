@@ -49,7 +49,7 @@ export async function simulate(
   const set = drafts === undefined ? deps.policies.set : await inParts(compileInParts(drafts.map(toDraft)), pause)
   const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())
   const evaluated = evaluateSafely(deps, requestId, set, toEngineRequest(request), facts)
-  const { violation, budgets } = await tryBudgets(deps, evaluated.asked)
+  const { violation, budgets } = await tryBudgets(deps, evaluated.budgets)
   const evaluation = violation === null ? evaluated.evaluation : applyBudgetViolation(evaluated.evaluation, violation)
   const hidden = { metadata: !hasScope(caller, 'agents:read'), balances: !hasScope(caller, 'budgets:read') }
   const { effect, reason_code, policy_id, rule, shadow } = evaluation

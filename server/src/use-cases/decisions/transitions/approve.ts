@@ -7,7 +7,6 @@ import type { IdempotencyDraft } from '../../idempotency.js'
 import type { Lifetimes } from '../new-decision.js'
 import { reserveBudgets } from '../reserve-budgets.js'
 import { invalidTransition, presentStatus } from '../status.js'
-import { viewDecision } from '../view.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import type { ExpireDeps } from './expire.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
@@ -24,8 +23,8 @@ export interface ApproveInput {
 }
 
 /**
- * A person lets a reviewed action proceed, if the policies of now do not deny it and its budgets have room. It runs only
- * after a claim.
+ * A person lets a reviewed action proceed. The policies of now must not deny it, and its budgets need room. The action
+ * runs only after a claim.
  *
  * @throws DomainError not_found, self_approval, agent_suspended, invalid_transition, policy_denies, budget_exceeded
  *
@@ -44,8 +43,8 @@ export async function approveDecision(
     const isKin = await assertMayReview(deps, caller, decision)
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
     if (presentStatus(decision, now) !== 'awaiting_review') throw invalidTransition(decision, now, 'approved')
-    const { evaluation, asked } = evaluateAgain(deps, found, now, requestId)
-    const { policy_id, policy_revision, rule } = evaluation
+    const evaluated = evaluateAgain(deps, found, now, requestId)
+    const { policy_id, policy_revision, rule } = evaluated.evaluation
     const review: Review = {
       ...(decision.review as Review),
       status: 'approved',
@@ -58,12 +57,12 @@ export async function approveDecision(
       rule,
     }
     endsAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
-    const asker = { id, version: decision.version, call: id, exceed: exceedBudget }
-    const { violation, budgets, postings, reservation } = await reserveBudgets(deps, asked, asker)
+    const input = { id, version: decision.version, call: id, mayExceed: exceedBudget }
+    const { violation, budgets, postings, reservation } = await reserveBudgets(deps, evaluated.budgets, input)
     if (violation !== null) {
-      // What takes the room may be what somebody else's approval of this very decision has reserved.
+      // Another approval of this same decision may hold the room.
       if ((await deps.store.findDecision(id))?.decision.version !== decision.version) throw new ConflictError('version')
-      throw refused(applyBudgetViolation(evaluation, violation))
+      throw refused(applyBudgetViolation(evaluated.evaluation, violation))
     }
     return {
       type: 'decision.approved',
@@ -73,10 +72,9 @@ export async function approveDecision(
     }
   }
   try {
-    const approved = await transitionDecision(deps, caller, id, plan, idempotency)
-    return viewDecision(approved, caller, deps.clock.now().toISOString())
+    return await transitionDecision(deps, caller, id, idempotency, plan)
   } finally {
-    // Also of an approval whose outcome is unknown: whoever asks a budget then looks whether it is over.
+    // Even when the outcome of the approval is unknown: later reservations then check whether it has ended.
     if (endsAt !== null) deps.approvalEnds.note(endsAt)
   }
 }

@@ -7,7 +7,7 @@ import { endOf, type Lifetimes } from '../new-decision.js'
 import { type PermitDeps, viewWithPermit } from '../permit.js'
 import { invalidTransition, presentStatus } from '../status.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
-import { type TransitionDeps, transitionDecision } from './transition.js'
+import { applyTransition, type TransitionDeps } from './transition.js'
 
 export interface ClaimDeps extends TransitionDeps, EvaluateAgainDeps, PermitDeps {
   readonly lifetimes: Lifetimes
@@ -19,7 +19,7 @@ export interface ClaimInput {
 }
 
 /**
- * Takes an approved decision to run it: of all holders the first gets the permit, and gets it again while it may run.
+ * Takes an approved decision to run it. The first holder gets the permit, and gets it again while the action may run.
  *
  * @throws DomainError not_found, not_asker, already_claimed, agent_suspended, invalid_transition, policy_denies
  *
@@ -32,29 +32,23 @@ export async function claimDecision(
   { holder, requestId }: ClaimInput,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const claimed = await transitionDecision(
-    deps,
-    caller,
-    id,
-    (found, now) => {
-      const { decision } = found
-      assertMayClaim(caller, decision)
-      const isClaimed = decision.claimed_at !== null
-      if (isClaimed && decision.holder?.name !== holder) throw new DomainError('already_claimed')
-      if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
-      const status = presentStatus(decision, now)
-      if (isClaimed && status === 'authorized') return null
-      if (status !== 'approved') throw invalidTransition(decision, now, 'claimed')
-      evaluateAgain(deps, found, now, requestId)
-      const expiresAt = endOf('allow', new Date(now), deps.lifetimes)
-      return {
-        type: 'decision.claimed',
-        changes: { status: 'authorized', holder: { name: holder }, claimed_at: now, expires_at: expiresAt },
-        data: { holder, expires_at: expiresAt },
-      }
-    },
-    idempotency,
-  )
+  const claimed = await applyTransition(deps, caller, id, idempotency, (found, now) => {
+    const { decision } = found
+    assertMayClaim(caller, decision)
+    const isClaimed = decision.claimed_at !== null
+    if (isClaimed && decision.holder?.name !== holder) throw new DomainError('already_claimed')
+    if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
+    const status = presentStatus(decision, now)
+    if (isClaimed && status === 'authorized') return null
+    if (status !== 'approved') throw invalidTransition(decision, now, 'claimed')
+    evaluateAgain(deps, found, now, requestId)
+    const expiresAt = endOf('allow', new Date(now), deps.lifetimes)
+    return {
+      type: 'decision.claimed',
+      changes: { status: 'authorized', holder: { name: holder }, claimed_at: now, expires_at: expiresAt },
+      data: { holder, expires_at: expiresAt },
+    }
+  })
   return viewWithPermit(deps, caller, claimed, deps.clock.now().toISOString())
 }
 

@@ -2,13 +2,12 @@ import type { Decision } from '@countersign/contract'
 import type { Caller } from '../../../caller.js'
 import type { IdempotencyDraft } from '../../idempotency.js'
 import { invalidTransition, wasAuthorized } from '../status.js'
-import { viewDecision } from '../view.js'
 import { assertMayCorrect } from './settle-rights.js'
-import { committed, isBeforeClosing, isCommittedSo, isSettledSo, type Result, settle } from './settlement.js'
+import { committed, isBeforeClosing, isCommittedAs, isSettledAs, type Result, settle } from './settlement.js'
 import { type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
- * An operator's word over the asker's: replaces the outcome of a decision that was confirmed or rejected.
+ * An operator replaces the outcome of a decision that was confirmed or rejected.
  *
  * @throws DomainError not_found, insufficient_scope, invalid_transition
  *
@@ -22,24 +21,17 @@ export async function correctDecision(
   note: string | null,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const corrected = await transitionDecision(
-    deps,
-    caller,
-    id,
-    ({ decision }, now) => {
-      assertMayCorrect(caller, decision)
-      if (isSettledSo(decision, result) && isCommittedSo(decision, result)) return null
-      if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
-      if (!isBeforeClosing(decision, now)) throw invalidTransition(decision, now, 'corrected any more')
-      const { late } = decision.outcome
-      const changes = settle(decision, result, { at: now, note, late, corrected: true })
-      return {
-        type: 'decision.corrected',
-        changes,
-        data: { outcome: changes.outcome, committed: committed(decision, changes.postings) },
-      }
-    },
-    idempotency,
-  )
-  return viewDecision(corrected, caller, deps.clock.now().toISOString())
+  return transitionDecision(deps, caller, id, idempotency, ({ decision }, now) => {
+    assertMayCorrect(caller, decision)
+    if (isSettledAs(decision, result) && isCommittedAs(decision, result)) return null
+    if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
+    if (!isBeforeClosing(decision, now)) throw invalidTransition(decision, now, 'corrected any more')
+    const { late } = decision.outcome
+    const changes = settle(decision, result, { at: now, note, late, corrected: true })
+    return {
+      type: 'decision.corrected',
+      changes,
+      data: { outcome: changes.outcome, committed: committed(decision, changes.postings) },
+    }
+  })
 }

@@ -2,13 +2,12 @@ import type { Decision, Review } from '@countersign/contract'
 import type { Caller } from '../../../caller.js'
 import type { IdempotencyDraft } from '../../idempotency.js'
 import { invalidTransition, presentStatus } from '../status.js'
-import { viewDecision } from '../view.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
 import { releaseAll } from './settlement.js'
 import { type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
- * A person stops a reviewed action for good, also one that was approved and not claimed yet.
+ * A person stops a reviewed action for good. It may be approved already, but not claimed.
  *
  * @throws DomainError not_found, self_approval, invalid_transition
  *
@@ -21,29 +20,22 @@ export async function declineDecision(
   comment: string | null,
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
-  const declined = await transitionDecision(
-    deps,
-    caller,
-    id,
-    async ({ decision }, now) => {
-      const isKin = await assertMayReview(deps, caller, decision)
-      const status = presentStatus(decision, now)
-      if (status !== 'awaiting_review' && status !== 'approved') throw invalidTransition(decision, now, 'declined')
-      const review: Review = {
-        ...(decision.review as Review),
-        status: 'declined',
-        decided_by: caller.key.id,
-        decided_at: now,
-        comment,
-        self_approved: isKin,
-      }
-      return {
-        type: 'decision.declined',
-        changes: { status: 'declined', review, postings: releaseAll(decision) },
-        data: { comment, self_approved: isKin },
-      }
-    },
-    idempotency,
-  )
-  return viewDecision(declined, caller, deps.clock.now().toISOString())
+  return transitionDecision(deps, caller, id, idempotency, async ({ decision }, now) => {
+    const isKin = await assertMayReview(deps, caller, decision)
+    const status = presentStatus(decision, now)
+    if (status !== 'awaiting_review' && status !== 'approved') throw invalidTransition(decision, now, 'declined')
+    const review: Review = {
+      ...(decision.review as Review),
+      status: 'declined',
+      decided_by: caller.key.id,
+      decided_at: now,
+      comment,
+      self_approved: isKin,
+    }
+    return {
+      type: 'decision.declined',
+      changes: { status: 'declined', review, postings: releaseAll(decision) },
+      data: { comment, self_approved: isKin },
+    }
+  })
 }

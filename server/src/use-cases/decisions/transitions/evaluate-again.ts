@@ -13,9 +13,9 @@ export interface EvaluateAgainDeps extends EvaluateDeps {
 }
 
 /**
- * What the policies, the clock and the agent's metadata of now say of a request that was asked before.
+ * Evaluates an earlier request with the policies, the clock and the agent's metadata of now.
  *
- * @throws DomainError policy_denies whatever the deny is for
+ * @throws DomainError policy_denies, whatever the reason
  */
 export function evaluateAgain(
   deps: EvaluateAgainDeps,

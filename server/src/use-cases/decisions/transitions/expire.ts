@@ -9,12 +9,12 @@ export interface ExpireDeps extends Omit<TransitionDeps, 'store'> {
   readonly approvalEnds: ApprovalEnds
 }
 
-/** At most one group of the mutation writer, so that requests find their place between two groups. */
+/** At most one group of the mutation writer, so that requests get in between two groups. */
 const BATCH = 256
 
 /**
- * Writes what the clock has ended: the status derives from the clock anyway; this settles the budgets and tells the audit
- * log. Safe beside any other transition of the same decisions.
+ * Writes down what the clock has ended. The status derives from the clock anyway; this settles the budgets and writes the
+ * audit log. Other transitions of the same decisions may run at the same time.
  *
  * @throws StoreUnavailableError
  */
@@ -23,7 +23,7 @@ export async function expireOverdue(deps: ExpireDeps): Promise<void> {
   for (const status of ['authorized', 'awaiting_review'] as const) await expireAll(deps, status)
 }
 
-/** The part of it that gives room back: an approval that nobody claimed in time. Costs nothing while none is due. */
+/** Expires approvals that nobody claimed in time, which gives room back. Costs nothing while none is due. */
 export async function expireApprovals(deps: ExpireDeps): Promise<void> {
   if (deps.approvalEnds.isDue(deps.clock.now().toISOString())) await expireAllApprovals(deps)
 }

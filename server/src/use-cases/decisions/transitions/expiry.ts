@@ -1,16 +1,16 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
 import { presentStatus, wasAuthorized } from '../status.js'
-import { committed, settleUnsaid } from './settlement.js'
+import { committed, settleWithoutOutcome } from './settlement.js'
 
 /** Whether the clock has ended the decision and nobody has written it down yet. */
 export function isOverdue(decision: StoredDecision, now: string): boolean {
   return decision.status !== 'expired' && presentStatus(decision, now) === 'expired'
 }
 
-/** What the clock did. */
+/** The transition that the clock makes. */
 export function expiry(decision: StoredDecision) {
   const { review } = decision
-  const postings = settleUnsaid(decision)
+  const postings = settleWithoutOutcome(decision)
   return {
     type: 'decision.expired' as const,
     changes: {

@@ -6,17 +6,16 @@ import type { Agents } from '../../../state/agents.js'
 import type { IdempotencyDraft } from '../../idempotency.js'
 import { findVisible } from '../get.js'
 import { invalidTransition, presentStatus } from '../status.js'
-import { viewDecision } from '../view.js'
 import { type TransitionDeps, transitionDecision } from './transition.js'
 
 export interface RedeemDeps extends TransitionDeps {
   readonly agents: Agents
-  /** The id of the decision whose permit this is. @throws DomainError permit_invalid */
+  /** Returns the id of the permit's decision. @throws DomainError permit_invalid */
   readonly verifyPermit: (token: string) => Promise<string>
 }
 
 /**
- * Uses a permit up: of all callers that present it, one gets the decision.
+ * Uses up a permit. Of all callers that present it, only one gets the decision.
  *
  * @throws DomainError permit_invalid, not_found, permit_already_used, agent_suspended, invalid_transition
  *
@@ -29,19 +28,12 @@ export async function redeemPermit(
   idempotency: IdempotencyDraft | null,
 ): Promise<Decision> {
   const id = await deps.verifyPermit(token)
-  const redeemed = await transitionDecision(
-    deps,
-    caller,
-    id,
-    ({ decision }, now) => {
-      if (decision.redeemed !== null) throw new DomainError('permit_already_used')
-      if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
-      if (presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'redeemed')
-      return { type: 'decision.redeemed', changes: { redeemed: { by: caller.key.id, at: now } }, data: {} }
-    },
-    idempotency,
-  )
-  return viewDecision(redeemed, caller, deps.clock.now().toISOString())
+  return transitionDecision(deps, caller, id, idempotency, ({ decision }, now) => {
+    if (decision.redeemed !== null) throw new DomainError('permit_already_used')
+    if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
+    if (presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'redeemed')
+    return { type: 'decision.redeemed', changes: { redeemed: { by: caller.key.id, at: now } }, data: {} }
+  })
 }
 
 /**

@@ -11,7 +11,7 @@ export interface ReviewRightsDeps {
 }
 
 /**
- * No key reviews what it asked for itself, nor what its kin did; only a `*` key may, and the review is marked.
+ * No key reviews its own requests or those of its kin. Only a `*` key may, and the review is marked.
  *
  * @returns whether the reviewer is the key that asked or its kin
  * @throws DomainError self_approval
@@ -22,7 +22,7 @@ export async function assertMayReview(
   caller: Caller,
   decision: StoredDecision,
 ): Promise<boolean> {
-  // Another process may have made the key that asked a moment ago, and have made it for this very reviewer.
+  // Another process may have created the key that asked a moment ago, for this same reviewer.
   if (keys.find(decision.key_id) === undefined) await changes.catchUp()
   const root = rootOf(keys, decision.key_id)
   const isKin = root === null || root === rootOf(keys, caller.key.id)
@@ -31,9 +31,8 @@ export async function assertMayReview(
 }
 
 /**
- * Keys with the same root are kin: whoever holds one of them could have made the others, or had them made. The root is the
- * key just below a `*` key in the line of who created whom; a `*` key, and one that nobody made, is its own. Null for a
- * key that is unknown.
+ * Keys with the same root are kin: the holder of one could have created the others. The root is the key just below a `*`
+ * key in the line of creators. A `*` key is its own root, as is a key without a creator. Null for an unknown key.
  */
 function rootOf(keys: Keys, id: string): string | null {
   let root: string | null = null

@@ -4,16 +4,16 @@ import { DomainError } from '../../../domain-error.js'
 import { isBelowReservation, type Result } from './settlement.js'
 
 /**
- * Who may say what became of a decision: the key that asked, the key that redeemed its permit, or one with
- * decisions:settle. Once it is redeemed, the asker alone can't lower what was reserved.
+ * The key that asked may settle a decision, as may the key that redeemed its permit and any key with decisions:settle. Once
+ * the permit is redeemed, the key that asked can't lower what was reserved.
  *
  * @throws DomainError insufficient_scope, permit_redeemed
  */
 export function assertMaySettle(caller: Caller, decision: StoredDecision, result: Result): void {
   const hasSettle = hasScope(caller, 'decisions:settle')
   const isRedeemer = decision.redeemed?.by === caller.key.id && hasScope(caller, 'permits:redeem')
-  const isAsker = decision.key_id === caller.key.id && hasScope(caller, 'decisions:write')
-  if (!hasSettle && !isRedeemer && !isAsker)
+  const isRequester = decision.key_id === caller.key.id && hasScope(caller, 'decisions:write')
+  if (!hasSettle && !isRedeemer && !isRequester)
     throw new DomainError('insufficient_scope', {
       detail: 'Settling a decision that another key requested needs the scope decisions:settle.',
     })
@@ -23,7 +23,7 @@ export function assertMaySettle(caller: Caller, decision: StoredDecision, result
 }
 
 /**
- * A correction is a word over the asker's: of any key with decisions:settle but the one that asked.
+ * Any key with decisions:settle may correct an outcome, except the key that asked.
  *
  * @throws DomainError insufficient_scope
  */

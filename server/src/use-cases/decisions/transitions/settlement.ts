@@ -1,4 +1,4 @@
-/** What the settling of a decision does to its outcome and to what it counts for in its budgets. Pure. */
+/** Computes the outcome of a settled decision and what the decision counts for in its budgets. Pure. */
 import type { JsonArray, Outcome } from '@countersign/contract'
 import { fromMicro, toMicro } from '@countersign/engine'
 import type { Posting, StoredDecision } from '@countersign/store-port/documents'
@@ -8,12 +8,12 @@ import { presentStatus, wasAuthorized } from '../status.js'
 export type Result = { readonly result: 'confirmed'; readonly amount: number | null } | { readonly result: 'rejected' }
 
 const DAY_MS = 86_400_000
-/** So long after its end a decision can still be confirmed, rejected or corrected. */
+/** A decision can still be confirmed, rejected or corrected this long after its end. */
 export const LATE_MS = 30 * DAY_MS
 
 type Settled = Pick<StoredDecision, 'status' | 'outcome' | 'postings'>
 
-/** A decision as it is once its outcome is known. */
+/** The members of a decision that change once its outcome is known. */
 export function settle(
   decision: StoredDecision,
   result: Result,
@@ -35,18 +35,18 @@ export function settle(
   }
 }
 
-/** Whether the outcome says the same already: result and effective amount, whatever budgets that read another amount count. */
-export function isSettledSo(decision: StoredDecision, result: Result): boolean {
+/** Whether the decision already has this result and effective amount. Budgets that read another fact do not matter. */
+export function isSettledAs(decision: StoredDecision, result: Result): boolean {
   const { outcome } = decision
   return outcome !== null && outcome.result === result.result && outcome.amount === effectiveAmount(decision, result)
 }
 
-/** Whether every budget has committed just what it would: two amounts read as one outcome where a budget reads another fact. */
-export function isCommittedSo({ postings }: StoredDecision, result: Result): boolean {
+/** Whether every budget has already committed what this result commits. Two amounts may give one outcome, but different sums. */
+export function isCommittedAs({ postings }: StoredDecision, result: Result): boolean {
   return postings.every((posting) => BigInt(posting.spent) === spentOf(posting, result))
 }
 
-/** What each budget committed, for the audit log: amounts in its unit, in the order of the budgets asked. */
+/** What each budget committed, for the audit log: amounts in its unit, in the order of the decision's budgets. */
 export function committed(decision: StoredDecision, postings: readonly Posting[]): JsonArray {
   return postings.map(({ spent }, i) => ({
     policy_id: decision.budgets[i]?.policy_id ?? null,
@@ -55,22 +55,22 @@ export function committed(decision: StoredDecision, postings: readonly Posting[]
   }))
 }
 
-/** What is settled without an outcome: as spent when the action may have run, for confirming is optional, else as nothing. */
-export function settleUnsaid(decision: StoredDecision): readonly Posting[] {
+/** Postings of a decision that ends without an outcome. All is spent if the action may have run (confirming is optional), else nothing. */
+export function settleWithoutOutcome(decision: StoredDecision): readonly Posting[] {
   return decision.postings.map((posting) => spend(posting, wasAuthorized(decision) ? BigInt(posting.amount) : 0n))
 }
 
-/** What gives the reservation back. */
+/** Postings that give the whole reservation back. */
 export function releaseAll(decision: StoredDecision): readonly Posting[] {
   return decision.postings.map((posting) => spend(posting, 0n))
 }
 
-/** Whether a confirmation takes less than some budget reserved that reads its amount. */
+/** Whether the confirmed amount is less than what a budget that reads the amount has reserved. */
 export function isBelowReservation(decision: StoredDecision, amount: number | null): boolean {
   return amount !== null && readingPostings(decision).some((posting) => toMicro(amount) < BigInt(posting.amount))
 }
 
-/** Whether the decision expired after it was authorized, and not so long ago that it is closed. */
+/** Whether the decision expired after it was authorized and can still be settled. */
 export function isOpenForLate(decision: StoredDecision, now: string): boolean {
   return presentStatus(decision, now) === 'expired' && wasAuthorized(decision) && isBeforeClosing(decision, now)
 }

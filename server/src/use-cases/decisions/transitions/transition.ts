@@ -1,5 +1,5 @@
 /** One step of a decision's life: it is read, planned, and written only if nobody else changed it meanwhile. */
-import type { AuditType, JsonObject } from '@countersign/contract'
+import type { AuditType, Decision, JsonObject } from '@countersign/contract'
 import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
 import { CallInProgressError } from '@countersign/store-port/ledger'
 import { ConflictError, type DecisionWithRequest, type Store } from '@countersign/store-port/store'
@@ -12,6 +12,7 @@ import type { StoreMutex } from '../../../state/store-mutex.js'
 import type { IdempotencyDraft } from '../../idempotency.js'
 import { compensate } from '../compensations.js'
 import { findVisible } from '../get.js'
+import { viewDecision } from '../view.js'
 import { expiry, isOverdue } from './expiry.js'
 
 export interface TransitionDeps {
@@ -38,36 +39,43 @@ type Mutable =
 export interface Transition {
   readonly type: AuditType
   readonly changes: Partial<Pick<StoredDecision, Mutable>>
-  /** The reservation that the changed postings make stand. */
+  /** The reservation that the changed postings commit. */
   readonly reservation?: string
   readonly data: JsonObject
 }
 
 /** The transition that a decision needs; null when it is already as wanted. @throws DomainError when it is not allowed */
-export type PlanTransition = (found: DecisionWithRequest, now: string) => Transition | null | Promise<Transition | null>
+type PlanTransition = (found: DecisionWithRequest, now: string) => Transition | null | Promise<Transition | null>
 
 /**
  * Changes a decision of an agent that the caller may speak for. Plans again when somebody else was first.
  *
+ * @returns the decision as the caller may see it afterwards, without a permit
  * @throws DomainError not_found, and what `plan` throws
  * @throws StoreUnavailableError
  */
-export async function transitionDecision(
+export async function transitionDecision(...call: Parameters<typeof applyTransition>): Promise<Decision> {
+  const [deps, caller] = call
+  return viewDecision(await applyTransition(...call), caller, deps.clock.now().toISOString())
+}
+
+/** The same, and returns what is stored. */
+export async function applyTransition(
   deps: TransitionDeps,
   caller: Caller,
   id: string,
-  plan: PlanTransition,
   idempotency: IdempotencyDraft | null,
+  plan: PlanTransition,
 ): Promise<StoredDecision> {
   const { decision, record } = await deps.mutex.run(id, async () => {
-    for (let met = 0; ; ) {
+    for (let tries = 0; ; ) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
       const record = idempotency?.(id, 200, now) ?? null
       try {
         const transition = await plan(found, now)
         if (transition === null) return { decision: found.decision, record }
-        // The log tells of every transition: what the clock did comes before what comes late.
+        // Every transition is in the log: the expiry comes before a late settlement.
         if (isOverdue(found.decision, now)) {
           await writeTransition(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
           continue
@@ -77,7 +85,7 @@ export async function transitionDecision(
         caller.recorded()
         return { decision, record: null }
       } catch (error) {
-        if (error instanceof CallInProgressError) await waitForCallInProgress(++met, error)
+        if (error instanceof CallInProgressError) await waitForCallInProgress(++tries, error)
         else if (!(error instanceof ConflictError && error.conflict === 'version')) throw error
       }
     }
