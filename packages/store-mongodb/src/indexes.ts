@@ -1,6 +1,9 @@
 import type { IndexDescription } from 'mongodb'
 
-/** The indexes by collection. Each query of the adapter is covered by one: first what is equal, then the order. */
+/**
+ * The indexes by collection. Each query of the adapter is covered by one: first what is equal, then the order. A log is read
+ * forward by the ids of its entries, `<log>/<index>`, so by the index that every collection has.
+ */
 export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
   decisions: [
     { key: { at_ms: -1, _id: -1 } },

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
-import { type Poll, poll } from '@countersign/concurrency'
+import { type Poll, poll, SerialQueue, withDeadline } from '@countersign/concurrency'
 import type { AccountKey } from '@countersign/contract'
 import type { IdempotencyRecord, StoredDecision } from '@countersign/store-port/documents'
 import type { Lease } from '@countersign/store-port/lease'
@@ -60,7 +59,8 @@ export class MongoStore implements Store {
   readonly #onError: (error: unknown) => void
   readonly #closing = new AbortController()
   readonly #polls: readonly Poll[]
-  #working: Promise<unknown> = Promise.resolve()
+  /** Commits and openings of the log, one after the other. Closing waits for them. */
+  readonly #writes = new SerialQueue()
   #closed: Promise<void> | null = null
 
   /**
@@ -85,7 +85,7 @@ export class MongoStore implements Store {
   }
 
   commit(records: readonly Mutation[]): Promise<CommitResult> {
-    return this.#work(async () => {
+    return this.#writing(async () => {
       if (records.length > 0) this.#log.nextIndex
       try {
         const [database, log, nowMs] = [this.#database, this.#log, this.#nowMs]
@@ -98,7 +98,7 @@ export class MongoStore implements Store {
   }
 
   openLog() {
-    return this.#work(() => this.#log.open())
+    return this.#writing(() => this.#log.open())
   }
 
   hasEntry(position: LogPosition) {
@@ -109,10 +109,10 @@ export class MongoStore implements Store {
   }
   /** MongoDB's own tools restore it: they say nothing of that. */
   isRestored() {
-    return this.#work(async () => false)
+    return this.#writing(async () => false)
   }
   leaveLogs() {
-    return this.#work(() => this.#log.leaveFree())
+    return this.#writing(() => this.#log.leaveFree())
   }
 
   findDecision(id: string) {
@@ -236,7 +236,7 @@ export class MongoStore implements Store {
   async #end(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#polls.map((loop) => loop.stop()))
-    await this.#working
+    await this.#writes.idle()
     // Whatever cannot be left in order now is put in order by the processes that go on.
     const order = [
       this.#releaseAll(),
@@ -244,10 +244,8 @@ export class MongoStore implements Store {
       this.replicas.leave(),
       releaseLeases(this.#database, this.#process),
     ]
-    await Promise.race([
-      Promise.all(order.map((part) => part.catch(this.#onError))),
-      pause(ORDER_WITHIN_MS, undefined, { ref: false }),
-    ])
+    const done = Promise.all(order.map((part) => part.catch(this.#onError)))
+    await withDeadline(done, ORDER_WITHIN_MS, () => new Error('It took too long.')).catch(() => {})
     await this.#database.close()
   }
 
@@ -260,12 +258,9 @@ export class MongoStore implements Store {
     if (await this.lease.hold('recovery', RECOVER_EVERY_MS)) await this.#recover(LEFT_BEHIND_MS, this.#onError)
   }
 
-  /** Commits and openings of the log, one after the other; closing waits for them. */
-  #work<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#closed !== null) return Promise.reject(new StoreUnavailableError('The store is closed.'))
-    const done = this.#working.then(task)
-    this.#working = done.catch(() => {})
-    return done
+  async #writing<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#closed !== null) throw new StoreUnavailableError('The store is closed.')
+    return this.#writes.run(task)
   }
 }
 

@@ -54,6 +54,7 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'entries of a subject': (store) => store.listAuditEntries({ subject: 'a' }, PAGE),
   'entries of an agent': (store) => store.listAuditEntries({ agent_id: 'a' }, LATER),
   'entries of a type': (store) => store.listAuditEntries({ type: 'a' }, PAGE),
+  'entries of a log, forward': (store) => store.readLog('log', 3, 10),
   'an idempotency record': (store) => store.findIdempotency(idempotencyOf('x'), instant(0)),
   'what was left behind': (store) => store.recover(0),
 }

@@ -73,6 +73,19 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'lists decisions newest first',
   },
   {
+    what: 'leaves out an entry in the middle of a log',
+    broken: (database) =>
+      change(database, 'audit', (own) => ({
+        find: (filter: never, options: never) => {
+          const cursor = own.find(filter, options)
+          const toArray = cursor.toArray.bind(cursor)
+          cursor.toArray = async () => (await toArray()).filter((_, i) => i !== 1)
+          return cursor
+        },
+      })),
+    caughtBy: 'reads a log forward from any index',
+  },
+  {
     what: 'moves accounts that say nothing of it',
     broken: (database) => change(database, 'accounts', () => ({ updateOne: () => Promise.resolve(DONE) })),
     caughtBy: 'takes every amount of a reservation or none',
