@@ -8,25 +8,25 @@ const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
 
-/** A new API key: 43 random base62 characters (256 bits) and the CRC32 of all before it, so that a typo shows offline. */
+/** A new API key: 43 random base62 characters (256 bits), then a CRC32, so that a typo can be found offline. */
 export function generateKeyText(): string {
   const secret = Array.from({ length: SECRET_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
   return withChecksum(PREFIX + secret)
 }
 
-/** Whether the text can be a key. Only texts that start like our own keys have a form to check. */
+/** Whether the text can be a key. A text with the prefix of generated keys must have their form; any other text can be one. */
 export function isPlausibleKeyText(text: string): boolean {
   if (!text.startsWith(PREFIX)) return true
   return FORM.test(text) && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
 }
 
-/** What the store keeps of a key's text: its hash, and enough to know it by (`cs_sk_…9fQ2`). */
+/** The part of a key's text that the store keeps: its hash, and a hint to recognize it by (`cs_sk_…9fQ2`). */
 export function secretOf(text: string): KeySecret {
   const hint = `${text.startsWith(PREFIX) ? PREFIX : ''}…${text.slice(-4)}`
   return { hash: hashKeyText(text), hint, expires_at: null }
 }
 
-/** SHA-256, base64url. The text is 256 random bits, so a plain hash is as good as a slow one. */
+/** SHA-256, base64url. The text has 256 random bits, so a fast hash is as safe as a slow one. */
 export function hashKeyText(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

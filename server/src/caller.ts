@@ -2,14 +2,14 @@ import { patternTest, type Scope } from '@countersign/contract'
 import type { StoredKey } from '@countersign/store-port/documents'
 import { DomainError } from './domain-error.js'
 
-/** Who calls: the API key that a request was authenticated with. */
+/** The caller of a request: the API key that authenticated it. */
 export interface Caller {
   readonly key: StoredKey
-  /** Whether what this process knew of policies, agents and keys when the caller was identified still counts. */
+  /** Whether the policies, agents and keys that this process knew when it authenticated the caller are still current. */
   readonly holds: () => boolean
   /**
-   * To be said once a record is durable that left while it counted: what it tells is so from then on, and an answer that
-   * called it undone would make the caller do it twice.
+   * Call it once a record is durable that was sent while `holds` was true. From then on the answer leaves even if memory
+   * becomes stale: an answer that denied the record would make the caller repeat it.
    */
   readonly recorded: () => void
 }
@@ -18,7 +18,7 @@ export function hasScope(caller: Pick<Caller, 'key'>, scope: Scope): boolean {
   return caller.key.scopes.includes(scope) || caller.key.scopes.includes('*')
 }
 
-/** Whether decisions of the agent exist for the caller at all. */
+/** Whether the caller may see and ask for decisions of the agent. */
 export function maySpeakFor(caller: Pick<Caller, 'key'>, agentId: string): boolean {
   const { agents } = caller.key
   return agents === null || testOf(agents)(agentId)
@@ -26,7 +26,7 @@ export function maySpeakFor(caller: Pick<Caller, 'key'>, agentId: string): boole
 
 type AgentTest = (agentId: string) => boolean
 
-/** Forgotten with the keys that hold the lists. */
+/** An entry lives as long as the key that holds the list. */
 const compiled = new WeakMap<readonly string[], AgentTest>()
 
 function testOf(agents: readonly string[]): AgentTest {

@@ -6,14 +6,14 @@ import { composeFront } from './compose/front.js'
 import type { Parts } from './compose/parts.js'
 import type { Config } from './config.js'
 
-/** The store did not close in time. What was acknowledged is in it. */
+/** The store did not close in time. It contains everything that was acknowledged. */
 export class StoreNotClosedError extends Error {}
 
 export interface Started {
   readonly url: string
   readonly composed: Composed
   /**
-   * Finishes what is in flight, then closes the store. What is not done after `graceMs` is cut off.
+   * Finishes the requests in progress, then closes the store. After `graceMs` it cuts off the rest.
    *
    * @throws StoreNotClosedError
    */
@@ -29,11 +29,11 @@ const HTTP_LIMITS = {
   keepAliveTimeout: 65_000,
 }
 const DRAIN_GRACE_MS = 10_000
-/** Longer than any caller waits for the store: what is not written by then has been answered by 503. */
+/** Longer than any caller waits for the store: a write that takes longer was answered with 503. */
 const CLOSE_DEADLINE_MS = 6_000
 
 /**
- * Takes the port, opens the store and answers requests.
+ * Listens on the port, opens the store and answers requests.
  *
  * @throws an error with code EADDRINUSE or EACCES, or what `compose` refuses to open
  */

@@ -43,7 +43,7 @@ export async function loadLiveState({ clock, log, store }: Base, config: Config,
       await Promise.all([reload.policies(), reload.agents(), reload.keys()])
     },
     ...(followed && { catchUp: () => followed.catchUp() }),
-    assertLives: (keyId) => keys.assertLive(keyId, clock.now().toISOString()),
+    assertKeyIsLive: (keyId) => keys.assertLive(keyId, clock.now().toISOString()),
     onReload: (err) => log.warn({ err }, 'a change met a conflict or its outcome is unknown; reloading from the store'),
   })
   await followed?.catchUp()

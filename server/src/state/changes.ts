@@ -9,7 +9,7 @@ export interface ChangesOptions {
   /** Takes over the changes of other processes, before each change; absent where there are no other processes. */
   readonly catchUp?: () => Promise<void>
   /** Throws when the API key of a change is not valid any more; called when the change runs. */
-  readonly assertLives?: (keyId: string) => void
+  readonly assertKeyIsLive?: (keyId: string) => void
   readonly onReload?: (cause: unknown) => void
   /** The time until a failed reload is tried again, in milliseconds; 1000 when absent. */
   readonly retryMs?: number
@@ -40,7 +40,7 @@ export class Changes {
       for (let tries = 1; ; tries++) {
         if (this.recovery !== null) throw new StoreUnavailableError('The outcome of an earlier change is unknown.')
         await this.options.catchUp?.()
-        if (by !== null) this.options.assertLives?.(by)
+        if (by !== null) this.options.assertKeyIsLive?.(by)
         try {
           return await change()
         } catch (error) {

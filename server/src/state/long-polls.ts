@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** It looks into the store again and again, and not only when this process changes a decision, so that it sees what any process wrote. */
-const LOOK_EVERY_MS = 250
-/** So many calls of one API key may wait at a time; one more is answered at once. */
+/** The time from one read of the store to the next. Reading it shows the changes of all processes. */
+const READ_EVERY_MS = 250
+/** How many calls of one API key may wait at a time. A further call does not wait. */
 const MAX_WAITING_PER_KEY = 1000
 
 export interface Poll {
@@ -10,19 +10,19 @@ export interface Poll {
   readonly keyId: string
   readonly decisionId: string
   readonly waitMs: number
-  /** False once nobody waits for the answer any more. */
+  /** False once the caller is gone. */
   readonly isWanted: () => boolean
 }
 
-/** Keeps calls waiting for a decision to leave its review. However many wait for one decision, it is looked at once. */
+/** Lets calls wait until a decision leaves its review. All calls that wait for one decision share its reads. */
 export class LongPolls {
-  private readonly looks = new Map<string, Promise<boolean>>()
+  private readonly reads = new Map<string, Promise<boolean>>()
   private readonly waiting = new Map<string, number>()
 
-  /** @param isAwaiting looks whether the decision still awaits its review */
+  /** @param isAwaiting reads whether the decision still awaits its review */
   constructor(private readonly isAwaiting: (decisionId: string) => Promise<boolean>) {}
 
-  /** Resolves when the review is over, the time is, or nobody waits any more. */
+  /** Resolves when the review has ended, after `waitMs`, or when the caller is gone. */
   async wait({ keyId, decisionId, waitMs, isWanted }: Poll): Promise<void> {
     const others = this.waiting.get(keyId) ?? 0
     if (others >= MAX_WAITING_PER_KEY) return
@@ -30,8 +30,8 @@ export class LongPolls {
     const until = performance.now() + waitMs
     try {
       for (let leftMs = waitMs; leftMs > 0 && isWanted(); leftMs = until - performance.now()) {
-        const look = this.look(decisionId)
-        const isAwaiting = leftMs < LOOK_EVERY_MS ? await Promise.race([look, pause(leftMs, true)]) : await look
+        const read = this.read(decisionId)
+        const isAwaiting = leftMs < READ_EVERY_MS ? await Promise.race([read, pause(leftMs, true)]) : await read
         if (!isAwaiting) return
       }
     } finally {
@@ -41,15 +41,15 @@ export class LongPolls {
     }
   }
 
-  private look(decisionId: string): Promise<boolean> {
-    const next = this.looks.get(decisionId)
+  private read(decisionId: string): Promise<boolean> {
+    const next = this.reads.get(decisionId)
     if (next !== undefined) return next
-    const look = pause(LOOK_EVERY_MS)
+    const read = pause(READ_EVERY_MS)
       .then(() => this.isAwaiting(decisionId))
-      .finally(() => this.looks.delete(decisionId))
-    // Whoever has stopped waiting does not handle its failure.
-    look.catch(() => {})
-    this.looks.set(decisionId, look)
-    return look
+      .finally(() => this.reads.delete(decisionId))
+    // A call that stopped waiting does not handle the failure.
+    read.catch(() => {})
+    this.reads.set(decisionId, read)
+    return read
   }
 }

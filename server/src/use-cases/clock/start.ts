@@ -1,14 +1,14 @@
 import type { Store } from '@countersign/store-port/store'
 import type { StoreClock } from '../../ports/clock.js'
 
-/** Machines that share a store differ by less. */
+/** The clocks of machines that share a store differ by less. */
 const TOLERANCE_MS = 1000
 
 /**
- * Time goes on from the newest audit entry of the store: within a log it never decreases, and no closed period of a budget
- * opens again, wherever the system clock stands. The newest one counts whoever wrote it, for periods are the whole store's.
+ * Time continues from the newest audit entry of the store, whatever the system clock says. So time never decreases within a
+ * log, and no closed period of a budget opens again. Entries of all processes count, because they share the periods.
  *
- * @returns what to warn of when the system clock is more than a second behind, else null
+ * @returns the two times, for a warning, when the system clock is more than a second behind; else null
  * @throws StoreUnavailableError
  */
 export async function startClock(

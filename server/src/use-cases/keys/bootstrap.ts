@@ -1,22 +1,22 @@
 import { generateKeyText, secretOf } from '../../api-key-text.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
 
-/** The id of every store's first key: of several processes that find the store empty, one can make it. */
+/** The id of the first key of every store. When several processes find the store empty, only one of them can create it. */
 const FIRST_KEY_ID = 'key_01kdvdna00f10v518hhh66e416'
 
-/** Where the operator finds a text that was made. */
+/** The place where the operator finds a generated text. */
 export interface FirstKeyPlace {
   readonly leave: (text: string) => Promise<void>
-  /** The text opens nothing: another process made the first key. */
+  /** Removes the text: another process created the first key. */
   readonly withdraw: (text: string) => Promise<void>
 }
 
 /**
- * Gives an empty store its first key, which may do everything. A store that has keys is left alone.
+ * Creates the first key of an empty store, with every scope. Does nothing when the store has keys.
  *
- * @param chosen the text that the operator chose, null to make one
- * @param place gets the text before the key counts, so that a crash loses none
- * @returns the text that was made; null when there was nothing to make
+ * @param chosen the text that the operator chose; null to generate one
+ * @param place gets the text before the key is valid, so that a crash does not lose it
+ * @returns the generated text; null when none was generated
  */
 export async function bootstrapKey(
   deps: WriteKeyDeps,
@@ -33,7 +33,7 @@ export async function bootstrapKey(
   return null
 }
 
-/** False when there is one already. */
+/** False when the key exists already. */
 async function writeFirstKey(deps: WriteKeyDeps, text: string): Promise<boolean> {
   if (deps.keys.size > 0) return false
   const at = deps.clock.now().toISOString()

@@ -10,16 +10,16 @@ import { type WriteKeyDeps, writeKey } from './write.js'
 
 export type CreateKeyDeps = WriteKeyDeps & { readonly ids: Ids }
 
-/** There is a key of this secret already, revoked or not. */
+/** A key with this secret exists, revoked or not. */
 export class SecretTakenError extends Error {
   override readonly name = 'SecretTakenError'
 }
 
 /**
- * Makes an API key of a secret that only its owner knows: we keep the hash.
+ * Creates an API key. Only its owner knows the secret: the store keeps the hash.
  *
- * @param caller null for the operator on the server's own machine, who may make any key
- * @throws DomainError validation_failed (expires_at is not ahead), key_too_wide
+ * @param caller null for the operator on the server's machine, who may create any key
+ * @throws DomainError validation_failed (expires_at is not in the future), key_too_wide
  * @throws SecretTakenError
  */
 export function createKey(
@@ -55,7 +55,7 @@ export function createKey(
   })
 }
 
-/** @throws DomainError validation_failed (expires_at is not ahead), key_too_wide */
+/** @throws DomainError validation_failed (expires_at is not in the future), key_too_wide */
 export function assertCreatable(deps: Pick<CreateKeyDeps, 'clock'>, caller: Caller | null, request: KeyCreate): void {
   const reach = reachOf(request)
   if (reach.expires_at !== null && reach.expires_at <= deps.clock.now().toISOString())

@@ -2,8 +2,8 @@ import type { StoredKey } from '@countersign/store-port/documents'
 import type { Keys } from '../../state/keys.js'
 
 /**
- * The key and those above it in the line of who created whom (`created_by`), revoked and expired ones too. It ends at a key
- * that nobody created: the first one, or one made on the machine.
+ * The key and its ancestors by `created_by`, revoked and expired ones included. The line ends at a key without a creator: the
+ * first key, or a key that was created on the server's machine.
  */
 export function* lineOf(keys: Keys, id: string): Generator<StoredKey, void, undefined> {
   for (let next: string | null = id; next !== null; ) {

@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '@countersign/store-port/store'
 import type { Keys } from '../../state/keys.js'
 import { viewKey } from './view.js'
 
-/** Every key, revoked ones too, newest first. */
+/** All keys, newest first, revoked ones included. */
 export async function listKeys(deps: { readonly keys: Keys }, page: PageRequest): Promise<Page<ApiKey>> {
   const { after, pause } = page
   const room = new PageRoom(page)

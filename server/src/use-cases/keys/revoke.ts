@@ -6,7 +6,7 @@ import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
 
 /**
- * Ends a key for good, with every text it ever had. A revoked key stays revoked.
+ * Ends a key for good, with all its secrets. A revoked key stays revoked.
  *
  * @throws DomainError not_found, key_too_wide, last_admin_key
  */
@@ -26,8 +26,8 @@ export function revokeKey(deps: WriteKeyDeps, caller: Caller, id: string): Promi
       at: now,
       data: {},
       idempotency: null,
-      // Two that are revoked at once by different processes would else count on one another.
-      ...(isAdmin && { countsOn: other }),
+      // Otherwise two processes that revoke two keys at the same time could each rely on the other key.
+      ...(isAdmin && { reliesOn: other }),
     })
   })
 }

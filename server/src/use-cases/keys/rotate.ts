@@ -11,7 +11,7 @@ import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
 
 /**
- * Gives a key a new secret; the old one lives on for the grace, so that its users can change over.
+ * Gives a key a new secret. The old secret stays valid for the grace period, so that its users can switch.
  *
  * @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide, not_own_key
  */
@@ -58,8 +58,8 @@ export function assertRotatable(deps: Pick<WriteKeyDeps, 'keys' | 'clock'>, call
 }
 
 /**
- * Whoever learns the new secret can act with the key: one that rotates a foreign reviewer could approve its own requests.
- * Keys below the caller in its line are its kin whoever holds their secrets.
+ * The caller learns the new secret and can act with the key. If it could rotate a foreign reviewer's key, it could approve
+ * its own requests. Keys that the caller created, directly or not, are its own.
  */
 function assertOwn(keys: Keys, caller: Caller, target: StoredKey): void {
   if (hasScope(caller, '*')) return

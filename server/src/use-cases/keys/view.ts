@@ -2,7 +2,7 @@ import type { ApiKey } from '@countersign/contract'
 import type { StoredKey } from '@countersign/store-port/documents'
 import type { Keys } from '../../state/keys.js'
 
-/** An API key as the API shows it: never its secret. */
+/** An API key as the API shows it, without its secret. */
 export function viewKey(key: StoredKey, keys: Keys): ApiKey {
   return {
     id: key.id,

@@ -9,7 +9,7 @@ interface Reach {
 }
 
 /**
- * A key acts only on keys that reach no further than itself, or it could raise its own rights.
+ * A key can only act on keys with at most its own rights. Otherwise it could raise its rights.
  *
  * @throws DomainError key_too_wide
  */

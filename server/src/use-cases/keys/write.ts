@@ -9,7 +9,7 @@ export interface WriteKeyDeps {
   readonly clock: Clock
   readonly keys: Keys
   readonly writer: MutationWriter
-  /** Changes of keys happen one after the other. */
+  /** Runs changes of keys one at a time. */
   readonly changes: Changes
 }
 
@@ -19,17 +19,17 @@ interface KeyChange {
   readonly at: string
   readonly data: JsonObject
   readonly idempotency: IdempotencyRecord | null
-  /** A key that the change counts on: made only while that one is as it was read. */
-  readonly countsOn?: StoredKey | undefined
+  /** Another key that the change relies on: the write fails if that key changed after it was read. */
+  readonly reliesOn?: StoredKey | undefined
 }
 
 /**
- * Writes one change of a key and makes it count for the next request. Also of a key that another process revokes in this
- * moment nothing comes: the one that makes the change has to be as it is known here.
+ * Writes one change of a key. The next request sees it. The write fails if another process changed the calling key
+ * meanwhile, so a key that was just revoked changes nothing.
  */
 export async function writeKey(deps: WriteKeyDeps, key: StoredKey, change: KeyChange): Promise<void> {
-  const { actor, at, type, data, idempotency, countsOn } = change
-  const others = [actor === null ? undefined : deps.keys.find(actor), countsOn]
+  const { actor, at, type, data, idempotency, reliesOn } = change
+  const others = [actor === null ? undefined : deps.keys.find(actor), reliesOn]
   const beside = others.flatMap((one) =>
     one === undefined || one.id === key.id ? [] : [{ id: one.id, version: one.version }],
   )

@@ -2,7 +2,7 @@ import type { LogPosition, Store } from '@countersign/store-port/store'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Log } from '../../ports/log.js'
 
-/** The signing keys have signed what the store does not hold any more. The message says what to do. */
+/** The store lacks entries whose permits the keys have signed. The message says what to do. */
 class LostEntriesError extends Error {
   override readonly name = 'LostEntriesError'
   constructor({ log, index }: LogPosition) {
@@ -32,8 +32,9 @@ interface NewestEntryDeps {
 }
 
 /**
- * Before anything is written: whether the store holds the newest entry that is known beside the signing keys. If it does
- * not and may not, a new log begins, so that no position is given twice. Resolves with the entry whose loss was accepted.
+ * Checks that the store holds the newest entry that the signing keys remember. Call it before anything is written. When the
+ * loss of entries is accepted, a new log begins, so that no position is used twice. Resolves with the entry whose loss was
+ * accepted.
  *
  * @throws LostEntriesError
  */
@@ -45,7 +46,7 @@ export async function findLostEntry(
   if (newest === null || (await store.hasEntry(newest))) return null
   const isRestored = await store.isRestored()
   if (!isRestored && !acceptsLoss) throw new LostEntriesError(newest)
-  // An accepted loss is remembered until it is recorded; nothing records what a restore lacks.
+  // The keys remember an accepted loss until it is recorded. A restore records no loss.
   if (isRestored) await memory.remember(null)
   else await store.leaveLogs()
   log.warn(
@@ -57,7 +58,7 @@ export async function findLostEntry(
   return isRestored ? null : newest
 }
 
-/** For whoever reads the audit log later. */
+/** Records an accepted loss in the audit log. */
 export async function recordLoss(writer: MutationWriter, at: string, { log, index }: LogPosition): Promise<void> {
   await writer.write({
     entry: { at, type: 'store.loss_accepted', actor: null, subject: log, agent_id: null, data: { index } },
@@ -67,9 +68,9 @@ export async function recordLoss(writer: MutationWriter, at: string, { log, inde
 }
 
 /**
- * Keeps the newest audit entry of this process beside the signing keys: that entry is missed when the store is lost.
+ * Lets the signing keys remember the newest audit entry of this process, so that a loss of the store is noticed.
  *
- * @returns to be called again and again; never rejects, and logs once when it begins to fail
+ * @returns to be called at every poll; never rejects, and logs only the first of several failures
  */
 export function newestEntryMemory({ memory, writer, log }: NewestEntryDeps): () => Promise<void> {
   let isRemembered = true
@@ -79,7 +80,7 @@ export function newestEntryMemory({ memory, writer, log }: NewestEntryDeps): () 
       await memory.remember(writer.newestEntry)
       isRemembered = true
     } catch (err) {
-      // A file that can only be read, for one: what the store holds is whole all the same.
+      // For example, the file is read-only. The store itself is complete.
       if (isRemembered) log.error({ err }, 'the newest audit entry could not be saved with the signing keys')
       isRemembered = false
     }

@@ -9,8 +9,8 @@ export interface RecordSigningKeysDeps {
 }
 
 /**
- * Tells the audit log what happened to the signing keys and is not in it yet. The keys change first, so a crash can come
- * between; run again until it succeeds, this makes up for it. One run at a time.
+ * Writes the changes of the signing keys that the audit log does not have yet. The keys change first, so a crash can come
+ * between the two. Run it again until it succeeds, one run at a time.
  */
 export async function recordSigningKeys({ signer, store, writer }: RecordSigningKeysDeps): Promise<void> {
   for (const { type, kid, at, public_jwk } of signer.history()) {
