@@ -34,8 +34,8 @@ function onMongodb() {
 
 export default defineConfig({
   test: {
-    // Many tests wait for a moment, and those on MongoDB for seconds, while others can use the processor.
-    maxWorkers: availableParallelism() + (process.env.STORE === 'mongodb' ? 2 : 1),
+    // Many tests wait: one file more than there are processors can use them meanwhile.
+    maxWorkers: availableParallelism() + 1,
     // A process for each file costs more than most quick files: those of a project share what was loaded.
     isolate: tier !== 'quick',
     // What is built is loaded as it is shipped, and not transformed once more for each file of tests.
