@@ -214,7 +214,7 @@ describe('400', () => {
     for (const list of lists())
       expect(await server.call('GET', `${list}?limit=1&limit=1`)).toMatchObject({
         status: 400,
-        body: { errors: [{ pointer: '/limit', detail: 'is given twice' }] },
+        body: { errors: [{ pointer: '/limit', detail: 'is repeated' }] },
       })
     expect(await server.call('GET', '/v1/decisions?agent_id=a&agent_id=a&odd=1&agent_id[]=b')).toMatchObject({
       status: 400,
