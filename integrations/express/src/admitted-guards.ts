@@ -44,7 +44,7 @@ export function noteBegun(req: Request): void {
   for (const one of admitted.get(req) ?? []) one.isBegun = true
 }
 
-/** @throws DeniedError when what an earlier guard has let through is over by now */
+/** @throws DeniedError if a decision of an earlier guard has expired */
 export function assertStillAdmitted(req: Request): void {
   for (const { admission } of admitted.get(req) ?? [])
     if (admission.kind === 'permitted' && admission.isExpired)

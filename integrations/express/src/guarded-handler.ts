@@ -34,7 +34,7 @@ export interface Guarded {
 /** Whatever Express comes to next. */
 const NEXT: Guarded = { takeTurn: () => undefined, run: (_req, _res, next) => next() }
 
-/** @throws TypeError for what is given and is no handler */
+/** @throws TypeError for anything but a handler */
 export function guardedBy(of: string, ...given: readonly unknown[]): Guarded {
   const [handler] = given
   if (given.length === 0) return NEXT

@@ -40,7 +40,7 @@ const ALLOWED: Readonly<Record<TemplateOption, RegExp>> = {
 
 const needed = new WeakMap<object, readonly NeededParameter[]>()
 
-/** What the templates of an option need; nothing where it is no template. */
+/** What the templates of an option need; nothing for an option without templates. */
 export function neededBy(given: unknown): readonly NeededParameter[] {
   return typeof given === 'function' ? (needed.get(given) ?? []) : []
 }
@@ -48,7 +48,7 @@ export function neededBy(given: unknown): readonly NeededParameter[] {
 /**
  * A text with placeholders as a function of the request; anything else as it is.
  *
- * @throws TypeError for braces that are no placeholder, and for placeholders with nothing between them
+ * @throws TypeError for other braces, and for placeholders with nothing between them
  */
 export function fromTemplate<Value>(option: TemplateOption, given: Value): Value | FromRequest<string, Request> {
   if (typeof given !== 'string' || !/[{}]/.test(given)) return given
@@ -96,7 +96,7 @@ function piecesOf(option: TemplateOption, template: string): readonly Piece[] {
   })
 }
 
-/** The colons and slashes of a template, beside the colon that its type ends with: more of them would be another name. */
+/** The colons and slashes of a template, without the colon after its type: a value with more of them would be another name. */
 function structureOf(literals: string, template: string): readonly string[] {
   const typeEnds = /^[^{}:]*:/.test(template)
   const rest = typeEnds ? literals.slice(literals.indexOf(':') + 1) : literals

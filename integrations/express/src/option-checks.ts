@@ -27,7 +27,7 @@ const HOMES: Readonly<Record<string, string>> = {
   amount: 'what an action really cost is said by req.permit.confirm({ amount })',
 }
 
-/** @throws TypeError for what is no object, or has a member that is not known: it says where that belongs */
+/** @throws TypeError for anything but an object, and for an unknown member: the message says where that belongs */
 export function checkKnown(of: 'guard' | 'requirePermit', options: unknown, known: readonly string[]): void {
   assertOptions(of, options, known, HOMES)
 }

@@ -1,4 +1,4 @@
-/** What a caller is told of each refusal, in a sentence or two: what happened, and what to do next. */
+/** The sentences of each refusal for a caller: what happened, and what to do next. */
 import type { DeniedReason } from '@countersign/client'
 import { REFUSAL_SENTENCES } from '@countersign/client/kernel'
 import type { PermitErrorCode } from '@countersign/permit'

@@ -122,7 +122,7 @@ function wantedBy(req: Request, settings: PermitSettings): Wanted {
   })
 }
 
-/** What is no text is compared as it is, or not at all. */
+/** Only texts can have a missing part. */
 function textsOf({ agent_id, action, resource }: PermitExpectations) {
   return {
     agent_id,

@@ -1,7 +1,7 @@
 /** What a mapping sees of a request, in the place of what is there. */
 import type { Request } from 'express'
 
-/** `read` at once, during which the property is as described; one that is held for good stays as it is. */
+/** Runs `read`. Within it, the property is as described, unless it is defined for good. */
 export function shownInstead<Value>(
   req: Request,
   name: 'body' | 'params',

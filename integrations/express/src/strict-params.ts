@@ -16,7 +16,7 @@ export function strictViewOf(req: Request): Params | undefined {
   return strictViews.get(req)
 }
 
-/** `read` at once, during which `req.params` throws a TypeError on names that the route does not have. */
+/** Runs `read`. Within it, `req.params` throws a TypeError on names that the route does not have. */
 export function readStrictly<Value>(req: Request, read: () => Value): Value {
   const params: unknown = req.params
   if (typeof params !== 'object' || params === null) return read()

@@ -4,7 +4,7 @@ import { type CallRuntime, guardCall } from './guarded-call.js'
 import type { MappedMembers, ToolMapping } from './guarded-tool-call.js'
 import { denialMessage } from './tool-messages.js'
 
-/** What a call of the tool is about is said beside the options of the guard. */
+/** The options of the guard, with the mapping of the tool's calls. */
 export type GuardToolOptions = ToolGuardOptions & MappedMembers
 
 /** Any tool of LangChain; its exact type is kept. */
@@ -34,7 +34,7 @@ interface ModelCall {
  * A model is answered by an error message when a call is denied; a program that calls the tool with plain arguments gets the
  * DeniedError. What the tool throws is thrown.
  *
- * @throws TypeError naming the faulty option, and for what is no tool
+ * @throws TypeError naming the faulty option, and for anything but a tool
  *
  * @example
  * const safeRefund = guardTool(refund, { client, agentId: 'agent:support-7', action: 'payment.refund' })
@@ -51,7 +51,7 @@ export function guardTool<Tool extends GuardableTool>(tool: Tool, options: Guard
   return guardedBy(toolGuard(rest), mapping, tool)
 }
 
-/** @throws TypeError for what is no tool of LangChain's own kind */
+/** @throws TypeError for anything but a tool of LangChain's own kind */
 export function guardedBy<Tool extends GuardableTool>(
   guard: ToolGuard,
   mapping: ToolMapping | undefined,

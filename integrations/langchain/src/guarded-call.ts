@@ -7,7 +7,7 @@ import type { ToolGuard } from './guard-options.js'
 import type { GuardedToolCall, ToolMapping } from './guarded-tool-call.js'
 import { interruptForReview, isGraphBubbleUp } from './review.js'
 
-/** What LangGraph gives a tool call beside its arguments; absent outside of a graph. */
+/** What LangGraph gives a tool call in addition to its arguments; absent outside of a graph. */
 export interface CallRuntime {
   readonly context?: unknown
   readonly configurable?: Readonly<Record<string, unknown>> | undefined

@@ -1,7 +1,7 @@
 /** What is known of a call of a tool, and how it is mapped: the kernel's words for LangChain. */
 import type { AgentIdOfCall, ToolMapping as Mapping, MappedMembers as Members } from '@countersign/client/kernel'
 
-/** What a mapping can read beside the arguments. */
+/** What a mapping can read in addition to the arguments. */
 export interface GuardedToolCall {
   readonly name: string
   /** Undefined where the model gave none, and where a program calls the tool itself. */

@@ -26,7 +26,7 @@ export type GuardedToolNodeOptions = ToolsGuardOptions & Pick<ToolNodeOptions, '
  * what has finished is kept with the checkpoint, and comes back as it was; what was interrupted goes on. Once
  * all others have finished, the first interrupt of a message is shown, and the next one when it is answered.
  *
- * @throws TypeError naming the faulty option, and for what is no tool
+ * @throws TypeError naming the faulty option, and for anything but a tool
  *
  * @example
  * graph.addNode('tools', guardedToolNode([refund, search], { client, agentId: 'agent:support-7', unmapped: 'map' }))

@@ -15,7 +15,7 @@ export interface ReviewRequest {
   readonly context: Readonly<Record<string, unknown>> | null
   readonly tool: string
   readonly tool_call_id: string | null
-  /** When the review is over, in RFC 3339. */
+  /** When the review ends, in RFC 3339. */
   readonly expires_at: string
 }
 

@@ -10,7 +10,7 @@ const MAX_HOLDER = 64
 /**
  * The key as it is where the wire takes it, else its hash.
  *
- * @throws TypeError for what is no text, or empty
+ * @throws TypeError for anything but a text, and for an empty one
  */
 export function idempotencyKeyOf(given: unknown): string {
   const key = textOf('idempotencyKey', given)
@@ -20,7 +20,7 @@ export function idempotencyKeyOf(given: unknown): string {
 /**
  * The holder as it is where the wire takes it, else its hash.
  *
- * @throws TypeError for what is no text, or empty
+ * @throws TypeError for anything but a text, and for an empty one
  */
 export function holderOf(given: unknown, name = 'holder'): string {
   const holder = textOf(name, given)

@@ -10,7 +10,7 @@ export interface CapabilitiesQuestion extends Omit<CapabilitiesRequest, 'agent_i
 }
 
 /**
- * The answer as one about this agent and just these actions. An effect that is not known here stays: it is one that is no deny.
+ * The answer as one about this agent and just these actions. An effect that is not known here stays: it is not a deny.
  *
  * @throws UnavailableError (`bad_answer`)
  */

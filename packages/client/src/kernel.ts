@@ -1,5 +1,5 @@
 /**
- * `@countersign/client/kernel`: what integrations with frameworks share beside the client. Programs that guard their own actions
+ * `@countersign/client/kernel`: what integrations with frameworks share in addition to the client. Programs that guard their own actions
  * need none of it.
  *
  * Source: docs/enforcement.md "Write an integration".

@@ -20,8 +20,8 @@ const OPTION_OWNERS: Readonly<Record<string, string>> = {
  * For integrations, which have options of their own.
  *
  * @param of what the options are of, such as `guard`
- * @param elsewhere where options belong that an integration has beside those of this package, one sentence for each
- * @throws TypeError for what is no object, or has a member that is not known: it says how that is spelt, or where it belongs
+ * @param elsewhere where the own options of an integration belong, one sentence for each
+ * @throws TypeError for anything but an object, and for an unknown member: the message says how that is spelt, or where it belongs
  */
 export function assertOptions(
   of: string,

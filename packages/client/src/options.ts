@@ -20,7 +20,7 @@ export interface CountersignOptions {
 
 /** What steers one call; a part of every method's last argument. */
 export interface CallOptions {
-  /** Ends the call at once; the promise rejects with the signal's reason. */
+  /** Ends the call immediately; the promise rejects with the signal's reason. */
   readonly signal?: CallSignal | undefined
   /** In place of the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined

@@ -1,4 +1,4 @@
-/** What the main entry exports beside the client itself, over Node and over `fetch`. */
+/** What the main entry exports in addition to the client itself, over Node and over `fetch`. */
 export type { AuthorizeRequest } from './authorize-request.js'
 export type { CapabilitiesQuestion } from './capabilities.js'
 export type { CountersignClient } from './countersign-client.js'

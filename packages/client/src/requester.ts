@@ -19,9 +19,9 @@ export interface Chance {
 
 /** What runs within a time limit is given. */
 export interface Running {
-  /** Aborted when the time is over, by the caller's signal, or by closing the client. */
+  /** Aborted by the time limit, by the caller's signal, or when the client is closed. */
   readonly signal: AbortSignal
-  /** Milliseconds until the time is over. */
+  /** Milliseconds until the time limit. */
   remainingMs(): number
   /** Resolves after the time; rejects with the signal's reason when that comes first. */
   pause(milliseconds: number): Promise<void>
@@ -227,8 +227,7 @@ const realChance: Chance = {
 /** @throws TypeError for a number that JSON would turn into null: an amount that is not known must not count as not given. */
 function toJson(body: unknown): string {
   return JSON.stringify(body, (name, value: unknown) => {
-    if (typeof value === 'number' && !Number.isFinite(value))
-      throw new TypeError(`${name} is ${value}, which is no amount`)
+    if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${name} is ${value}, not an amount`)
     return value
   })
 }

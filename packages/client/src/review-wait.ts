@@ -72,7 +72,7 @@ export class ReviewWait {
 
   async run(running: Running): Promise<PermittedDecision> {
     let known = this.#subject.decision
-    // Whoever has the answer of `authorize` is the holder of what was authorized at once.
+    // The caller that has the answer of `authorize` is the holder of a decision that needed no review.
     if (known !== undefined && known.effect !== 'review') return permitted(known, known, 'not_reviewed')
     for (let hurried = 0; ; ) {
       const startedMs = running.remainingMs()

@@ -59,7 +59,7 @@ function piecesOf(template: string): readonly Piece[] {
   })
 }
 
-/** The colons and slashes of a template, beside the colon that its type ends with: more of them would be another name. */
+/** The colons and slashes of a template, without the colon after its type: a value with more of them would be another name. */
 function structureOf(literals: string, template: string): readonly string[] {
   const typeEnds = /^[^{}:]*:/.test(template)
   const rest = typeEnds ? literals.slice(literals.indexOf(':') + 1) : literals

@@ -118,7 +118,7 @@ export interface PausedAdmission {
   /** One sentence for the reviewer: which agent wants to do which action on which resource. It names no policy. */
   readonly question: string
   readonly reason: 'review_required'
-  /** When the review is over, in RFC 3339. */
+  /** When the review ends, in RFC 3339. */
   readonly expires_at: string
   /** Null without one. */
   readonly tag: string | null
@@ -147,7 +147,7 @@ interface Permitted {
   readonly pause: (hasBegun: boolean) => void
   readonly now: () => number
   readonly onDenied: (denied: DeniedError) => void
-  /** Whether the run around this one, whose decision it shares, is over. */
+  /** Whether the run around this one has ended, whose decision it shares. */
   readonly isOuterOver?: () => boolean
   readonly onBegun?: () => void
 }

@@ -2,7 +2,7 @@ const SWEEP_AT_LEAST = 1_024
 
 /** What this process knows of one decision that it was admitted to run. */
 export interface Turn {
-  /** When the decision is over, in milliseconds since 1970. */
+  /** When the decision expires, in milliseconds since 1970. */
   endsAtMs: number
   /** Somebody was admitted, and has not given it back. */
   isTaken: boolean

@@ -134,7 +134,7 @@ export class Authorizer implements AdmissionSteps {
     return (await this.#reviews.takeUp(older, call, progress)) ?? (await this.#ask(call, progress, true))
   }
 
-  /** An equal call of another process may have taken up what this one waits for, and have run: then this one asks anew. */
+  /** An equal call of another process may have taken up the review that this one waits for, and have run: then this one asks again. */
   async #reviewedOrTaken(decision: Decision, call: AskedCall, progress: Progress): Promise<Decision> {
     try {
       return await this.#reviews.reviewed(decision, call, progress)

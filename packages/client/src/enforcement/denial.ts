@@ -40,7 +40,7 @@ export function denial(reason: DeniedReason, decision: Decision | null, fields: 
   return new DeniedError(reason, { decision_id: decision?.id, advice, ...fields })
 }
 
-/** Whatever came instead of a decision that permits; what is not known is no permission. */
+/** Maps everything but a permitting decision to a refusal, including errors that are not known. */
 export function denialFor(error: unknown, decision: Decision | null): DeniedError {
   if (DeniedError.isInstance(error)) return error
   if (NotPermittedError.isInstance(error)) {

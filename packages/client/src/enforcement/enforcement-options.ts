@@ -64,7 +64,7 @@ export interface EnforcementSettings {
   readonly now: () => number
 }
 
-/** For integrations, which have options of their own beside these: the names that belong here. */
+/** The names of these options, for integrations that have more options of their own. */
 export const ENFORCEMENT_OPTIONS = [
   'mode',
   'review',

@@ -223,7 +223,7 @@ export class EnforcementPoint {
       const would = outer.kind === 'observed' ? outer.would : 'allow'
       return this.#note(new WatchedAdmission({ ...shared, decision, permit_token, would }), settle, terms, around)
     }
-    if (outer.kind !== 'permitted') throw new TypeError('what is only observed permits nothing')
+    if (outer.kind !== 'permitted') throw new TypeError('an observed admission permits nothing')
     const door = {
       takeBack: () => void settle.pause(),
       now: this.#settings.now,

@@ -2,7 +2,7 @@ import type { CallSignal } from '../options.js'
 import type { Admission } from './admission.js'
 import type { ShownDecision } from './enforcement-event.js'
 
-/** What an action is given beside what was asked. */
+/** What an action gets in addition to the question. */
 export interface GuardRun<Signal extends CallSignal = CallSignal> {
   /** Frozen at every depth. Null only in the mode `observe`, when there was no answer. */
   readonly decision: ShownDecision | null

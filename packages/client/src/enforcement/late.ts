@@ -1,7 +1,7 @@
 import { UnavailableError } from '../errors/unavailable-error.js'
 import { endsWithin } from './settlement/ends-within.js'
 
-/** Not an answer: the time for it is over, and it may still come. */
+/** The time limit has passed without an answer. The answer may still come. */
 export class Late {
   readonly unavailable: UnavailableError
 

@@ -8,7 +8,7 @@ import type { EnforcementEvent } from './enforcement-event.js'
 import { faultPlaceOf } from './fault-place.js'
 
 /**
- * What is heard where there is no `onEvent`.
+ * Hears the events if there is no `onEvent`.
  *
  * @param now the clock that decisions are checked by
  */
@@ -49,7 +49,7 @@ function warnOfProblem({ status, code, message, detail, errors }: ApiError): voi
     warnOperator(
       'COUNTERSIGN_MISSING_SCOPE',
       `The API key lacks a scope (${message}). Create a key that has it, and set COUNTERSIGN_API_KEY, or apiKey of the client, to that.`,
-      // The one that is needed is named first: a key that lacks another one, too, is told of that as well.
+      // The missing scope is named first. One warning for each scope: a key may lack several.
       SCOPE.exec(detail)?.[0],
     )
   } else if (code === 'agent_not_allowed') {

@@ -63,7 +63,7 @@ export function protectFunction<Args extends readonly unknown[], Result>(
   fn: (...args: Args) => Result,
   mapping: ProtectMapping<Args>,
 ): (...args: Args) => Promise<Awaited<Result>> {
-  if (typeof fn !== 'function') throw new TypeError('what is protected has to be a function')
+  if (typeof fn !== 'function') throw new TypeError('protect needs a function')
   assertOptions('protect', mapping, PROTECT_MAPPING)
   const kept = ownMembers(mapping)
   const hold = argumentHolder(kept.bind)
@@ -123,7 +123,7 @@ function askingOf<Args extends readonly unknown[]>(
   noteFaultPlace(request, place)
   const idempotencyKey = read('idempotencyKey', mapping.idempotencyKey)
   const [holder, tag] = [read('holder', mapping.holder), read('tag', mapping.tag)]
-  // What the function is given beside what it is asked about may differ: an approval is for what was held when it was asked for.
+  // Arguments that the question leaves out may differ: an approval is for the arguments that were held when it was asked for.
   const variant = idempotencyKey === undefined ? textOfData(held.toMap()) : undefined
   return { request: () => request, options: { signal, idempotencyKey, holder, variant, tag } }
 }

@@ -4,7 +4,7 @@ import { hashOfText } from '../sha256.js'
 /** The contract's limit of an action. */
 const MAX_ACTION = 128
 const HASH_DIGITS = 32
-/** So that a readable part remains beside prefix and hash. */
+/** Leaves room for a readable part and the hash. */
 const MAX_PREFIX = 64
 const WORD = /^[A-Za-z0-9_-]+$/
 const WORDS = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/

@@ -39,7 +39,7 @@ export type DeniedReason =
   | 'unmapped'
   | 'arguments_refused'
 
-/** What is told beside the reason. */
+/** What an error has in addition to the reason. */
 export interface DeniedFields {
   /** The sentence in the place of that of the reason, where it can name what is at fault. For the caller. */
   readonly detail?: string | undefined

@@ -9,7 +9,7 @@ const FAMILY = 'NotPermittedError'
  * - `withdrawn`: the caller withdrew it before it ran;
  * - `expired`: nobody answered in time, or nobody claimed it in time;
  * - `settled`: it was confirmed or rejected already;
- * - `not_reviewed`: it was authorized at once, and belongs to the holder that asked;
+ * - `not_reviewed`: it needed no review, and belongs to the holder that asked;
  * - `already_claimed`: another holder runs it;
  * - `permit_already_used`: it was redeemed;
  * - `policy_denies`: it was approved, and the present policies deny it;
@@ -27,7 +27,7 @@ export type NotPermittedReason =
   | 'policy_denies'
   | 'agent_suspended'
 
-/** What is told beside the reason. */
+/** What an error has in addition to the reason. */
 export interface NotPermittedFields {
   /** What the person wrote. */
   readonly comment?: string | null | undefined

@@ -1,4 +1,4 @@
-/** What a model is told of an action that did not run. */
+/** What a model reads of an action that did not run. */
 import type { Advice } from '../wire.js'
 import type { DeniedError } from './denied-error.js'
 import { printable } from './printable.js'

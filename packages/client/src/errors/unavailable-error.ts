@@ -10,7 +10,7 @@ const FAMILY = 'UnavailableError'
 export type UnavailableKind = 'timeout' | 'connection' | 'bad_answer'
 
 /**
- * There is no answer that can be trusted: nothing was permitted, and the action must not run.
+ * There is no usable answer: nothing was permitted, and the action must not run.
  *
  * `cause` is the underlying connection fault where there is one. A decision may have been recorded all the same: asking
  * again with the same `idempotencyKey` and `holder` returns that one.

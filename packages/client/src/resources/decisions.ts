@@ -53,7 +53,7 @@ export interface ReviewWaitOptions {
   readonly holder?: string | undefined
   /** Time limit of the whole wait, in milliseconds. Default 86,400,000, a day. */
   readonly timeoutMs?: number | undefined
-  /** Ends the wait at once; the promise rejects with the signal's reason. */
+  /** Ends the wait immediately; the promise rejects with the signal's reason. */
   readonly signal?: CallSignal | undefined
 }
 
@@ -152,11 +152,11 @@ export class Decisions {
    * Waits until a person has answered the review of a decision, takes the decision when it was approved, and resolves with
    * it and its permit. It resolves for nothing else: what follows it may run.
    *
-   * Takes the answer of `authorize`, or an id that was kept. A decision that was allowed at once is returned as it is.
+   * Takes the answer of `authorize`, or an id that was kept. A decision that needed no review is returned as it is.
    * After a restart the same holder gets the same permit. While the decision point is away it is asked again.
    *
    * @throws NotPermittedError when the action must not run: `reason` says whether it was declined, withdrawn, …
-   * @throws UnavailableError (`timeout`) when the time is over; the review goes on and can be waited for again
+   * @throws UnavailableError (`timeout`) after the time limit; the review goes on, and you can wait for it again
    * @throws ApiError not_asker, not_found, …
    *
    * @example

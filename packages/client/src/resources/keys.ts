@@ -66,7 +66,7 @@ export class Keys {
     return withSecret(`POST ${call}`, answer)
   }
 
-  /** Ends a key for good; again is no error. @throws ApiError not_found, key_too_wide, last_admin_key */
+  /** Revokes a key for good. Revoking it again is not an error. @throws ApiError not_found, key_too_wide, last_admin_key */
   async revoke(id: string, options?: CallOptions): Promise<void> {
     await this.#requester.send({ method: 'DELETE', path: path`/v1/keys/${id}`, options })
   }

@@ -70,7 +70,7 @@ export class Policies {
     return pagesOf(this.#requester, path`/v1/policies/${id}/revisions`, { ...query }, options)
   }
 
-  /** Says what is wrong with a policy and what is likely not meant. Stores nothing; a faulty policy is no error here. */
+  /** Lists the faults of a policy and what is probably not meant. It stores nothing, and does not throw for a faulty policy. */
   async validate(document: object, options?: CallOptions): Promise<PolicyValidation> {
     return (await this.#requester.send({
       method: 'POST',

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../wire.js'
 
-/** What is about to be done. What steers the asking is beside it. */
+/** The action that is about to happen. The options of asking are separate. */
 export interface GuardRequest<Context extends JsonObject | null = JsonObject | null> {
   /** Default: the client's `agentId`. */
   readonly agent_id?: string | undefined

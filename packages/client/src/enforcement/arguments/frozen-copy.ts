@@ -1,6 +1,6 @@
 /** The one deep copy: of questions, of the arguments of functions and tools, and of what Express has parsed. */
 
-/** What a copy takes beside plain objects, arrays and primitive values, and what it does not. */
+/** What a copy takes in addition to plain objects, arrays and primitive values, and what it refuses. */
 export interface CopyRules {
   /** Called for each value with its path and how many objects are around it. It throws for a value that may not be copied. */
   readonly check?: ((value: unknown, path: string, depth: number) => void) | undefined

@@ -12,7 +12,7 @@ export interface HeldArguments {
  * What holds the arguments of a call. Without `positions` it holds all of them, and all have to be data; else those at these
  * positions.
  *
- * @throws TypeError for what is no list of positions
+ * @throws TypeError for anything but a list of positions
  */
 export function argumentHolder(positions?: readonly number[]): (args: readonly unknown[]) => HeldArguments {
   if (positions !== undefined && !(Array.isArray(positions) && positions.every(isPosition)))

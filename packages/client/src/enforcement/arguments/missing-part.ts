@@ -1,4 +1,4 @@
-/** What a template makes of a value that is not there is no name of anything: `order:undefined` would match `order:*`. */
+/** A template makes `order:undefined` of a missing value, and `order:*` would match that. */
 import { DeniedError } from '../../errors/denied-error.js'
 
 /** The names in a question. */

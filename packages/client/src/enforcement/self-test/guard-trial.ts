@@ -115,7 +115,7 @@ export class GuardTrial {
     // Nobody is there to be told anything, or to answer late.
     if (faulty === undefined) await client.flush({ timeoutMs: limitMs })
     client.close()
-    // What still waits is told that the client was closed, which is no permission either.
+    // What still waits is told that the client was closed, which permits nothing either.
     await endsWithin(CLOSED_MS, attempt)
     await pause(LINGER_MS)
     await this.#withdraw(hearing)

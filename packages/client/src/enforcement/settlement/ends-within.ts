@@ -1,4 +1,4 @@
-/** Whether the work is over, well or not, within the time in milliseconds. */
+/** Whether the work ends within the time in milliseconds, successful or not. */
 export async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeIsOver = new Promise<boolean>((resolve) => {

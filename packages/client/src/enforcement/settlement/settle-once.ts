@@ -123,7 +123,7 @@ function readOutcome(given: ActionOutcome): ActionOutcome {
   throw new TypeError("an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'")
 }
 
-/** @throws TypeError for what could not be told, such as an amount that is no number or whose name is misspelt */
+/** @throws TypeError for an invalid settlement, such as an amount that is not a number, or a misspelt member */
 function readSettlement(given: unknown): Settlement {
   const { settle, amount, note, reason, ...more } = ownMembers(Object(given)) as Record<string, unknown>
   const [stranger] = Reflect.ownKeys(more)

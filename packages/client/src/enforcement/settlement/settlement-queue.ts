@@ -1,4 +1,4 @@
-/** Tells the decision point what became of actions: at once where it can, in the background where it cannot. */
+/** Sends settlements to the decision point: immediately if possible, else in the background. */
 import { ApiError } from '../../errors/api-error.js'
 import { UnavailableError } from '../../errors/unavailable-error.js'
 import type { IdempotentCallOptions } from '../../options.js'
@@ -86,7 +86,7 @@ export class SettlementQueue {
     )
   }
 
-  /** What `flush` and the end of the process have to wait for, beside settlements. Has to end by itself. */
+  /** Work that `flush` and the end of the process have to wait for, in addition to settlements. It has to end by itself. */
   track<Result>(work: Promise<Result>): Promise<Result> {
     const end = (): void => void this.#underWay.delete(work)
     this.#underWay.add(work)
@@ -94,7 +94,7 @@ export class SettlementQueue {
     return work
   }
 
-  /** Tries all that is queued, again and again until the time (in milliseconds) is over; how many are still open then. */
+  /** Retries everything in the queue until the time (in milliseconds) has passed. Resolves with the number that remains. */
   async flush(timeoutMs: number): Promise<number> {
     const deadline = this.#clock.now() + timeoutMs
     while (this.#openCount() > 0) {

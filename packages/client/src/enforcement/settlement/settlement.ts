@@ -36,7 +36,7 @@ export type SettleOn = (outcome: ActionOutcome) => Settlement | undefined
  *
  * - `settled`: the decision point knows;
  * - `queued`: it could not be reached in time, and is told in the background;
- * - `refused`: it will not take it, or what was to be told cannot be: the decision expires;
+ * - `refused`: it rejects the settlement, or the settlement is invalid: the decision expires;
  * - `dropped`: given up, because the queue is full or closed: the decision expires;
  * - `left`: there was nothing to tell.
  */
@@ -64,7 +64,7 @@ export interface Settle {
   leave(): Promise<SettlementResult>
   /**
    * By `settleOn` of the options, else by `onError`, else by the default for the outcome. A function is called at once, unless
-   * it is settled already; what it throws, a promise, and what is no outcome leave the decision, and `onEvent` is told
+   * it is settled already; if it throws, or returns a promise or an invalid outcome, the decision is left open, and `onEvent` is told
    * `settlement_failed`.
    */
   by(outcome: ActionOutcome | (() => ActionOutcome)): Promise<SettlementResult>

@@ -44,7 +44,7 @@ export async function prepareToolCall<Call extends CalledTool>(
   }
 }
 
-/** @throws DeniedError (`arguments_refused`) for what is no data */
+/** @throws DeniedError (`arguments_refused`) for anything but plain data */
 function hold(args: unknown): () => unknown {
   try {
     return heldData(args, 'arguments')

@@ -7,7 +7,7 @@ import { noteFaultPlace } from '../fault-place.js'
 /** The arguments by name, after the schema of the tool. A tool of plain text has one, `input`. */
 export type ToolArguments = Readonly<Record<string, unknown>>
 
-/** What a mapping can read beside the arguments; each integration adds what its framework tells of a call. */
+/** What a mapping can read in addition to the arguments; each integration adds what its framework knows of a call. */
 export interface CalledTool {
   readonly name: string
 }
@@ -53,7 +53,7 @@ export interface QuestionSettings<Call> {
 /**
  * The question about a call of a tool, for `admit`.
  *
- * @throws what the mapping throws, a TypeError for what is no question, and a DeniedError (`unmapped`)
+ * @throws what the mapping throws, a TypeError for an invalid question, and a DeniedError (`unmapped`)
  */
 export function questionOfTool<Call extends CalledTool>(
   { point, agentId }: QuestionSettings<Call>,
