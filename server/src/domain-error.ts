@@ -29,7 +29,7 @@ export class DomainError extends Error {
   }
 }
 
-/** A `validation_failed` that names every faulty place. */
+/** A `validation_failed` that names every fault. */
 export function invalid(errors: readonly FieldError[]): DomainError {
   const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
   return new DomainError('validation_failed', { detail: `${count} found; see \`errors\`.`, errors })

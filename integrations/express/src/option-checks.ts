@@ -6,7 +6,7 @@ const TO_REQUIRE_PERMIT = 'it is an option of requirePermit'
 const OF_THE_REQUEST = 'a route has it of each request by itself'
 
 /** Where options belong that are not those of the client, or are called so there as well. */
-const HOMES: Readonly<Record<string, string>> = {
+const OPTION_OF: Readonly<Record<string, string>> = {
   point: TO_GUARD,
   idempotencyKey: TO_GUARD,
   settle: TO_GUARD,
@@ -29,7 +29,7 @@ const HOMES: Readonly<Record<string, string>> = {
 
 /** @throws TypeError for anything but an object, and for an unknown member: the message says where that belongs */
 export function checkKnown(of: 'guard' | 'requirePermit', options: unknown, known: readonly string[]): void {
-  assertOptions(of, options, known, HOMES)
+  assertOptions(of, options, known, OPTION_OF)
 }
 
 /** @throws TypeError */

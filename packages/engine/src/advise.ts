@@ -10,7 +10,7 @@ import { shortenText } from './shorten.js'
 /**
  * What a program or a model may do after this evaluation; null on allow and log.
  *
- * Written for whoever asked: it names the fact to mend, and nothing else of the policies. `decisionId` is named in the
+ * Written for whoever asked: it names the fact to fix, and nothing else of the policies. `decisionId` is named in the
  * advice to wait for a review. An evaluation whose effect or reason code the caller has changed (a deny because too many
  * reviews are open) is advised on as it then stands.
  */

@@ -16,7 +16,7 @@ export interface StrictJsonOptions {
 /** `detail` says where and what, such as `Line 1, column 31: the key "amount" is given twice.` */
 export type StrictJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly detail: string }
 
-/** A place in the text that is not strict JSON. */
+/** A position in the text that is not strict JSON. */
 class Fault extends Error {
   constructor(
     readonly offset: number,

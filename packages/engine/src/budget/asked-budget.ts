@@ -36,6 +36,6 @@ export interface AskedBudget {
   readonly reads_amount: boolean
   /** Null when only room is left to ask for. */
   readonly fault: BudgetFault | null
-  /** The fact to mend; null unless the amount or the unit is at fault. */
+  /** The fact to fix; null unless the amount or the unit is at fault. */
   readonly need: BudgetNeed | null
 }

@@ -1,9 +1,9 @@
 /**
- * The driver's connection, mended. In mongodb 7.8 and 7.9 a command whose socket is destroyed before it is written waits for
- * ever, for a destroyed socket never drains, and nobody tells the command that its connection has closed. When all
- * connections break in one moment, as they do when the server dies, the one that watches the server is lost in this way:
- * then the client never learns that the server is back. Here such a command fails, as the driver expects of a connection
- * that closes.
+ * The driver's connection, with one fault of it fixed. In mongodb 7.8 and 7.9 a command whose socket is destroyed before it
+ * is written waits for ever: a destroyed socket never drains, and nothing tells the command that its connection has closed.
+ * When all connections break in one moment, as they do when the server dies, the one that watches the server is lost in this
+ * way. Then the client never learns that the server is back. Here such a command fails, as the driver expects of a
+ * connection that closes.
  */
 import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'

@@ -4,8 +4,8 @@ import { type WriteKeyDeps, writeKey } from './write.js'
 /** The id of the first key of every store. When several processes find the store empty, only one of them can create it. */
 const FIRST_KEY_ID = 'key_01kdvdna00f10v518hhh66e416'
 
-/** The place where the operator finds a generated text. */
-export interface FirstKeyPlace {
+/** The file where the operator finds a generated text. */
+export interface FirstKeyFile {
   readonly leave: (text: string) => Promise<void>
   /** Removes the text: another process created the first key. */
   readonly withdraw: (text: string) => Promise<void>
@@ -15,21 +15,21 @@ export interface FirstKeyPlace {
  * Creates the first key of an empty store, with every scope. Does nothing when the store has keys.
  *
  * @param chosen the text that the operator chose; null to generate one
- * @param place gets the text before the key is valid, so that a crash does not lose it
+ * @param file gets the text before the key is valid, so that a crash does not lose it
  * @returns the generated text; null when none was generated
  */
 export async function bootstrapKey(
   deps: WriteKeyDeps,
   chosen: string | null,
-  place: FirstKeyPlace,
+  file: FirstKeyFile,
 ): Promise<string | null> {
   if (deps.keys.size > 0) return null
   const text = chosen ?? generateKeyText()
-  if (chosen === null) await place.leave(text)
+  if (chosen === null) await file.leave(text)
   const isMade = await deps.changes.run(null, () => writeFirstKey(deps, text))
   if (chosen !== null) return null
   if (isMade) return text
-  await place.withdraw(text)
+  await file.withdraw(text)
   return null
 }
 
