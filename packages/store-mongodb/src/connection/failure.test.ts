@@ -11,8 +11,8 @@ describe('why a MongoDB cannot be used', () => {
   test.each([
     [refusal(18, 'AuthenticationFailed'), 'it rejected the user or the password'],
     [refusal(13, 'Unauthorized'), 'the user lacks the role readWrite on the database'],
-    [refusal(85, 'IndexOptionsConflict'), 'an index that is there is not as it has to be (IndexOptionsConflict it is)'],
-    [refusal(59, 'CommandNotFound'), 'it refuses a command (CommandNotFound)'],
+    [refusal(85, 'IndexOptionsConflict'), 'an existing index differs from the required one (IndexOptionsConflict it is)'],
+    [refusal(59, 'CommandNotFound'), 'it rejected a command (CommandNotFound)'],
     [
       new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed'),
       'the connection broke; check the network and the log of MongoDB',
@@ -21,15 +21,15 @@ describe('why a MongoDB cannot be used', () => {
     [new MongoParseError('user:password'), 'the hosts or options in MONGODB_URL exclude each other; check them'],
     [
       Object.assign(new Error('querySrv ENOTFOUND password'), { code: 'ENOTFOUND', syscall: 'querySrv' }),
-      'DNS does not find its hosts (ENOTFOUND); look at the hosts in MONGODB_URL',
+      'DNS did not find its hosts (ENOTFOUND); check the hosts in MONGODB_URL',
     ],
     [
       Object.assign(new Error("ENOENT, open 'password'"), { code: 'ENOENT', syscall: 'open' }),
-      'a file that MONGODB_URL names cannot be read (ENOENT); look at its tls options',
+      'a file named in MONGODB_URL cannot be read (ENOENT); check the tls options',
     ],
     [
       Object.assign(new Error('bad decrypt'), { code: 'ERR_OSSL_BAD_DECRYPT' }),
-      'TLS cannot be used (ERR_OSSL_BAD_DECRYPT); look at the certificates and keys that MONGODB_URL names',
+      'TLS failed (ERR_OSSL_BAD_DECRYPT); check the certificates and keys named in MONGODB_URL',
     ],
     [Object.assign(new Error('password'), { code: 'EPIPE' }), 'it cannot be used (EPIPE)'],
     [Object.assign(new Error('password'), { code: 'a password' }), 'it cannot be used (Error)'],
