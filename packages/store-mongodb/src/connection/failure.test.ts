@@ -11,7 +11,10 @@ describe('why a MongoDB cannot be used', () => {
   test.each([
     [refusal(18, 'AuthenticationFailed'), 'it rejected the user or the password'],
     [refusal(13, 'Unauthorized'), 'the user lacks the role readWrite on the database'],
-    [refusal(85, 'IndexOptionsConflict'), 'an existing index differs from the required one (IndexOptionsConflict it is)'],
+    [
+      refusal(85, 'IndexOptionsConflict'),
+      'an existing index differs from the required one (IndexOptionsConflict it is)',
+    ],
     [refusal(59, 'CommandNotFound'), 'it rejected a command (CommandNotFound)'],
     [
       new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed'),
