@@ -45,6 +45,14 @@ describe('tasks of one key', () => {
     await expect(two).resolves.toBe('done')
   })
 
+  test('run without a limit, and after any error, when the mutex has no options', async () => {
+    const mutex = new KeyedMutex()
+    const failed = mutex.run('dec_1', () => Promise.reject(new AwayError('of the first')))
+    const later = [1, 2, 3, 4].map((number) => mutex.run('dec_1', async () => number))
+    await expect(failed).rejects.toThrow('of the first')
+    expect(await Promise.all(later)).toEqual([1, 2, 3, 4])
+  })
+
   test('do not wait for a task of another key', async () => {
     const mutex = newMutex()
     const other = task<string>()

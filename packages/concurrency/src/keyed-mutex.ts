@@ -17,15 +17,16 @@ export class KeyedMutex {
   readonly #queues = new Map<string, Queue>()
   readonly #waiting = new Map<string, Promise<unknown>>()
 
-  constructor(private readonly options: KeyedMutexOptions) {}
+  /** Without options any number of tasks may wait, and each runs whatever becomes of the one before. */
+  constructor(private readonly options?: KeyedMutexOptions) {}
 
   /** Resolves or rejects as the task does. @throws what `tooManyError` makes, and what `failsWaiting` passes on */
   run<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const { maxTasks, tooManyError, failsWaiting } = this.options
+    const { options } = this
     const queue = this.#queues.get(key) ?? { last: Promise.resolve(), tasks: 0 }
-    if (queue.tasks >= maxTasks) return Promise.reject(tooManyError())
+    if (options && queue.tasks >= options.maxTasks) return Promise.reject(options.tooManyError())
     const result = queue.last.then(task, (error: unknown) => {
-      if (failsWaiting(error)) throw error
+      if (options?.failsWaiting(error)) throw error
       return task()
     })
     queue.last = result

@@ -1,7 +1,6 @@
 /** The API over HTTP: what each group of routes may touch, the API around them, and Express at the rim. */
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
-import type { Config } from '../config.js'
 import { Api } from '../http/api.js'
 import { Cursors } from '../http/cursor.js'
 import { expressApp } from '../http/express-app.js'
@@ -21,29 +20,16 @@ import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
-import type { LiveState } from './live-state.js'
-import type { Base, Parts } from './parts.js'
-import type { SigningKeys } from './signing-keys.js'
+import type { Core } from './live-state.js'
 
 /** How long a caller waits for an answer, when each step of a call may have to wait for a network. */
 const ANSWER_DEADLINE_MS = 8000
 
-interface HttpParts extends Base, LiveState, SigningKeys {
-  readonly config: Config
-  readonly parts: Parts
-  readonly expireOverdue: () => Promise<void>
-}
-
-export interface Http {
-  readonly routes: readonly Route[]
-  readonly handler: RequestListener
-}
-
 /** @throws StoreUnavailableError */
-export async function composeHttp(all: HttpParts): Promise<Http> {
-  const { isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys, config, parts } = all
-  const routes = composeRoutes(all, new Cursors(await store.secret('cursors')))
-  const unread = parts.unread ?? new UnreadAnswers()
+export async function composeHttp(core: Core): Promise<{ routes: Route[]; handler: RequestListener }> {
+  const { config, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
+  const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
+  const routes = composeRoutes(core, new Cursors(await store.secret('cursors')))
   metrics.watchUnreadBytes(() => unread.total)
   const api = new Api({
     clock,
@@ -52,7 +38,7 @@ export async function composeHttp(all: HttpParts): Promise<Http> {
     keys,
     freshness,
     unread,
-    longWork: parts.longWork ?? new LongWork(),
+    longWork,
     rateLimit: new RateLimit(config.rateLimitPerSecond),
     idempotency: new Idempotency(store, clock),
     answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
@@ -73,16 +59,11 @@ export async function composeHttp(all: HttpParts): Promise<Http> {
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */
-function composeRoutes(all: HttpParts, cursors: Cursors): Route[] {
-  const { isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = all
-  const { openReviews, approvalEnds, mutex, longPolls, signer, permits, config, parts, expireOverdue } = all
-  const evaluation = {
-    policies,
-    agents,
-    log,
-    evaluate: parts.evaluate ?? evaluate,
-    maxEvaluationSteps: config.maxEvaluationSteps,
-  }
+function composeRoutes(core: Core, cursors: Cursors): Route[] {
+  const { config, isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = core
+  const { openReviews, approvalEnds, mutex, longPolls, signer, permits, expireOverdue } = core
+  const { maxEvaluationSteps } = config
+  const evaluation = { policies, agents, log, evaluate: core.evaluate ?? evaluate, maxEvaluationSteps }
   const lifetimes = {
     decisionSeconds: config.decisionTtlSeconds,
     reviewSeconds: config.reviewTtlSeconds,

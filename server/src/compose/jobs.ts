@@ -1,28 +1,25 @@
-/** What the server does beside the requests, as a table, and the one function that runs such a table. */
+/** The background work of the server as a table of jobs, and the one function that runs such a table. */
 import { poll } from '@countersign/concurrency'
 import type { Lease } from '@countersign/store-port/lease'
-import type { Config } from '../config.js'
 import type { Log } from '../ports/log.js'
 import { clockJumpReporter } from '../use-cases/clock/report-jump.js'
 import { removeOldDecisions } from '../use-cases/decisions/retention.js'
-import type { LiveState } from './live-state.js'
-import type { Base, Parts } from './parts.js'
-import type { SigningKeys } from './signing-keys.js'
+import type { Core } from './live-state.js'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 
 export interface Job {
-  /** The name of its lease, too. */
+  /** Names its lease too. */
   readonly name: string
   readonly everyMs: number
   /** When it runs for the first time; `everyMs` when absent. */
   readonly firstMs?: number
-  /** For how long a process takes the job from the others that share the store; when absent, each process does it. */
+  /** How long a process holds the lease of the job: of those that share the store, one runs it. Without it, each one does. */
   readonly leaseMs?: number
   readonly run: () => Promise<void> | void
-  /** What a process does instead while another one has the lease. */
+  /** Runs instead while another process has the lease. */
   readonly runWithoutLease?: () => Promise<void>
   /** What is logged when a run fails. The next run tries again. */
   readonly failure: string
@@ -42,18 +39,11 @@ export function runJobs(jobs: readonly Job[], lease: Lease, log: Log): () => Pro
   }
 }
 
-interface JobParts extends Base, LiveState, SigningKeys {
-  readonly config: Config
-  readonly parts: Parts
-  readonly expireOverdue: () => Promise<void>
-}
-
-export function serverJobs(all: JobParts): Job[] {
-  const { isServing, clock, log, store, approvalEnds, keys, openReviews, sharedKeys, remember, expireOverdue } = all
-  const { retentionDays } = all.config
+export function serverJobs(core: Core): Job[] {
+  const { config, isServing, clock, log, store, approvalEnds, keys, openReviews, sharedKeys } = core
+  const { retentionDays } = config
   const jobs: Job[] = [
     {
-      // A jump of the system clock is seen soon, though nobody asks for the time.
       name: 'report_clock_jump',
       everyMs: SECOND_MS,
       run: clockJumpReporter(clock, log),
@@ -61,18 +51,18 @@ export function serverJobs(all: JobParts): Job[] {
     },
     {
       name: 'expire',
-      everyMs: all.parts.expireEveryMs ?? SECOND_MS,
-      // Several runs: a process that stops makes the others wait no longer than this.
+      everyMs: core.expireEveryMs ?? SECOND_MS,
+      // Several intervals: when the process stops, another one takes over after this time.
       leaseMs: 5 * SECOND_MS,
-      run: expireOverdue,
-      // What others approved ends here, too.
+      run: core.expireOverdue,
+      // The approvals of other processes end in this one too.
       runWithoutLease: () => approvalEnds.refresh(() => store.firstApprovalEnd()),
       failure: 'expired decisions could not be settled',
     },
     {
       name: 'remember_newest_entry',
       everyMs: SECOND_MS,
-      run: remember,
+      run: core.remember,
       failure: 'the newest audit entry could not be saved',
     },
     {
@@ -87,7 +77,7 @@ export function serverJobs(all: JobParts): Job[] {
       async run() {
         const now = clock.now().toISOString()
         await openReviews.forgetExpired(now)
-        // What is left when the server stops is left to the next one.
+        // Once the server shuts down, the rest waits for the next start.
         while (isServing() && (await store.purgeIdempotency(now)) > 0);
       },
       failure: 'expired data could not be removed',
@@ -104,12 +94,12 @@ export function serverJobs(all: JobParts): Job[] {
     jobs.push({
       name: 'retention',
       everyMs: HOUR_MS,
-      // Soon, so that servers that are started again and again do it, too.
+      // Soon, so that a server that restarts often does it too.
       firstMs: MINUTE_MS,
-      // A little more than the interval, so that one process does it again and again, and another soon after that has died.
+      // A little longer than the interval: the same process renews it, and another one takes over soon after it dies.
       leaseMs: HOUR_MS + 5 * MINUTE_MS,
       async run() {
-        const removed = await removeOldDecisions(all, retentionDays)
+        const removed = await removeOldDecisions({ clock, store, isServing }, retentionDays)
         if (removed > 0) log.info({ removed, days: retentionDays }, 'old decisions were removed')
       },
       failure: 'old decisions could not be removed',

@@ -1,5 +1,4 @@
-/** What this process holds of the store in memory, and how it stays what the store holds. */
-import type { Config } from '../config.js'
+/** The state of the store that this process keeps in memory, and how it stays up to date. */
 import { Agents } from '../state/agents.js'
 import { ApprovalEnds } from '../state/approval-ends.js'
 import { Changes } from '../state/changes.js'
@@ -12,13 +11,17 @@ import { Policies } from '../state/policies.js'
 import { SharedOpenReviews } from '../state/shared-open-reviews.js'
 import { StoreMutex } from '../state/store-mutex.js'
 import { isAwaitingReview } from '../use-cases/decisions/awaiting.js'
+import { expireOverdue } from '../use-cases/decisions/transitions/expire.js'
 import type { Base } from './parts.js'
 import type { SigningKeys } from './signing-keys.js'
 
-export type LiveState = Awaited<ReturnType<typeof loadLiveState>>
+type LiveState = Awaited<ReturnType<typeof loadLiveState>>
+
+/** Everything that requests and jobs work with. */
+export interface Core extends Base, SigningKeys, LiveState {}
 
 /** @throws StoreUnavailableError */
-export async function loadLiveState({ clock, log, store }: Base, config: Config, { sharedKeys }: SigningKeys) {
+export async function loadLiveState({ config, clock, log, store, writer }: Base, { sharedKeys }: SigningKeys) {
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
   const keys = new Keys(await store.loadKeys(), await store.loadKeyUses())
@@ -48,6 +51,8 @@ export async function loadLiveState({ clock, log, store }: Base, config: Config,
   })
   await followed?.catchUp()
 
+  const approvalEnds = new ApprovalEnds(await store.firstApprovalEnd())
+  const mutex = new StoreMutex()
   return {
     policies,
     agents,
@@ -55,10 +60,11 @@ export async function loadLiveState({ clock, log, store }: Base, config: Config,
     openReviews,
     changes,
     freshness: confirmed ?? alwaysFresh,
-    /** Null when no other process changes the store. */
+    /** Null when the store is not shared. */
     followed,
-    approvalEnds: new ApprovalEnds(await store.firstApprovalEnd()),
-    mutex: new StoreMutex(),
+    approvalEnds,
+    mutex,
     longPolls: new LongPolls((id) => isAwaitingReview({ store, clock }, id)),
+    expireOverdue: () => expireOverdue({ clock, store, writer, openReviews, mutex, approvalEnds }),
   }
 }

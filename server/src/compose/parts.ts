@@ -1,5 +1,6 @@
 import type { evaluate } from '@countersign/engine'
 import type { Store } from '@countersign/store-port/store'
+import type { Config } from '../config.js'
 import type { LongWork } from '../http/long-work.js'
 import type { UnreadAnswers } from '../http/unread-answers.js'
 import type { MutationWriter } from '../mutation-writer.js'
@@ -8,7 +9,7 @@ import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 
-/** What a server is given besides its settings. */
+/** What a server is given in addition to its settings. */
 export interface Parts {
   readonly clock: StoreClock
   readonly log: Log
@@ -16,26 +17,24 @@ export interface Parts {
   readonly address: string
   readonly ids?: Ids
   readonly evaluate?: typeof evaluate
-  /** Whether a store may lack what the signing keys have signed. */
+  /** Whether the store may lack entries that the signing keys remember. */
   readonly acceptsLoss?: boolean
   readonly openStore?: (dataDir: string) => Promise<Store>
   /** How often expired decisions are recorded. */
   readonly expireEveryMs?: number
-  /** How long a connection may take nothing of its answer. */
+  /** How long a connection may read nothing of its answer. */
   readonly stalledAfterMs?: number
-  /** What is held for callers that do not read. */
   readonly unread?: UnreadAnswers
   readonly longWork?: LongWork
 }
 
-/** What the other parts of a server are built on. */
-export interface Base {
-  readonly clock: StoreClock
-  readonly log: Log
+/** What all parts of a server are built on. */
+export interface Base extends Parts {
+  readonly config: Config
   readonly ids: Ids
   readonly metrics: Metrics
   readonly store: Store
   readonly writer: MutationWriter
-  /** False from the first moment of a shutdown on. */
+  /** False once the server shuts down. */
   readonly isServing: () => boolean
 }

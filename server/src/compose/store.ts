@@ -1,4 +1,4 @@
-/** The store: which one the settings name, and the one way to write to it. */
+/** Opens the store that the settings name. */
 import { mkdir } from 'node:fs/promises'
 import type { Lease } from '@countersign/store-port/lease'
 import type { Store } from '@countersign/store-port/store'
@@ -17,23 +17,23 @@ const STORE_DEADLINE_MS = 5000
 
 export interface OpenedStore {
   readonly store: Store
-  /** Of the processes that share the store. */
+  /** The leases among the processes that share the store. */
   readonly lease: Lease
 }
 
-/** @throws what the store or the keyring refuses to open with */
+/** @throws the errors of the store and of the keyring when they cannot be opened */
 export async function openStore({ dataDir, mongodbUrl }: Config, parts: Parts): Promise<OpenedStore> {
   const { clock, log, acceptsLoss = false, openStore: open } = parts
-  // Before a store is made: keys that have signed belong to one.
+  // Signing keys that remember an entry belong to a store: then no new one is made.
   const keyring = await findKeyring({ dataDir, clock })
   const mayBeNew = acceptsLoss || (keyring?.newestEntry ?? null) === null
   if (open !== undefined) return { store: await open(dataDir), lease: soleLease }
   const onError = (err: unknown) => log.error({ err }, 'a background task of the store failed; it will be retried')
   if (mongodbUrl === null) return { store: await openSqliteStore({ dataDir, mayBeNew, onError }), lease: soleLease }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  // The driver takes longer to load than all else, and the embedded store does without.
+  // Loaded only when used: nothing else takes as long to load as the driver.
   const { openMongoStore } = await import('@countersign/store-mongodb/open')
-  // Leases go by the machine's own time, whatever clock decides.
+  // Leases use the machine's time, whatever clock the decisions use.
   const machine = systemClock()
   const store = await openMongoStore({ url: mongodbUrl, nowMs: () => machine.now().getTime(), onError })
   return { store, lease: store.lease }

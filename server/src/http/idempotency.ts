@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { KeyedMutex } from '@countersign/concurrency'
 import { LIMITS } from '@countersign/contract'
 import type { IdempotencyRecord } from '@countersign/store-port/documents'
 import { CallInProgressError } from '@countersign/store-port/ledger'
@@ -18,7 +19,7 @@ type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
 
 /** A call with an Idempotency-Key happens once. The same call again gets the object in its present state. */
 export class Idempotency {
-  private readonly running = new Map<string, Promise<unknown>>()
+  private readonly mutex = new KeyedMutex()
 
   constructor(
     private readonly store: Pick<Store, 'findIdempotency'>,
@@ -30,24 +31,14 @@ export class Idempotency {
     const name: Name = { key_id: call.caller.key.id, operation: `${route.method} ${path}`, key }
     const id = callNameOf(name)
     const fingerprint = route.replay?.fingerprint?.(call.body) ?? canonicalHash(call.body)
-    for (let tries = 1; ; tries++) {
-      // A second call waits while the first one runs. Then it finds the first one's record, or runs itself.
-      for (let first = this.running.get(id); first !== undefined; first = this.running.get(id))
-        await first.catch(() => {})
-      const attempt = this.attempt(route, name, fingerprint, call)
-      this.running.set(id, attempt)
-      let met: unknown
+    for (let tries = 1; ; tries++)
       try {
-        return await attempt
+        // A second call waits while the first one runs. Then it finds the first one's record, or runs itself.
+        return await this.mutex.run(id, () => this.attempt(route, name, fingerprint, call))
       } catch (error) {
         if (!isInProgress(error)) throw error
-        met = error
-      } finally {
-        // Before the pause: a call that waits for one that has ended would loop without ever yielding.
-        if (this.running.get(id) === attempt) this.running.delete(id)
+        await waitForCallInProgress(tries, error)
       }
-      await waitForCallInProgress(tries, met)
-    }
   }
 
   private async attempt(route: Route, name: Name, fingerprint: string, call: Call): Promise<Reply> {
