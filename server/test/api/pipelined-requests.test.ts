@@ -39,7 +39,8 @@ async function sendUnread(bytes: string): Promise<void> {
   socket.destroy()
 }
 
-const endings = () => server.logged.filter(({ message }) => /further requests before reading its responses/.test(message))
+const endings = () =>
+  server.logged.filter(({ message }) => /further requests before reading its responses/.test(message))
 /** What was done for callers, as the log has it. */
 const worked = () => server.logged.length - endings().length
 
