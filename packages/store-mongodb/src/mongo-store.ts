@@ -46,7 +46,7 @@ const RECOVER_EVERY_MS = 10_000
 /** How long a store that closes tries to leave everything in order. */
 const ORDER_WITHIN_MS = 3000
 
-/** A store that several processes share. docs/storage.md tells how each step of the port is carried out. */
+/** A store that several processes share. docs/storage.md says how each step of the port is carried out. */
 export class MongoStore implements Store {
   readonly ledger: MongoLedger
   readonly lease: Lease
@@ -65,7 +65,7 @@ export class MongoStore implements Store {
 
   /**
    * @param nowMs the time that the ages of marks and leases are measured by
-   * @param onError told of what the store does by itself and could not: it tries again
+   * @param onError gets the failure of a background task, which the store tries again
    */
   constructor(database: Database, nowMs: () => number, onError: (error: unknown) => void = () => {}) {
     this.#database = database

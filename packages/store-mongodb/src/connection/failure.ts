@@ -26,7 +26,7 @@ const KNOWN: Readonly<Record<number, string>> = {
 const INDEX_CONFLICTS: readonly unknown[] = [85, 86]
 
 /** Of the driver, the more special ones first. */
-const KINDS: readonly (readonly [kind: abstract new (...args: never[]) => Error, told: string])[] = [
+const KINDS: readonly (readonly [kind: abstract new (...args: never[]) => Error, text: string])[] = [
   [MongoNetworkTimeoutError, 'it did not answer in time'],
   [MongoOperationTimeoutError, 'it did not answer in time'],
   [MongoNetworkError, 'the connection broke; check the network and the log of MongoDB'],
@@ -36,7 +36,7 @@ const KINDS: readonly (readonly [kind: abstract new (...args: never[]) => Error,
   [MongoParseError, 'the hosts or options in MONGODB_URL exclude each other; check them'],
 ]
 
-type Tell = (cause: Error) => string | null
+type Explain = (cause: Error) => string | null
 
 /** What MongoDB itself says, or that none was found. */
 function answerOf(cause: Error): string | null {
@@ -49,7 +49,7 @@ function answerOf(cause: Error): string | null {
   return `it rejected a command (${codeName ?? code})`
 }
 
-/** What the system could not do before MongoDB was reached. Of the error, only its code is told. */
+/** What the system could not do before MongoDB was reached. Of the error, only its code is named. */
 function systemFailureOf(cause: Error): string | null {
   const { syscall } = cause as NodeJS.ErrnoException
   const code = codeOf(cause)
@@ -71,16 +71,16 @@ function codeOf({ code }: NodeJS.ErrnoException): string | null {
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : null
 }
 
-const TELL: readonly Tell[] = [answerOf, systemFailureOf, driverFailureOf]
+const EXPLANATIONS: readonly Explain[] = [answerOf, systemFailureOf, driverFailureOf]
 
-/** By the innermost cause that tells it. Holds nothing of the URL but its hosts. */
+/** By the innermost cause that explains it. Holds nothing of the URL but its hosts. */
 function failureOf(error: unknown): string {
   const causes: Error[] = []
   for (let cause = error; cause instanceof Error; cause = cause.cause) causes.unshift(cause)
-  for (const tell of TELL)
+  for (const explain of EXPLANATIONS)
     for (const cause of causes) {
-      const told = tell(cause)
-      if (told !== null) return told
+      const explained = explain(cause)
+      if (explained !== null) return explained
     }
   const [innermost] = causes
   return `it cannot be used (${innermost === undefined ? 'unknown' : (codeOf(innermost) ?? innermost.name)})`
