@@ -10,6 +10,14 @@ export interface CopyRules {
   readonly keepsProto?: true | undefined
 }
 
+/** Shared members are copied each time, so that a few objects could stand for more values than fit in memory. */
+const MAX_VALUES = 1_000_000
+
+interface Progress {
+  readonly above: Set<object>
+  values: number
+}
+
 /**
  * A copy that nobody else has, frozen at every depth. Each member is read once, and no code of the value runs. An object without a
  * prototype stays one. As in JSON, a member that is undefined is left out, and there is one zero.
@@ -17,13 +25,16 @@ export interface CopyRules {
  * @param path names the value in messages, as in `arguments`
  * @throws TypeError naming the path of what is not plain data: a function, a symbol, an instance of a class, an accessor, a hidden
  * member, a member named by a symbol, a member `__proto__`, an array with holes or members of its own, and what contains itself
- * @throws RangeError when it is nested so deep that the stack ends
+ * @throws RangeError when it is nested so deep that the stack ends, or has more than a million values
  */
 export function frozenCopy<Value>(value: Value, path: string, rules: CopyRules = {}): Value {
-  return copyOf(value, path, rules, new Set()) as Value
+  return copyOf(value, path, rules, { above: new Set(), values: 0 }) as Value
 }
 
-function copyOf(value: unknown, path: string, rules: CopyRules, above: Set<object>): unknown {
+function copyOf(value: unknown, path: string, rules: CopyRules, progress: Progress): unknown {
+  const { above } = progress
+  progress.values += 1
+  if (progress.values > MAX_VALUES) throw new RangeError(`more than ${MAX_VALUES} values`)
   rules.check?.(value, path, above.size)
   if (typeof value === 'function' || typeof value === 'symbol')
     throw new TypeError(`${path} is a ${typeof value}, not plain data`)
@@ -43,7 +54,7 @@ function copyOf(value: unknown, path: string, rules: CopyRules, above: Set<objec
     if (member === undefined && !isArray) continue
     // Assigned by whoever copies an argument, it would become the prototype.
     if (key === '__proto__' && !rules.keepsProto) throw new TypeError(`${path} has a member __proto__`)
-    const held = copyOf(member, `${path}.${key}`, rules, above)
+    const held = copyOf(member, `${path}.${key}`, rules, progress)
     Object.defineProperty(copy, key, { value: held, enumerable: true })
   }
   above.delete(value)

@@ -119,6 +119,12 @@ describe('what cannot be held is refused by its path', () => {
     expect(runs).toBe(0)
   })
 
+  it('what stands for more values than fit in memory', () => {
+    let doubled: unknown = 1
+    for (let i = 0; i < 60; i += 1) doubled = [doubled, doubled]
+    expect(() => held(doubled)).toThrow(RangeError)
+  })
+
   it('what is nested without end', () => {
     let deep: unknown = 1
     for (let depth = 0; depth < 200_000; depth += 1) deep = [deep]
