@@ -13,7 +13,7 @@ export interface StrictJsonOptions {
   readonly memberDepth?: Readonly<Record<string, number>>
 }
 
-/** `detail` says where and what, such as `Line 1, column 31: the key "amount" is given twice.` */
+/** `detail` says where and what, such as `Line 1, column 31: the key "amount" is repeated.` */
 export type StrictJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly detail: string }
 
 /** A position in the text that is not strict JSON. */

@@ -20,7 +20,7 @@ describe('the log', () => {
     const dataDir = newDirectory()
     const server = await ShippedServer.start({ dataDir, env: { MONGODB_URL: '' } })
     expect(server.lines.filter(({ level }) => level === 'warn')).toMatchObject([
-      { msg: 'MONGODB_URL is empty: using the embedded store in DATA_DIR', data_dir: dataDir },
+      { msg: 'MONGODB_URL is empty: the embedded store in DATA_DIR is used', data_dir: dataDir },
     ])
   })
 
