@@ -36,7 +36,7 @@ describe('serve on a terminal', () => {
     const { screen } = terminal
     expect(screen).toMatch(/ready in \d+\.\d s/)
     expect(screen).toContain(`Store      embedded, ${join(folder, 'data')}`)
-    expect(screen).toContain('0 policies: every request is denied')
+    expect(screen).toContain('0 policies, so every request is denied')
     expect(screen).not.toContain('{"level"')
     const keyPath = join(folder, 'data', 'bootstrap-key')
     const key = readFileSync(keyPath, 'utf8').trim()
