@@ -111,11 +111,12 @@ export function gatedServersV1(placement: 'server' | 'transport'): EnforcementAd
 /** A server of the SDK 1.x behind the proxy, over HTTP. */
 export function proxiedServers(): EnforcementAdapter {
   const connect: Connect = async (tool, options) => {
-    const upstream = await serveSessions(SDKS[0] as Sdk, () => {
+    const make = () => {
       const server = new McpServer(IMPLEMENTATION)
       server.registerTool('act', TOOL, (args, { _meta }) => tool(args as Args, String(_meta?.[CALL])) as never)
       return server as unknown as HighLevelServer
-    })
+    }
+    const upstream = await serveSessions(SDKS[0] as Sdk, make, { isStoppedByCaller: true })
     const log = { warn: () => undefined, error: () => undefined }
     const listen = { host: '127.0.0.1', port: 0 }
     const proxy = await startHttpProxy({ listen, upstream: upstream.url, config: {}, gate: options, log })

@@ -29,8 +29,15 @@ export interface Upstream {
   stop(): Promise<void>
 }
 
-/** A server on a free port of loopback, until the test is over. */
-export async function serve(listener: RequestListener): Promise<Upstream> {
+/**
+ * A server on a free port of loopback.
+ *
+ * @param onEnd stops it: at the end of the test, unless tests run side by side, which cannot tell whose end it is
+ */
+export async function serve(
+  listener: RequestListener,
+  onEnd: typeof onTestFinished = onTestFinished,
+): Promise<Upstream> {
   const seen: SeenRequest[] = []
   const server = createServer((request, response) => {
     seen.push({ method: request.method!, url: request.url!, headers: request.headers })
@@ -42,7 +49,7 @@ export async function serve(listener: RequestListener): Promise<Upstream> {
     server.closeAllConnections()
     await closed
   }
-  onTestFinished(stop)
+  onEnd(stop)
   const { port } = server.address() as AddressInfo
   return { url: new URL(`http://127.0.0.1:${port}/server`), seen, cut: () => server.closeAllConnections(), stop }
 }
@@ -54,6 +61,8 @@ export interface ServingOptions {
   readonly resumable?: boolean
   /** How long it asks its clients to wait before that. */
   readonly retryMs?: number
+  /** The caller stops it, as where tests run side by side. */
+  readonly isStoppedByCaller?: boolean
 }
 
 interface ServerTransport {
@@ -65,7 +74,7 @@ interface ServerTransport {
 export function serveSessions(
   sdk: Sdk,
   make: () => HighLevelServer,
-  { json = false, resumable = false, retryMs }: ServingOptions = {},
+  { json = false, resumable = false, retryMs, isStoppedByCaller = false }: ServingOptions = {},
 ): Promise<Upstream> {
   const transports = new Map<string, ServerTransport>()
   const open = async (): Promise<ServerTransport> => {
@@ -82,14 +91,17 @@ export function serveSessions(
     await make().connect(transport)
     return transport
   }
-  return serve(async (request, response) => {
-    const id = request.headers['mcp-session-id']
-    const known = typeof id === 'string' ? transports.get(id) : undefined
-    if (id !== undefined && known === undefined) {
-      response.writeHead(404, { 'content-type': 'application/json' })
-      response.end('{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}')
-    } else await (known ?? (await open())).handleRequest(request, response)
-  })
+  return serve(
+    async (request, response) => {
+      const id = request.headers['mcp-session-id']
+      const known = typeof id === 'string' ? transports.get(id) : undefined
+      if (id !== undefined && known === undefined) {
+        response.writeHead(404, { 'content-type': 'application/json' })
+        response.end('{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}')
+      } else await (known ?? (await open())).handleRequest(request, response)
+    },
+    isStoppedByCaller ? () => undefined : onTestFinished,
+  )
 }
 
 /** A server of 2026-07-28, without sessions, which also serves clients of before. */
