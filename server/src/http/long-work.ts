@@ -1,3 +1,4 @@
+import { withDeadline } from '@countersign/concurrency'
 import { DomainError } from '../domain-error.js'
 
 /** How many tasks are in progress at a time. Each one holds in memory what it has read and made. */
@@ -71,19 +72,16 @@ export class LongWork {
         `${MAX_WAITING_PER_KEY} long requests of this key (lists, simulations and the like) are already waiting.`,
       )
     this.waiting.set(keyId, own)
-    let timer: NodeJS.Timeout | undefined
-    try {
-      await new Promise<void>((resolve, reject) => {
-        own.push(resolve)
-        if (waitMs === null) return
-        timer = setTimeout(() => {
-          this.drop(keyId, resolve)
-          reject(rateLimited(`Other lists, simulations and the like were in progress for ${waitMs} ms.`))
-        }, waitMs)
-      })
-    } finally {
-      clearTimeout(timer)
-    }
+    let enter = (): void => {}
+    const slot = new Promise<void>((resolve) => {
+      enter = resolve
+    })
+    own.push(enter)
+    if (waitMs === null) return slot
+    await withDeadline(slot, waitMs, () => {
+      this.drop(keyId, enter)
+      return rateLimited(`Other lists, simulations and the like were in progress for ${waitMs} ms.`)
+    })
   }
 
   private drop(keyId: string, entry: () => void): void {

@@ -9,7 +9,8 @@ const STALLED_AFTER_MS = 30_000
 export const CHECKS = 30
 
 interface Progress {
-  readonly bytes: number
+  /** What the connection has read; null when it has no unread bytes. */
+  readonly bytes: number | null
   /** How many checks in a row have seen no more. */
   readonly checks: number
 }
@@ -19,9 +20,7 @@ interface Progress {
  * answer to read stays open. Answers are sent in chunks, so that a slow reader makes visible progress.
  */
 export class StalledConnections {
-  private readonly open = new Set<Socket>()
-  /** What each connection with unread bytes has read. */
-  private readonly unread = new Map<Socket, Progress>()
+  private readonly connections = new Map<Socket, Progress>()
 
   constructor(
     private readonly log: Log,
@@ -31,11 +30,8 @@ export class StalledConnections {
   /** Checks the server's connections until it closes. */
   watch(server: Server): void {
     server.on('connection', (socket) => {
-      this.open.add(socket)
-      socket.once('close', () => {
-        this.open.delete(socket)
-        this.unread.delete(socket)
-      })
+      this.connections.set(socket, { bytes: null, checks: 0 })
+      socket.once('close', () => this.connections.delete(socket))
     })
     const { stop } = poll(() => this.check(), {
       everyMs: this.stalledAfterMs / CHECKS,
@@ -46,13 +42,11 @@ export class StalledConnections {
 
   /** Checks every connection once. */
   check(): void {
-    for (const socket of this.open) {
-      const bytes = socket.bytesWritten - socket.writableLength
-      const last = this.unread.get(socket)
-      const checks = last?.bytes === bytes ? last.checks + 1 : 0
-      if (socket.writableLength === 0) this.unread.delete(socket)
-      else if (checks === CHECKS) this.end(socket)
-      else this.unread.set(socket, { bytes, checks })
+    for (const [socket, last] of this.connections) {
+      const bytes = socket.writableLength === 0 ? null : socket.bytesWritten - socket.writableLength
+      const checks = bytes !== null && bytes === last.bytes ? last.checks + 1 : 0
+      if (checks === CHECKS) this.end(socket)
+      else this.connections.set(socket, { bytes, checks })
     }
   }
 

@@ -72,7 +72,7 @@ describe('who does not read what a key asked for', () => {
       return answer.status === 429 ? answer : undefined
     })
     expect(refused.headers.get('retry-after')).toBe('1')
-    expect(refused.body).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('wait to be read') })
+    expect(refused.body).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('still unread') })
     expect((await server.call('GET', '/v1/keys/self')).status).toBe(429)
     expect((await decide(server, { agent_id: 'agent:1', action: 'a.c' })).effect).toBe('allow')
     await succeed(server.call('POST', '/v1/agents/agent:1/suspend', { body: {} }))
@@ -137,7 +137,7 @@ describe('a connection that takes nothing of its answer', () => {
   })
 })
 
-const endedByServer = () => server.logged.filter(({ message }) => /took nothing of its answer/.test(message)).length
+const endedByServer = () => server.logged.filter(({ message }) => /did not read its response/.test(message)).length
 
 /** Reads so many answers, with a pause after each mebibyte; their statuses. */
 async function readAll(socket: Socket, count: number, pauseMs = 0): Promise<number[]> {
