@@ -51,12 +51,9 @@ export class MongoStore implements Store {
   readonly ledger: MongoLedger
   readonly lease: Lease
   readonly replicas: MongoReplicas
-  readonly #database: Database
   readonly #process = randomBytes(9).toString('base64url')
-  readonly #nowMs: () => number
   readonly #followers: Followers
   readonly #log: Log
-  readonly #onError: (error: unknown) => void
   readonly #closing = new AbortController()
   readonly #polls: readonly Poll[]
   /** Commits and openings of the log, one after the other. Closing waits for them. */
@@ -67,10 +64,11 @@ export class MongoStore implements Store {
    * @param nowMs the time that the ages of marks and leases are measured by
    * @param onError gets the failure of a background task, which the store tries again
    */
-  constructor(database: Database, nowMs: () => number, onError: (error: unknown) => void = () => {}) {
-    this.#database = database
-    this.#nowMs = nowMs
-    this.#onError = onError
+  constructor(
+    private readonly database: Database,
+    private readonly nowMs: () => number,
+    private readonly onError: (error: unknown) => void = () => {},
+  ) {
     const settlements = new Settlements(database, nowMs)
     this.#followers = { settlements, lastSeen: new LastSeenWriter(database) }
     this.ledger = new MongoLedger(database, settlements, nowMs)
@@ -88,7 +86,7 @@ export class MongoStore implements Store {
     return this.#writing(async () => {
       if (records.length > 0) this.#log.nextIndex
       try {
-        const [database, log, nowMs] = [this.#database, this.#log, this.#nowMs]
+        const [database, log, nowMs] = [this.database, this.#log, this.nowMs]
         return await commitMutations({ database, log, ledger: this.ledger, nowMs, ...this.#followers }, records)
       } catch (error) {
         this.#log.doubt()
@@ -102,10 +100,10 @@ export class MongoStore implements Store {
   }
 
   hasEntry(position: LogPosition) {
-    return hasEntry(this.#database, position)
+    return hasEntry(this.database, position)
   }
   readLog(log: string, fromIndex: number, limit: number, maxBytes?: number) {
-    return readLog(this.#database, log, fromIndex, { limit, ...(maxBytes !== undefined && { maxBytes }) })
+    return readLog(this.database, log, fromIndex, { limit, ...(maxBytes !== undefined && { maxBytes }) })
   }
   /** MongoDB's own tools restore it: they say nothing of that. */
   isRestored() {
@@ -116,98 +114,98 @@ export class MongoStore implements Store {
   }
 
   findDecision(id: string) {
-    return findDecision(this.#database, id)
+    return findDecision(this.database, id)
   }
   findDecisionStatus(id: string) {
-    return findDecisionStatus(this.#database, id)
+    return findDecisionStatus(this.database, id)
   }
   listDecisions(filter: DecisionFilter, page: PageRequest) {
-    return listDecisions(this.#database, filter, page)
+    return listDecisions(this.database, filter, page)
   }
   listOpenReviews(now: string) {
-    return listOpenReviews(this.#database, now)
+    return listOpenReviews(this.database, now)
   }
   listOverdue(status: OpenStatus, now: string, limit: number) {
-    return listOverdue(this.#database, status, now, limit)
+    return listOverdue(this.database, status, now, limit)
   }
   firstApprovalEnd() {
-    return firstApprovalEnd(this.#database)
+    return firstApprovalEnd(this.database)
   }
 
   listClosed(filter: ClosedFilter, page: PageRequest) {
-    return listClosed(this.#database, filter, page)
+    return listClosed(this.database, filter, page)
   }
   async removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string) {
     try {
-      return await removeDecisions(this.#database, this.#followers.settlements, decisions, now)
+      return await removeDecisions(this.database, this.#followers.settlements, decisions, now)
     } catch (error) {
       throw unavailable(error)
     }
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {
-    return listAccounts(this.#database, filter, page)
+    return listAccounts(this.database, filter, page)
   }
   async readAccounts(keys: readonly AccountKey[]) {
-    return readAccounts(this.#database, keys)
+    return readAccounts(this.database, keys)
   }
 
   loadPolicies() {
-    return loadPolicies(this.#database)
+    return loadPolicies(this.database)
   }
   loadPoliciesOfSet(policySet: number) {
-    return loadPoliciesOfSet(this.#database, policySet)
+    return loadPoliciesOfSet(this.database, policySet)
   }
   listPolicies(page: PageRequest) {
-    return listPolicies(this.#database, page)
+    return listPolicies(this.database, page)
   }
   listPolicyRevisions(id: string, page: PageRequest) {
-    return listPolicyRevisions(this.#database, id, page)
+    return listPolicyRevisions(this.database, id, page)
   }
 
   loadAgents() {
-    return loadAgents(this.#database)
+    return loadAgents(this.database)
   }
   findAgent(id: string) {
-    return findAgent(this.#database, id)
+    return findAgent(this.database, id)
   }
   listAgents(agents: readonly string[] | null, page: PageRequest) {
-    return listAgents(this.#database, agents, page)
+    return listAgents(this.database, agents, page)
   }
   findAgentMetadata(id: string, revision: number) {
-    return findAgentMetadata(this.#database, id, revision)
+    return findAgentMetadata(this.database, id, revision)
   }
 
   loadKeys() {
-    return loadKeys(this.#database)
+    return loadKeys(this.database)
   }
   loadKeyUses() {
-    return loadKeyUses(this.#database)
+    return loadKeyUses(this.database)
   }
   saveKeyUses(uses: ReadonlyMap<string, string>) {
-    return saveKeyUses(this.#database, uses)
+    return saveKeyUses(this.database, uses)
   }
 
   findIdempotency(name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>, now: string) {
-    return findIdempotency(this.#database, name, now)
+    return findIdempotency(this.database, name, now)
   }
   purgeIdempotency(now: string) {
-    return purgeIdempotency(this.#database, now)
+    return purgeIdempotency(this.database, now)
   }
 
   listAuditEntries(filter: AuditFilter, page: PageRequest) {
-    return listAuditEntries(this.#database, filter, page)
+    return listAuditEntries(this.database, filter, page)
   }
 
   async secret(name: string): Promise<string> {
-    const { secrets } = this.#database
-    await this.#database.insertNew(secrets, [{ _id: name, value: randomBytes(32).toString('base64url') }])
-    const found = await this.#database.call(() => secrets.findOne({ _id: { $eq: name } }))
+    const { secrets } = this.database
+    await this.database.insertNew(secrets, [{ _id: name, value: randomBytes(32).toString('base64url') }])
+    const found = await this.database.call(() => secrets.findOne({ _id: { $eq: name } }))
     return found?.value as string
   }
 
   async ping(): Promise<void> {
-    await this.#database.touch('touched')
+    await this.database.touch('touched')
   }
 
   /** Says that this process lives: it does so every few seconds, too. */
@@ -223,9 +221,9 @@ export class MongoStore implements Store {
   }
 
   async #recover(olderThanMs: number, onError: (error: unknown) => void): Promise<void> {
-    const [nowMs, { signal }] = [this.#nowMs(), this.#closing]
-    await recover(this.#database, this.#followers, { nowMs, olderThanMs, signal, onError })
-    await removeTombstones(this.#database, nowMs).catch(onError)
+    const [nowMs, { signal }] = [this.nowMs(), this.#closing]
+    await recover(this.database, this.#followers, { nowMs, olderThanMs, signal, onError })
+    await removeTombstones(this.database, nowMs).catch(onError)
   }
 
   close(): Promise<void> {
@@ -242,11 +240,11 @@ export class MongoStore implements Store {
       this.#releaseAll(),
       this.#log.giveUp(),
       this.replicas.leave(),
-      releaseLeases(this.#database, this.#process),
+      releaseLeases(this.database, this.#process),
     ]
-    const done = Promise.all(order.map((part) => part.catch(this.#onError)))
+    const done = Promise.all(order.map((part) => part.catch(this.onError)))
     await withDeadline(done, ORDER_WITHIN_MS, () => new Error('It took too long.')).catch(() => {})
-    await this.#database.close()
+    await this.database.close()
   }
 
   async #releaseAll(): Promise<void> {
@@ -255,7 +253,7 @@ export class MongoStore implements Store {
   }
 
   async #recoverInTurn(): Promise<void> {
-    if (await this.lease.hold('recovery', RECOVER_EVERY_MS)) await this.#recover(LEFT_BEHIND_MS, this.#onError)
+    if (await this.lease.hold('recovery', RECOVER_EVERY_MS)) await this.#recover(LEFT_BEHIND_MS, this.onError)
   }
 
   async #writing<T>(task: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { ClosedDecision, ClosedFilter, Page, PageRequest } from '@countersign/store-port/store'
 import { accountKeyOf } from './budgets/account-id.js'
+import { hasUnsettled } from './budgets/ledger-lines.js'
 import type { Settlements } from './budgets/settlements.js'
 import { syncAccount } from './budgets/sync-account.js'
 import { copyToLog } from './collections/audit.js'
@@ -61,7 +62,11 @@ export async function removeDecisions(
   const versions = new Map(decisions.map(({ id, version }) => [id, version]))
   const found = await database.call(() => database.decisions.find({ _id: { $in: [...versions.keys()] } }).toArray())
   const settled = found.filter(
-    (decision) => decision.version === versions.get(decision._id) && !decision.is_void && isSettled(decision),
+    (decision) =>
+      decision.version === versions.get(decision._id) &&
+      !decision.is_void &&
+      decision.unsettled === undefined &&
+      !hasUnsettled(decision.ledger),
   )
   const named = await namedByCalls(database, settled, Date.parse(now))
   const over = settled.filter(({ _id }) => !named.has(_id))
@@ -80,10 +85,6 @@ export async function removeDecisions(
   // Not what was deleted by an answer that may be that to a repetition, but what is gone.
   const ids = over.map(({ _id }) => _id)
   return ids.length - (await database.call(() => database.decisions.countDocuments({ _id: { $in: ids } })))
-}
-
-function isSettled({ unsettled, ledger }: DecisionDocument): boolean {
-  return unsettled === undefined && Object.values(ledger).every(({ due, booked }) => due.n === booked.n)
 }
 
 async function namedByCalls(

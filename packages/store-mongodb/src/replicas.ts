@@ -17,26 +17,24 @@ const KEY_SET = 'key_set'
  */
 export class MongoReplicas implements Replicas {
   readonly reviewSlots: MongoReviewSlots
-  readonly #database: Database
-  readonly #nowMs: () => number
-  readonly #process: string
   #issuer: string | null = null
 
-  constructor(database: Database, process: string, nowMs: () => number) {
-    this.#database = database
+  constructor(
+    private readonly database: Database,
+    private readonly process: string,
+    private readonly nowMs: () => number,
+  ) {
     this.reviewSlots = new MongoReviewSlots(database)
-    this.#process = process
-    this.#nowMs = nowMs
   }
 
   async join(issuer: string): Promise<readonly string[]> {
     this.#issuer = issuer
     await this.#sayThatItLives()
-    const { replicas } = this.#database
-    const nowMs = this.#nowMs()
-    await this.#database.call(() => replicas.deleteMany({ seen_ms: { $lt: nowMs - FORGOTTEN_AFTER_MS } }))
-    const others = await this.#database.call(() =>
-      replicas.find({ _id: { $ne: this.#process }, seen_ms: { $gte: nowMs - SEEN_OF_LATE_MS } }).toArray(),
+    const { replicas } = this.database
+    const nowMs = this.nowMs()
+    await this.database.call(() => replicas.deleteMany({ seen_ms: { $lt: nowMs - FORGOTTEN_AFTER_MS } }))
+    const others = await this.database.call(() =>
+      replicas.find({ _id: { $ne: this.process }, seen_ms: { $gte: nowMs - SEEN_OF_LATE_MS } }).toArray(),
     )
     return others.map((other) => other.issuer)
   }
@@ -44,10 +42,10 @@ export class MongoReplicas implements Replicas {
   async revision(): Promise<Revision> {
     // A majority takes this write, so the primary that answers the reads behind it was still one when it was sent.
     await this.#sayThatItLives()
-    const { logs, signingKeys } = this.#database
+    const { logs, signingKeys } = this.database
     const [found, published] = await Promise.all([
-      this.#database.call(() => logs.find().project<LogChanges>({ announced: 1, underway: 1 }).toArray()),
-      this.#database.call(() => signingKeys.find().project<{ _id: string; rev: number }>({ rev: 1 }).toArray()),
+      this.database.call(() => logs.find().project<LogChanges>({ announced: 1, underway: 1 }).toArray()),
+      this.database.call(() => signingKeys.find().project<{ _id: string; rev: number }>({ rev: 1 }).toArray()),
     ])
     const textOf = (kind: FollowedKind): string | null =>
       found.some(({ underway }) => underway.includes(kind))
@@ -62,19 +60,19 @@ export class MongoReplicas implements Replicas {
   }
 
   listen(onChange: () => void): () => Promise<void> {
-    return listenForSignals(this.#database, onChange)
+    return listenForSignals(this.database, onChange)
   }
 
   async publishSigningKeys(keys: readonly SharedSigningKey[], now: string): Promise<void> {
-    const { signingKeys } = this.#database
+    const { signingKeys } = this.database
     const kids = keys.map(({ kid }) => kid)
-    await this.#database.call(() =>
+    await this.database.call(() =>
       signingKeys.updateMany(
         { _id: { $in: kids }, until_ms: { $lte: Date.parse(now) }, is_known: true },
         { $unset: { is_known: 1 } },
       ),
     )
-    await this.#database.insertNew(signingKeys, keys.map(documentOf))
+    await this.database.insertNew(signingKeys, keys.map(documentOf))
     const updates = keys.map((key) => {
       const { until_ms, revoked_ms } = documentOf(key)
       const isChanged = { $or: [{ until_ms: { $ne: until_ms } }, { revoked_ms: { $ne: revoked_ms } }] }
@@ -85,19 +83,19 @@ export class MongoReplicas implements Replicas {
         },
       }
     })
-    if (updates.length > 0) await this.#database.call(() => signingKeys.bulkWrite(updates, { ordered: false }))
-    sendSignal(this.#database)
+    if (updates.length > 0) await this.database.call(() => signingKeys.bulkWrite(updates, { ordered: false }))
+    sendSignal(this.database)
   }
 
   async markKeysKnown(kids: readonly string[]): Promise<void> {
-    const { signingKeys } = this.#database
-    await this.#database.call(() => signingKeys.updateMany({ _id: { $in: [...kids] } }, { $set: { is_known: true } }))
+    const { signingKeys } = this.database
+    await this.database.call(() => signingKeys.updateMany({ _id: { $in: [...kids] } }, { $set: { is_known: true } }))
   }
 
   async loadSigningKeys(now: string): Promise<readonly PublishedSigningKey[]> {
     const nowMs = Date.parse(now)
-    const found = await this.#database.call(() =>
-      this.#database.signingKeys.find({ $or: [{ until_ms: { $gt: nowMs } }, { revoked_ms: { $ne: null } }] }).toArray(),
+    const found = await this.database.call(() =>
+      this.database.signingKeys.find({ $or: [{ until_ms: { $gt: nowMs } }, { revoked_ms: { $ne: null } }] }).toArray(),
     )
     return found.map(({ _id, x, until_ms, revoked_ms, is_known = false }) => ({
       kid: _id,
@@ -109,23 +107,23 @@ export class MongoReplicas implements Replicas {
   }
 
   async markKeySetRead(): Promise<void> {
-    await this.#database.touch(KEY_SET)
+    await this.database.touch(KEY_SET)
   }
 
   async wasKeySetRead(): Promise<boolean> {
-    const found = await this.#database.call(() => this.#database.touches.findOne({ _id: { $eq: KEY_SET } }))
+    const found = await this.database.call(() => this.database.touches.findOne({ _id: { $eq: KEY_SET } }))
     return found !== null
   }
 
   /** Others need not take this process into account any more. */
   async leave(): Promise<void> {
-    await this.#database.call(() => this.#database.replicas.deleteOne({ _id: this.#process }))
+    await this.database.call(() => this.database.replicas.deleteOne({ _id: this.process }))
   }
 
   async #sayThatItLives(): Promise<void> {
-    const said = { issuer: this.#issuer ?? '', seen_ms: this.#nowMs() }
-    await this.#database.call(() =>
-      this.#database.replicas.updateOne({ _id: this.#process }, { $set: said }, { upsert: true }),
+    const said = { issuer: this.#issuer ?? '', seen_ms: this.nowMs() }
+    await this.database.call(() =>
+      this.database.replicas.updateOne({ _id: this.process }, { $set: said }, { upsert: true }),
     )
   }
 }

@@ -44,22 +44,17 @@ const MAX_MARKS = 2000
  * writes it, it need not be read.
  */
 export class AccountQueue {
-  readonly #database: Database
-  readonly #id: string
-  readonly #text: string
-  readonly #opened: string
-  readonly #nowMs: () => number
   #known: AccountDocument | null = null
   #waiting: Waiting[] = []
   #isRunning = false
 
-  constructor(database: Database, id: string, text: string, opened: string, nowMs: () => number) {
-    this.#database = database
-    this.#id = id
-    this.#text = text
-    this.#opened = opened
-    this.#nowMs = nowMs
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly id: string,
+    private readonly text: string,
+    private readonly opened: string,
+    private readonly nowMs: () => number,
+  ) {}
 
   get isIdle(): boolean {
     return !this.#isRunning && this.#waiting.length === 0
@@ -134,7 +129,7 @@ export class AccountQueue {
       }
       case 'settle': {
         const decision = decisions.get(task.decision)
-        if (decision !== undefined) settle(draft, decision, this.#nowMs())
+        if (decision !== undefined) settle(draft, decision, this.nowMs())
         break
       }
       case 'forget':
@@ -147,15 +142,15 @@ export class AccountQueue {
   }
 
   async #read(): Promise<AccountDocument> {
-    const found = await this.#database.call(() => this.#database.accounts.findOne({ _id: this.#id }))
-    return found ?? newAccount(this.#id, this.#text, this.#opened)
+    const found = await this.database.call(() => this.database.accounts.findOne({ _id: this.id }))
+    return found ?? newAccount(this.id, this.text, this.opened)
   }
 
   async #readDecisions(batch: readonly Waiting[]): Promise<ReadonlyMap<string, DecisionDocument>> {
     const ids = batch.flatMap(({ task }) => (task.kind === 'settle' ? [task.decision] : []))
     if (ids.length === 0) return new Map()
-    const found = await this.#database.call(() =>
-      this.#database.decisions
+    const found = await this.database.call(() =>
+      this.database.decisions
         .find({ _id: { $in: ids } })
         .project<DecisionDocument>({ ledger: 1, attempt: 1, rev: 1, is_void: 1 })
         .toArray(),
@@ -164,7 +159,7 @@ export class AccountQueue {
   }
 
   async #replace(before: AccountDocument, after: AccountDocument): Promise<boolean> {
-    const isWritten = await replaceAccount(this.#database, before, after)
+    const isWritten = await replaceAccount(this.database, before, after)
     if (isWritten) this.#known = after
     return isWritten
   }

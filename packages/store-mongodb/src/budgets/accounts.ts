@@ -2,7 +2,6 @@ import type { AccountKey } from '@countersign/contract'
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { StoredAccount } from '@countersign/store-port/documents'
 import type { AccountFilter, Page, PageRequest } from '@countersign/store-port/store'
-import type { Document, Filter } from 'mongodb'
 import { equality, pageOf } from '../collections/pages.js'
 import type { Database } from '../connection/database.js'
 import type { AccountDocument, DecisionDocument } from '../stored.js'
@@ -41,7 +40,7 @@ export function listAccounts(
         ...equality('unit', filter.unit),
         ...equality('period', filter.period),
         ...equality('starts_at', filter.starts_at),
-        ...(scope === undefined ? [] : [ofScope(scope)]),
+        ...(scope === undefined ? [] : [{ agent_id: scope === 'policy' ? null : { $ne: null } }]),
       ],
       by: ['opened'],
       keep: async (account) => {
@@ -57,10 +56,6 @@ export function listAccounts(
     },
     page,
   )
-}
-
-function ofScope(scope: 'policy' | 'agent'): Filter<Document> {
-  return { agent_id: scope === 'policy' ? null : { $ne: null } }
 }
 
 /** What committed decisions count for: without the marks of reservations that no record has committed. */

@@ -37,7 +37,11 @@ export function canCommit(before: Lines, { holds }: Reservation): boolean {
 }
 
 export function hasUnsettled(lines: Lines): boolean {
-  return Object.values(lines).some(({ due, booked }) => due.n !== booked.n)
+  return Object.values(lines).some(isUnsettled)
+}
+
+export function isUnsettled({ due, booked }: LedgerLine): boolean {
+  return due.n !== booked.n
 }
 
 function isNothing({ spent, reserved }: Amounts): boolean {

@@ -8,7 +8,7 @@ import type {
   ReservationAnswer,
   ReservationRequest,
 } from '@countersign/store-port/ledger'
-import { fenceDecision, insertVoid } from '../collections/fences.js'
+import { fence, insertVoid } from '../collections/fences.js'
 import type { Database } from '../connection/database.js'
 import { accountId, accountText, textId } from './account-id.js'
 import type { Settlements } from './settlements.js'
@@ -35,22 +35,19 @@ export interface Reservation {
 
 /** The accounts' documents hold every reservation as a mark, so that all processes see it. */
 export class MongoLedger implements Ledger {
-  readonly #database: Database
-  readonly #settlements: Settlements
-  readonly #nowMs: () => number
   /** No name of another process is ever given here. */
   readonly #process = randomBytes(9).toString('base64url')
   #given = 0
   readonly #open = new Map<string, Reservation>()
 
-  constructor(database: Database, settlements: Settlements, nowMs: () => number) {
-    this.#database = database
-    this.#settlements = settlements
-    this.#nowMs = nowMs
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly settlements: Settlements,
+    private readonly nowMs: () => number,
+  ) {}
 
   async reserve({ decision_id, version, demands, call }: ReservationRequest): Promise<ReservationAnswer> {
-    this.#database.assertOpen()
+    this.database.assertOpen()
     const rev = version === 0 ? null : await this.#revOf(decision_id)
     const attempt = `${this.#process}-${this.#given++}`
     const begun = thisMoment()
@@ -70,10 +67,10 @@ export class MongoLedger implements Ledger {
         spent: '0',
         reserved: String(amount),
         n: 0,
-        at_ms: this.#nowMs(),
+        at_ms: this.nowMs(),
         ...(call !== undefined && { call: textId(call) }),
       }
-      const { isDone, balance } = await this.#settlements
+      const { isDone, balance } = await this.settlements
         .ask(text, { kind: 'reserve', attempt, mark, limit })
         .catch(async (error: unknown) => {
           await this.#giveBack(attempt, [...holds, { id, text, amount }])
@@ -101,8 +98,8 @@ export class MongoLedger implements Ledger {
 
   async balances(accounts: readonly AccountKey[]): Promise<readonly Balance[]> {
     const ids = accounts.map(accountId)
-    const found = await this.#database.call(() =>
-      this.#database.accounts
+    const found = await this.database.call(() =>
+      this.database.accounts
         .find({ _id: { $in: ids } })
         .project<{ _id: string; spent: string; reserved: string }>({ spent: 1, reserved: 1 })
         .toArray(),
@@ -132,22 +129,23 @@ export class MongoLedger implements Ledger {
   /** Makes sure that its record cannot become durable any more. False when it has. */
   async #end({ decision, attempt }: Reservation): Promise<boolean> {
     for (;;) {
-      const found = await this.#database.call(() =>
-        this.#database.decisions.findOne({ _id: decision }, { projection: { attempt: 1, rev: 1, is_void: 1 } }),
+      const found = await this.database.call(() =>
+        this.database.decisions.findOne({ _id: decision }, { projection: { attempt: 1, rev: 1, is_void: 1 } }),
       )
       if (found?.attempt === attempt) return false
-      if (found === null ? await insertVoid(this.#database, decision) : await fenceDecision(this.#database, found))
-        return true
+      const { decisions } = this.database
+      const isFenced = found === null ? insertVoid(this.database, decision) : fence(this.database, decisions, found)
+      if (await isFenced) return true
     }
   }
 
   async #giveBack(attempt: string, holds: readonly Hold[]): Promise<void> {
-    await Promise.allSettled(holds.map(({ text }) => this.#settlements.ask(text, { kind: 'remove', attempt })))
+    await Promise.allSettled(holds.map(({ text }) => this.settlements.ask(text, { kind: 'remove', attempt })))
   }
 
   async #revOf(decision: string): Promise<number | null> {
-    const found = await this.#database.call(() =>
-      this.#database.decisions.findOne({ _id: decision }, { projection: { rev: 1 } }),
+    const found = await this.database.call(() =>
+      this.database.decisions.findOne({ _id: decision }, { projection: { rev: 1 } }),
     )
     return found?.rev ?? null
   }

@@ -7,6 +7,7 @@ import type { DecisionDocument, LedgerLine } from '../stored.js'
 import { accountText, textId } from './account-id.js'
 import { AccountQueue, type AccountTask, type TaskAnswer } from './account-queue.js'
 import { openedAt } from './account-steps.js'
+import { hasUnsettled, isUnsettled } from './ledger-lines.js'
 
 /** A decision as it was written, for its accounts to follow. */
 export type Settling = Pick<DecisionDocument, '_id' | 'rev' | 'attempt' | 'ledger'>
@@ -19,8 +20,6 @@ const TIDY_AT = 64
 
 /** The accounts as this process writes them: a queue for each, and the tidying up behind what has settled. */
 export class Settlements {
-  readonly #database: Database
-  readonly #nowMs: () => number
   readonly #queues = new Map<string, AccountQueue>()
   #untidy: Settling[] = []
   #tidying: Promise<void> | null = null
@@ -28,10 +27,10 @@ export class Settlements {
   #opened = 0
   #isFinishing = false
 
-  constructor(database: Database, nowMs: () => number) {
-    this.#database = database
-    this.#nowMs = nowMs
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly nowMs: () => number,
+  ) {}
 
   /** @throws BudgetBusyError, StoreUnavailableError */
   ask(account: AccountKey | string, task: AccountTask): Promise<TaskAnswer> {
@@ -125,13 +124,13 @@ export class Settlements {
 
   /** Answers those that are booked as they were settled: only of them marks may go. */
   async #book(decisions: readonly Settling[]): Promise<readonly Settling[]> {
-    const unbooked = decisions.filter(({ ledger }) => Object.values(ledger).some(isUnsettled))
+    const unbooked = decisions.filter(({ ledger }) => hasUnsettled(ledger))
     if (unbooked.length === 0) return decisions
     const updates = unbooked.map(({ _id, rev, ledger }) => ({
       updateOne: { filter: { _id, rev }, update: booking(ledger) },
     }))
-    const { matchedCount } = await this.#database.call(() =>
-      this.#database.decisions.bulkWrite(updates, { ordered: false }),
+    const { matchedCount } = await this.database.call(() =>
+      this.database.decisions.bulkWrite(updates, { ordered: false }),
     )
     if (matchedCount === updates.length) return decisions
     // Some have moved since: what they are due now is booked behind that.
@@ -141,8 +140,8 @@ export class Settlements {
 
   async #revsOf(decisions: readonly Settling[]): Promise<ReadonlyMap<string, number>> {
     const ids = decisions.map(({ _id }) => _id)
-    const found = await this.#database.call(() =>
-      this.#database.decisions
+    const found = await this.database.call(() =>
+      this.database.decisions
         .find({ _id: { $in: ids } })
         .project<{ _id: string; rev: number }>({ rev: 1 })
         .toArray(),
@@ -158,15 +157,11 @@ export class Settlements {
   #newQueue(id: string, text: string): AccountQueue {
     if (this.#queues.size >= MAX_QUEUES)
       for (const [other, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(other)
-    const order = openedAt(this.#nowMs(), this.#opened++, id)
-    const queue = new AccountQueue(this.#database, id, text, order, this.#nowMs)
+    const order = openedAt(this.nowMs(), this.#opened++, id)
+    const queue = new AccountQueue(this.database, id, text, order, this.nowMs)
     this.#queues.set(id, queue)
     return queue
   }
-}
-
-function isUnsettled({ due, booked }: LedgerLine): boolean {
-  return due.n !== booked.n
 }
 
 /** What marks all that is due as booked. */

@@ -1,6 +1,6 @@
 import type { AccountKey } from '@countersign/contract'
 import { BudgetBusyError } from '@countersign/store-port/ledger'
-import { fenceDecision, insertVoids } from '../collections/fences.js'
+import { fence, insertVoids } from '../collections/fences.js'
 import type { Database } from '../connection/database.js'
 import type { DecisionDocument, Mark } from '../stored.js'
 import { accountId } from './account-id.js'
@@ -83,7 +83,7 @@ class AccountSync {
     if (foreign.length > 0) {
       // While the decision is as an attempt found it, the attempt may still be committed.
       if (foreign.some((mark) => mark.rev === rev)) {
-        await fenceDecision(this.database, decision)
+        await fence(this.database, this.database.decisions, decision)
         return true
       }
       await Promise.all(foreign.map((mark) => this.#ask({ kind: 'remove', attempt: mark.attempt as string })))

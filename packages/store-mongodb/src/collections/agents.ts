@@ -82,12 +82,9 @@ function revisionId(id: string, revision: number): string {
 const MAX_KNOWN = 10_000
 
 export class LastSeenWriter {
-  readonly #database: Database
   readonly #known = new Set<string>()
 
-  constructor(database: Database) {
-    this.#database = database
-  }
+  constructor(private readonly database: Database) {}
 
   /** Marks that agents asked, each at some times. */
   async mark(seen: readonly { readonly agent_id: string; readonly at: string }[]): Promise<void> {
@@ -101,10 +98,10 @@ export class LastSeenWriter {
       }
     }
     if (times.size === 0) return
-    const { lastSeen } = this.#database
+    const { lastSeen } = this.database
     const fresh = [...times].filter(([id]) => !this.#known.has(id))
     await allDone([
-      this.#database.call(() =>
+      this.database.call(() =>
         lastSeen.bulkWrite(
           [...times].map(([id, { first, last }]) => ({
             updateOne: {
@@ -126,12 +123,12 @@ export class LastSeenWriter {
 
   async #list(fresh: readonly { readonly id: string; readonly first: string }[]): Promise<void> {
     if (fresh.length === 0) return
-    const { agents } = this.#database
-    await this.#database.insertNew(
+    const { agents } = this.database
+    await this.database.insertNew(
       agents,
       fresh.map(({ id, first }) => ({ ...unwrittenAgent(id, first), is_seen: true, is_listed: true })),
     )
-    await this.#database.call(() =>
+    await this.database.call(() =>
       agents.updateMany(
         { _id: { $in: fresh.map(({ id }) => id) }, is_seen: false },
         { $set: { is_seen: true, is_listed: true } },

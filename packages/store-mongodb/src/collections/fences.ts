@@ -2,8 +2,9 @@
  * A fence makes sure that a write which may still be in progress has no effect. The write of a document that exists is
  * conditional on its `rev`, which the fence raises. The insert of a document finds a tombstone with its id.
  */
+import type { Collection } from 'mongodb'
 import type { Database } from '../connection/database.js'
-import type { DecisionDocument } from '../stored.js'
+import type { DecisionDocument, Primary } from '../stored.js'
 
 /** The status of a tombstone. */
 export const VOID = 'void'
@@ -46,19 +47,14 @@ export function insertVoids(database: Database, decisions: readonly string[]): P
   return database.insertNew(database.decisions, decisions.map(voidDecision))
 }
 
-/** False when it was written meanwhile. */
-export async function fenceDecision(
+/** Raises the `rev` of a primary. False when it was written meanwhile, or when the answer was lost: then look again. */
+export async function fence<T extends Primary>(
   database: Database,
-  { _id, rev }: Pick<DecisionDocument, '_id' | 'rev'>,
+  primaries: Collection<T>,
+  { _id, rev }: Pick<Primary, '_id' | 'rev'>,
 ): Promise<boolean> {
-  return fence(() => database.decisions.updateOne({ _id, rev }, { $inc: { rev: 1 } }), database)
-}
-
-/** False when it was written meanwhile, or when an answer was lost: then the next look tells. */
-export async function fence(
-  update: () => Promise<{ readonly matchedCount: number }>,
-  database: Database,
-): Promise<boolean> {
-  const { matchedCount } = await database.call(update)
+  // Of a primary of any kind, nothing but these two is used.
+  const all = primaries as unknown as Collection<Primary>
+  const { matchedCount } = await database.call(() => all.updateOne({ _id, rev }, { $inc: { rev: 1 } }))
   return matchedCount === 1
 }

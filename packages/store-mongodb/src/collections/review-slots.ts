@@ -12,11 +12,7 @@ const ON_ITS_WAY_MS = 120_000
 const WAITS = 'awaiting_review'
 
 export class MongoReviewSlots implements ReviewSlots {
-  readonly #database: Database
-
-  constructor(database: Database) {
-    this.#database = database
-  }
+  constructor(private readonly database: Database) {}
 
   async take(wanted: readonly WantedSlot[]): Promise<readonly boolean[]> {
     const answers = wanted.map(({ limit }): boolean | null => (limit > 0 ? null : false))
@@ -47,9 +43,9 @@ export class MongoReviewSlots implements ReviewSlots {
         },
       }
     })
-    return this.#database.call(async () => {
+    return this.database.call(async () => {
       try {
-        await this.#database.reviewSlots.bulkWrite(updates, { ordered: false })
+        await this.database.reviewSlots.bulkWrite(updates, { ordered: false })
         return new Set<number>()
       } catch (error) {
         return duplicatesOf(error)
@@ -60,8 +56,8 @@ export class MongoReviewSlots implements ReviewSlots {
   async #read(slots: readonly ReviewSlot[]): Promise<ReadonlyMap<string, ReviewSlotsDocument>> {
     if (slots.length === 0) return new Map()
     const projection = Object.fromEntries(slots.map(({ id }) => [reviewSlotField(id), 1]))
-    const found = await this.#database.call(() =>
-      this.#database.reviewSlots
+    const found = await this.database.call(() =>
+      this.database.reviewSlots
         .find({ _id: { $in: slots.map(({ owner }) => owner) } })
         .project<ReviewSlotsDocument>({ count: 1, ...projection })
         .toArray(),
@@ -77,17 +73,17 @@ export class MongoReviewSlots implements ReviewSlots {
         update: { $unset: { [reviewSlotField(id)]: true as const }, $inc: { count: -1 } },
       },
     }))
-    await this.#database.call(() => this.#database.reviewSlots.bulkWrite(updates, { ordered: false }))
+    await this.database.call(() => this.database.reviewSlots.bulkWrite(updates, { ordered: false }))
   }
 
   async clear(owner: string, now: string): Promise<void> {
-    const { reviewSlots, decisions } = this.#database
-    const found = await this.#database.call(() => reviewSlots.findOne({ _id: { $eq: owner } }))
+    const { reviewSlots, decisions } = this.database
+    const found = await this.database.call(() => reviewSlots.findOne({ _id: { $eq: owner } }))
     if (found === null) return
     const nowMs = Date.parse(now)
     const ids = Object.keys(found.places)
     // Read after the slots: a decision that is missing now was missing when its slot was read.
-    const recorded = await this.#database.call(() =>
+    const recorded = await this.database.call(() =>
       decisions
         .find({ _id: { $in: ids } })
         .project<{ _id: string; status: string }>({ status: 1 })
@@ -103,7 +99,7 @@ export class MongoReviewSlots implements ReviewSlots {
   }
 
   async forgetOver(now: string): Promise<void> {
-    const { reviewSlots } = this.#database
-    await this.#database.call(() => reviewSlots.deleteMany({ until_ms: { $lte: Date.parse(now) } }))
+    const { reviewSlots } = this.database
+    await this.database.call(() => reviewSlots.deleteMany({ until_ms: { $lte: Date.parse(now) } }))
   }
 }

@@ -62,92 +62,21 @@ const CONCERNS: DbOptions = {
   readPreference: 'primary',
 }
 
-/**
- * The collections, and the one way of talking to them: a call is repeated until it is answered or its time is over. So
- * every call has to come to the same however often it is made: what cannot be is conditional, and looks first what is there.
- */
-export class Database {
-  readonly meta: Collection<SchemaDocument>
-  readonly decisions: Collection<DecisionDocument>
-  readonly accounts: Collection<AccountDocument>
-  readonly agents: Collection<AgentDocument>
-  readonly agentRevisions: Collection<AgentRevision>
-  readonly lastSeen: Collection<StoredLastSeen>
-  readonly policyDirectory: Collection<PolicyDirectory>
-  readonly policies: Collection<PolicyRevision>
-  readonly keyDirectory: Collection<KeyDirectory>
-  readonly retiredKeys: Collection<RetiredKey>
-  readonly keyUses: Collection<KeyUse>
-  readonly claims: Collection<Claim>
-  readonly audit: Collection<AuditDocument>
-  readonly logs: Collection<LogDocument>
-  readonly secrets: Collection<NamedValue>
-  readonly touches: Collection<{ _id: string; count: number }>
-  readonly leases: Collection<LeaseDocument>
-  readonly replicas: Collection<ReplicaDocument>
-  readonly reviewSlots: Collection<ReviewSlotsDocument>
-  readonly signingKeys: Collection<SigningKeyDocument>
-  readonly signals: Collection<{ _id: string; count: number }>
-  /** Reads of lists go through it. */
-  readonly lists = new Semaphore(CONNECTIONS_FOR_LISTS, TURN_WAIT_MS)
+/** The one way of talking to the server. */
+class Connection {
   readonly #client: MongoClient
   readonly #db: Db
   #isClosed = false
   #running = 0
   #wakeIdle: (() => void) | null = null
 
-  private constructor(client: MongoClient, db: Db) {
+  protected constructor(client: MongoClient, db: Db) {
     this.#client = client
     this.#db = db
-    this.meta = db.collection('meta')
-    this.decisions = db.collection('decisions')
-    this.accounts = db.collection('accounts')
-    this.agents = db.collection('agents')
-    this.agentRevisions = db.collection('agent_revisions')
-    this.lastSeen = db.collection('sightings')
-    this.policyDirectory = db.collection('policy_directory')
-    this.policies = db.collection('policies')
-    this.keyDirectory = db.collection('key_directory')
-    this.retiredKeys = db.collection('retired_keys')
-    this.keyUses = db.collection('key_uses')
-    this.claims = db.collection('claims')
-    this.audit = db.collection('audit')
-    this.logs = db.collection('logs')
-    this.secrets = db.collection('secrets')
-    this.touches = db.collection('touches')
-    this.leases = db.collection('leases')
-    this.replicas = db.collection('replicas')
-    this.reviewSlots = db.collection('review_places')
-    this.signingKeys = db.collection('signing_keys')
-    this.signals = db.collection('signals')
   }
 
-  /**
-   * @param answerLimitMs how long one answer is waited for; 0 for as long as it takes
-   * @throws StoreUnavailableError
-   */
-  static async open(url: string, answerLimitMs = ANSWER_LIMIT_MS): Promise<Database> {
-    const client = new MongoClient(url, {
-      appName: 'countersign',
-      retryWrites: true,
-      retryReads: true,
-      serverSelectionTimeoutMS: 2000,
-      connectTimeoutMS: 2000,
-      socketTimeoutMS: answerLimitMs,
-      maxPoolSize: CONNECTIONS,
-      waitQueueTimeoutMS: TURN_WAIT_MS,
-      // An absent member stays absent.
-      ignoreUndefined: false,
-    })
-    const database = new Database(client, client.db(readMongoUrl(url)?.database, CONCERNS))
-    try {
-      // The driver itself gives up for good when the first command finds nobody.
-      await database.call(() => client.connect())
-    } catch (error) {
-      await client.close()
-      throw error
-    }
-    return database
+  protected collection<T extends Document>(name: string): Collection<T> {
+    return this.#db.collection(name)
   }
 
   /** Makes the indexes that are not there yet. */
@@ -198,11 +127,6 @@ export class Database {
     })
   }
 
-  /** Writes something that says no more than that it was written. */
-  async touch(name: string): Promise<void> {
-    await this.call(() => this.touches.updateOne({ _id: name }, { $inc: { count: 1 } }, { upsert: true }))
-  }
-
   assertOpen(): void {
     if (this.#isClosed) throw new StoreUnavailableError('The store is closed.')
   }
@@ -215,6 +139,69 @@ export class Database {
         this.#wakeIdle = resolve
       })
     await this.#client.close()
+  }
+}
+
+/**
+ * The collections, and the one way of talking to them: a call is repeated until it is answered or its time is over. So
+ * every call has to come to the same however often it is made: what cannot be is conditional, and looks first what is there.
+ */
+export class Database extends Connection {
+  readonly meta = this.collection<SchemaDocument>('meta')
+  readonly decisions = this.collection<DecisionDocument>('decisions')
+  readonly accounts = this.collection<AccountDocument>('accounts')
+  readonly agents = this.collection<AgentDocument>('agents')
+  readonly agentRevisions = this.collection<AgentRevision>('agent_revisions')
+  readonly lastSeen = this.collection<StoredLastSeen>('sightings')
+  readonly policyDirectory = this.collection<PolicyDirectory>('policy_directory')
+  readonly policies = this.collection<PolicyRevision>('policies')
+  readonly keyDirectory = this.collection<KeyDirectory>('key_directory')
+  readonly retiredKeys = this.collection<RetiredKey>('retired_keys')
+  readonly keyUses = this.collection<KeyUse>('key_uses')
+  readonly claims = this.collection<Claim>('claims')
+  readonly audit = this.collection<AuditDocument>('audit')
+  readonly logs = this.collection<LogDocument>('logs')
+  readonly secrets = this.collection<NamedValue>('secrets')
+  readonly touches = this.collection<{ _id: string; count: number }>('touches')
+  readonly leases = this.collection<LeaseDocument>('leases')
+  readonly replicas = this.collection<ReplicaDocument>('replicas')
+  readonly reviewSlots = this.collection<ReviewSlotsDocument>('review_places')
+  readonly signingKeys = this.collection<SigningKeyDocument>('signing_keys')
+  readonly signals = this.collection<{ _id: string; count: number }>('signals')
+  /** Reads of lists go through it. */
+  readonly lists = new Semaphore(CONNECTIONS_FOR_LISTS, TURN_WAIT_MS)
+
+  /**
+   * @param answerLimitMs how long one answer is waited for; 0 for as long as it takes
+   * @throws StoreUnavailableError
+   */
+  static async open(url: string, answerLimitMs = ANSWER_LIMIT_MS): Promise<Database> {
+    const client = new MongoClient(url, {
+      appName: 'countersign',
+      retryWrites: true,
+      retryReads: true,
+      serverSelectionTimeoutMS: 2000,
+      connectTimeoutMS: 2000,
+      socketTimeoutMS: answerLimitMs,
+      maxPoolSize: CONNECTIONS,
+      waitQueueTimeoutMS: TURN_WAIT_MS,
+      // An absent member stays absent.
+      ignoreUndefined: false,
+    })
+    const database = new Database(client, client.db(readMongoUrl(url)?.database, CONCERNS))
+    try {
+      // The driver itself gives up for good when the first command finds nobody.
+      await database.call(() => client.connect())
+    } catch (error) {
+      await client.close()
+      throw error
+    }
+    return database
+  }
+
+  /** Writes something that says no more than that it was written. */
+  async touch(name: string): Promise<void> {
+    await this.call(() => this.touches.updateOne({ _id: name }, { $inc: { count: 1 } }, { upsert: true }))
   }
 }
 

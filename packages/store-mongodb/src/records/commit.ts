@@ -4,7 +4,6 @@
  * effect without it. Everything after it can be done by any process (finish-group.ts).
  */
 import type { AuditEntry } from '@countersign/contract'
-import type { StoredPolicy } from '@countersign/store-port/documents'
 import { type CommitResult, type Conflict, type Mutation, StoreUnavailableError } from '@countersign/store-port/store'
 import type { MongoLedger } from '../budgets/ledger.js'
 import type { Settling } from '../budgets/settlements.js'
@@ -76,8 +75,6 @@ interface Written {
 }
 
 class Segment {
-  readonly #deps: CommitDeps
-  #steps: readonly Step[]
   readonly #lateConflicts = new Map<Step, Conflict>()
   /** Committed steps whose accounts are too busy to follow. */
   readonly #unsettled = new Set<Step>()
@@ -85,20 +82,20 @@ class Segment {
   readonly #committed = new Map<Step, Settling | null>()
   #conflict: Conflict | null = null
 
-  constructor(deps: CommitDeps, steps: readonly Step[]) {
-    this.#deps = deps
-    this.#steps = steps
-  }
+  constructor(
+    private readonly deps: CommitDeps,
+    private steps: readonly Step[],
+  ) {}
 
   async write(): Promise<Written> {
-    const first = this.#deps.log.nextIndex
+    const first = this.deps.log.nextIndex
     let primaries = await this.#prepare(first)
-    let open = this.#steps
+    let open = this.steps
     this.#mayCommit(open, true)
     while (open.length > 0) {
       open = this.#dropOutdated(open)
       if (open.length === 0) break
-      const { committed, tooLarge } = await writePrimaries(this.#deps, open, primaries)
+      const { committed, tooLarge } = await writePrimaries(this.deps, open, primaries)
       for (const [step, settling] of committed) this.#committed.set(step, settling)
       for (const step of tooLarge) this.#lateConflicts.set(step, 'too_large')
       open = open.filter((step) => !committed.has(step) && !tooLarge.has(step))
@@ -111,23 +108,23 @@ class Segment {
     }
     this.#mayCommit([...this.#lateConflicts.keys()], false)
     await this.#follow()
-    this.#deps.log.advance(this.#steps.filter(({ position }) => position !== null).length)
+    this.deps.log.advance(this.steps.filter(({ position }) => position !== null).length)
     return {
-      written: this.#steps.length,
+      written: this.steps.length,
       conflict: this.#conflict,
-      lateConflicts: new Map([...this.#lateConflicts].map(([step, conflict]) => [this.#steps.indexOf(step), conflict])),
-      unsettled: [...this.#unsettled].map((step) => this.#steps.indexOf(step)),
+      lateConflicts: new Map([...this.#lateConflicts].map(([step, conflict]) => [this.steps.indexOf(step), conflict])),
+      unsettled: [...this.#unsettled].map((step) => this.steps.indexOf(step)),
     }
   }
 
   /** Looks whether the records may be written, as far as the first that may not, and takes what they need. */
   async #prepare(first: number): Promise<Primaries> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const primaries = await this.#look(this.#steps)
+      const primaries = await this.#look(this.steps)
       await this.#cut(first, primaries)
-      if (this.#steps.length === 0) return primaries
+      if (this.steps.length === 0) return primaries
       if (!(await this.#writeIntents())) {
-        this.#steps = []
+        this.steps = []
         this.#conflict = 'log_index'
         return primaries
       }
@@ -138,7 +135,7 @@ class Segment {
 
   /** Reads the primaries before the intents are written, so that no later fence is overlooked. */
   async #look(steps: readonly Step[]): Promise<Primaries> {
-    const { database, log } = this.#deps
+    const { database, log } = this.deps
     const primaries = await readPrimaries(database, steps)
     // What these documents were last written for has to be in the log before they are written again.
     const last = primaries.all().map((primary) => primary.last)
@@ -154,21 +151,21 @@ class Segment {
 
   /** Keeps the records before the first that meets a conflict. */
   async #cut(first: number, primaries: Primaries): Promise<void> {
-    const { database, log } = this.#deps
+    const { database, log } = this.deps
     const taken = await isTaken(
       database,
-      this.#steps.flatMap(({ claim }) => claim ?? []),
+      this.steps.flatMap(({ claim }) => claim ?? []),
     )
     let index = first
-    for (const [i, step] of this.#steps.entries()) {
+    for (const [i, step] of this.steps.entries()) {
       const isOutOfOrder = step.position !== null && (step.position.index !== index || step.position.log !== log.name)
       const conflict = isOutOfOrder
         ? 'log_index'
         : step.claim !== null && taken.has(step.claim._id)
           ? 'idempotency_key'
-          : primaries.conflictOf(step, this.#deps.ledger)
+          : primaries.conflictOf(step, this.deps.ledger)
       if (conflict !== null) {
-        this.#steps = this.#steps.slice(0, i)
+        this.steps = this.steps.slice(0, i)
         this.#conflict = conflict
         return
       }
@@ -178,11 +175,11 @@ class Segment {
 
   #writeIntents(): Promise<boolean> {
     const group = this.#intents()
-    return group.length === 0 ? Promise.resolve(true) : this.#deps.log.writeIntents(group)
+    return group.length === 0 ? Promise.resolve(true) : this.deps.log.writeIntents(group)
   }
 
   #intents(): readonly Intent[] {
-    return this.#steps.flatMap(({ position, primary, claim, record }) =>
+    return this.steps.flatMap(({ position, primary, claim, record }) =>
       position === null
         ? []
         : [{ ...position, at: (record.entry as AuditEntry).at, home: primary, claim: claim?._id ?? null }],
@@ -191,12 +188,12 @@ class Segment {
 
   /** Takes the names of the calls. False when another process was faster with one. */
   async #claim(): Promise<boolean> {
-    const { database } = this.#deps
-    const claims = claimsOf(this.#steps)
+    const { database } = this.deps
+    const claims = claimsOf(this.steps)
     if (claims.length === 0) return true
     if (await takeNames(database, claims)) return true
     await releaseNames(database, claims)
-    this.#steps = this.#steps.map((step) => ({ ...step, claim: step.claim && claimAnew(step.claim) }))
+    this.steps = this.steps.map((step) => ({ ...step, claim: step.claim && claimAnew(step.claim) }))
     return false
   }
 
@@ -217,7 +214,7 @@ class Segment {
           ? step.position === null
             ? 'idempotency_key'
             : 'log_index'
-          : primaries.conflictOf(step, this.#deps.ledger)
+          : primaries.conflictOf(step, this.deps.ledger)
       if (conflict !== null) this.#lateConflicts.set(step, conflict)
       return conflict === null
     })
@@ -225,16 +222,16 @@ class Segment {
 
   #mayCommit(steps: readonly Step[], isSent: boolean): void {
     for (const { record } of steps) {
-      const reservation = 'reservation' in record.change ? this.#deps.ledger.find(record.change.reservation) : null
+      const reservation = 'reservation' in record.change ? this.deps.ledger.find(record.change.reservation) : null
       if (reservation !== null) reservation.isSent = isSent
     }
   }
 
   /** Does what follows from the committed records, and writes void entries for the others. */
   async #follow(): Promise<void> {
-    const { database, lastSeen } = this.#deps
+    const { database, lastSeen } = this.deps
     const committed = [...this.#committed.keys()]
-    const entries = this.#steps.flatMap((step) => {
+    const entries = this.steps.flatMap((step) => {
       const { record, position } = step
       if (position === null || record.entry === null) return []
       return [this.#lateConflicts.has(step) ? voidEntry({ ...position, at: record.entry.at }) : record.entry]
@@ -256,15 +253,17 @@ class Segment {
         ),
       ),
       ...committed.map(({ record: { change } }) =>
-        change.kind === 'policy.write' ? keepPolicyRevision(database, { written: textOf(change.policy) }) : null,
+        change.kind === 'policy.write'
+          ? keepPolicyRevision(database, { written: JSON.stringify(change.policy) })
+          : null,
       ),
       this.#settle(),
-      this.#deps.log.settle(),
+      this.deps.log.settle(),
     ])
   }
 
   async #settle(): Promise<void> {
-    const { ledger, settlements } = this.#deps
+    const { ledger, settlements } = this.deps
     const written = [...this.#committed.values()].filter((settling) => settling !== null)
     for (const { attempt } of written) if (attempt !== null) ledger.forget(attempt)
     const busy = await settlements.settle(written)
@@ -276,8 +275,4 @@ class Segment {
 /** Of records that are more than their claims. */
 function claimsOf(steps: readonly Step[]): readonly Claim[] {
   return steps.flatMap(({ claim, position }) => (claim === null || position === null ? [] : [claim]))
-}
-
-function textOf(policy: StoredPolicy): string {
-  return JSON.stringify(policy)
 }

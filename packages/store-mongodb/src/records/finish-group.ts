@@ -2,13 +2,13 @@ import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Settlements } from '../budgets/settlements.js'
 import { keepRevisions, type LastSeenWriter, unwrittenAgent } from '../collections/agents.js'
 import { auditDocumentOf, auditId, copyToLog, isSameEntry, voidEntry } from '../collections/audit.js'
-import { fence, fenceDecision, insertVoid } from '../collections/fences.js'
+import { fence, insertVoid } from '../collections/fences.js'
 import { keepPolicyRevision } from '../collections/policies.js'
 import { allDone } from '../connection/all-done.js'
 import type { Database } from '../connection/database.js'
 import type { Intent, LogDocument, Primary } from '../stored.js'
 import { releaseName } from './claims.js'
-import { readPrimary } from './read-primary.js'
+import { primariesOf, readPrimary } from './read-primary.js'
 
 /** What follows from records: when agents were last seen, and the accounts. */
 export interface Followers {
@@ -77,19 +77,10 @@ async function fencePrimary(
   { home: { kind, id }, at }: Intent,
   primary: Primary | null,
 ): Promise<boolean> {
-  const raise = { $inc: { rev: 1 } }
-  switch (kind) {
-    case 'decision':
-      return primary === null ? insertVoid(database, id) : fenceDecision(database, primary)
-    case 'agent':
-      if (primary === null) return (await database.insertNew(database.agents, [unwrittenAgent(id, at)])).size === 0
-      return fence(() => database.agents.updateOne({ _id: id, rev: primary.rev }, raise), database)
-    case 'policies':
-      return fence(() => database.policyDirectory.updateOne({ _id: id, rev: primary?.rev ?? 0 }, raise), database)
-    case 'keys':
-      return fence(() => database.keyDirectory.updateOne({ _id: id, rev: primary?.rev ?? 0 }, raise), database)
-    case 'none':
-      // The entry is the whole record: the void entry at its index keeps it out.
-      return true
-  }
+  const primaries = primariesOf(database, kind)
+  // The entry is the whole mutation: the void entry at its index keeps it out.
+  if (primaries === null) return true
+  if (primary !== null) return fence(database, primaries, primary)
+  if (kind === 'decision') return insertVoid(database, id)
+  return kind === 'agent' && (await database.insertNew(database.agents, [unwrittenAgent(id, at)])).size === 0
 }

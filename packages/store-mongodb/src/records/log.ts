@@ -21,23 +21,20 @@ type State =
  * of them, and writes a void entry for each that is fenced.
  */
 export class Log {
-  readonly #database: Database
-  readonly #followers: Followers
-  readonly #nowMs: () => number
   readonly #process = randomBytes(9).toString('base64url')
   #state: State = { kind: 'closed' }
 
-  constructor(database: Database, followers: Followers, nowMs: () => number) {
-    this.#database = database
-    this.#followers = followers
-    this.#nowMs = nowMs
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly followers: Followers,
+    private readonly nowMs: () => number,
+  ) {}
 
   async open(): Promise<{ readonly log: string; readonly next_index: number }> {
     const mine = await this.#take()
     this.#state = { kind: 'doubtful', log: mine }
-    const next = await finishGroup(this.#database, this.#followers, mine)
-    const log = await writeLog(this.#database, mine, completion(mine, next))
+    const next = await finishGroup(this.database, this.followers, mine)
+    const log = await writeLog(this.database, mine, completion(mine, next))
     if (log === null) throw new StoreUnavailableError('Another process has taken over the audit log.')
     this.#state = { kind: 'open', log, next }
     return { log: log._id, next_index: next }
@@ -60,8 +57,8 @@ export class Log {
   /** Writes the intents of the next group. False when another process has taken the log. */
   async writeIntents(group: readonly Intent[]): Promise<boolean> {
     const { log, next } = this.#opened()
-    const update = { ...intentUpdate(log, next, group), until_ms: heldUntil(this.#nowMs()) }
-    const written = await writeLog(this.#database, log, update)
+    const update = { ...intentUpdate(log, next, group), until_ms: heldUntil(this.nowMs()) }
+    const written = await writeLog(this.database, log, update)
     this.#state = written === null ? { kind: 'closed' } : { kind: 'open', log: written, next }
     return written !== null
   }
@@ -70,11 +67,11 @@ export class Log {
   async settle(): Promise<void> {
     if (this.#state.kind !== 'open' || this.#state.log.underway.length === 0) return
     const { log, next } = this.#state
-    const written = await writeLog(this.#database, log, settlement(log))
+    const written = await writeLog(this.database, log, settlement(log))
     // Else another process has taken the log, which does it once it has looked at the records.
     if (written === null) return
     this.#state = { kind: 'open', log: written, next }
-    sendSignal(this.#database)
+    sendSignal(this.database)
   }
 
   /** Every entry of the last group is in the log. */
@@ -92,14 +89,14 @@ export class Log {
 
   /** Finishes what was on its way to each log that nobody holds, and removes its document: nobody goes on with it. */
   async leaveFree(): Promise<void> {
-    const { logs } = this.#database
+    const { logs } = this.database
     for (;;) {
       const found = await this.#findFree()
       if (found === null) return
-      const taken = await takeLog(this.#database, found)
+      const taken = await takeLog(this.database, found)
       if (taken === null) continue
-      await finishGroup(this.#database, this.#followers, taken)
-      await this.#database.call(() => logs.deleteOne({ _id: taken._id, epoch: taken.epoch }))
+      await finishGroup(this.database, this.followers, taken)
+      await this.database.call(() => logs.deleteOne({ _id: taken._id, epoch: taken.epoch }))
     }
   }
 
@@ -107,8 +104,8 @@ export class Log {
   async renew(): Promise<void> {
     if (this.#state.kind !== 'open') return
     const { _id, epoch } = this.#state.log
-    const $set = { until_ms: heldUntil(this.#nowMs()) }
-    await this.#database.call(() => this.#database.logs.updateOne({ _id, epoch }, { $set }))
+    const $set = { until_ms: heldUntil(this.nowMs()) }
+    await this.database.call(() => this.database.logs.updateOne({ _id, epoch }, { $set }))
   }
 
   /** Leaves the log to the next process, or what is not known of it to be finished by another. */
@@ -119,8 +116,8 @@ export class Log {
     const { _id, epoch } = state.log
     const $set = { holder: null, until_ms: 0 }
     if (state.kind === 'open')
-      await writeLog(this.#database, state.log, { ...completion(state.log, state.next), ...$set })
-    else await this.#database.call(() => this.#database.logs.updateOne({ _id, epoch }, { $set }))
+      await writeLog(this.database, state.log, { ...completion(state.log, state.next), ...$set })
+    else await this.database.call(() => this.database.logs.updateOne({ _id, epoch }, { $set }))
   }
 
   #opened(): Extract<State, { readonly kind: 'open' }> {
@@ -129,23 +126,23 @@ export class Log {
   }
 
   #findFree(): Promise<LogDocument | null> {
-    const isFree = { $or: [{ holder: null }, { until_ms: { $lt: this.#nowMs() } }] }
-    return this.#database.call(() => this.#database.logs.findOne(isFree, { sort: { _id: 1 } }))
+    const isFree = { $or: [{ holder: null }, { until_ms: { $lt: this.nowMs() } }] }
+    return this.database.call(() => this.database.logs.findOne(isFree, { sort: { _id: 1 } }))
   }
 
   /** The log of this process, else one that nobody holds, else a new one. Whatever is on its way to it comes to nothing. */
   async #take(): Promise<LogDocument> {
-    const { logs } = this.#database
+    const { logs } = this.database
     const holder = this.#process
     for (;;) {
-      const nowMs = this.#nowMs()
-      const found = (await this.#database.call(() => logs.findOne({ holder }))) ?? (await this.#findFree())
+      const nowMs = this.nowMs()
+      const found = (await this.database.call(() => logs.findOne({ holder }))) ?? (await this.#findFree())
       const until_ms = heldUntil(nowMs)
       if (found === null) {
-        await this.#database.insertNew(logs, [newLog(holder, until_ms)])
+        await this.database.insertNew(logs, [newLog(holder, until_ms)])
         continue
       }
-      const taken = await takeLog(this.#database, found, { holder, until_ms })
+      const taken = await takeLog(this.database, found, { holder, until_ms })
       if (taken !== null) return taken
     }
   }

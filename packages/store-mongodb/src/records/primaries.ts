@@ -38,18 +38,8 @@ export class Primaries {
   }
 
   lastOf({ kind, id }: PrimaryName): LastRecord | null {
-    switch (kind) {
-      case 'decision':
-        return this.decisions.get(id)?.last ?? null
-      case 'agent':
-        return this.agents.get(id)?.last ?? null
-      case 'policies':
-        return this.policies?.last ?? null
-      case 'keys':
-        return this.keys?.last ?? null
-      case 'none':
-        return null
-    }
+    const [decision, agent] = [this.decisions.get(id), this.agents.get(id)]
+    return { decision, agent, policies: this.policies, keys: this.keys, none: null }[kind]?.last ?? null
   }
 
   /** The condition of a record that does not hold here, apart from its log position and its claim. */

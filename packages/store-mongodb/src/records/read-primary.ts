@@ -1,24 +1,26 @@
+import type { Collection } from 'mongodb'
 import type { Database } from '../connection/database.js'
 import type { Primary, PrimaryName } from '../stored.js'
 
-/** The primary of a record. Null when it does not exist, or when the record is nothing but its entry. */
+/** The collection of the primaries of a kind. Null for mutations that are nothing but their entry. */
+export function primariesOf(database: Database, kind: PrimaryName['kind']): Collection<Primary> | null {
+  const { decisions, agents, policyDirectory: policies, keyDirectory: keys } = database
+  const collections: Readonly<Record<PrimaryName['kind'], unknown>> = {
+    decision: decisions,
+    agent: agents,
+    policies,
+    keys,
+    none: null,
+  }
+  // What all of them have in common is all that is used here.
+  return collections[kind] as Collection<Primary> | null
+}
+
+/** The primary of a mutation. Null when it does not exist, or when the mutation is nothing but its entry. */
 export function readPrimary(
   database: Database,
   { kind, id }: PrimaryName,
   projection: Partial<Record<keyof Primary, 1>> = {},
 ): Promise<Primary | null> {
-  return database.call(async () => {
-    switch (kind) {
-      case 'decision':
-        return database.decisions.findOne({ _id: { $eq: id } }, { projection })
-      case 'agent':
-        return database.agents.findOne({ _id: { $eq: id } }, { projection })
-      case 'policies':
-        return database.policyDirectory.findOne({ _id: { $eq: id } }, { projection })
-      case 'keys':
-        return database.keyDirectory.findOne({ _id: { $eq: id } }, { projection })
-      case 'none':
-        return null
-    }
-  })
+  return database.call(async () => primariesOf(database, kind)?.findOne({ _id: { $eq: id } }, { projection }) ?? null)
 }

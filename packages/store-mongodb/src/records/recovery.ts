@@ -1,6 +1,7 @@
 import type { AccountKey } from '@countersign/contract'
 import { BudgetBusyError } from '@countersign/store-port/ledger'
 import { accountKeyOf } from '../budgets/account-id.js'
+import { hasUnsettled } from '../budgets/ledger-lines.js'
 import { syncAccount } from '../budgets/sync-account.js'
 import type { Database } from '../connection/database.js'
 import type { AccountDocument, DecisionDocument } from '../stored.js'
@@ -32,22 +33,20 @@ export async function recover(database: Database, followers: Followers, options:
 }
 
 class Recovery {
-  readonly #database: Database
-  readonly #followers: Followers
-  readonly #options: RecoveryOptions
   readonly #before: number
 
-  constructor(database: Database, followers: Followers, options: RecoveryOptions) {
-    this.#database = database
-    this.#followers = followers
-    this.#options = options
+  constructor(
+    private readonly database: Database,
+    private readonly followers: Followers,
+    private readonly options: RecoveryOptions,
+  ) {
     this.#before = options.nowMs - options.olderThanMs
   }
 
   /** Takes over the logs of processes that have died or ended in the middle of a group, and leaves them to the next that starts. */
   finishLogs(): Promise<void> {
     return this.#each(
-      () => this.#database.logs.find(this.#isLeft()).project<{ _id: string }>({ _id: 1 }).toArray(),
+      () => this.database.logs.find(this.#isLeft()).project<{ _id: string }>({ _id: 1 }).toArray(),
       ({ _id }) => this.#finishLog(_id),
     )
   }
@@ -55,7 +54,7 @@ class Recovery {
   clearMarks(): Promise<void> {
     return this.#each(
       () =>
-        this.#database.accounts
+        this.database.accounts
           .find({ marked_ms: { $ne: null, $lte: this.#before } })
           .limit(BATCH)
           .toArray(),
@@ -66,7 +65,7 @@ class Recovery {
   settleDecisions(): Promise<void> {
     return this.#each(
       () =>
-        this.#database.decisions
+        this.database.decisions
           .find({ unsettled: { $exists: true, $lte: this.#before } })
           .limit(BATCH)
           .toArray(),
@@ -76,9 +75,9 @@ class Recovery {
 
   /** One after the other: what fails keeps nothing else from being done. */
   async #each<T>(find: () => Promise<readonly T[]>, finish: (found: T) => Promise<void>): Promise<void> {
-    const { signal, onError } = this.#options
+    const { signal, onError } = this.options
     try {
-      for (const one of await this.#database.call(find)) {
+      for (const one of await this.database.call(find)) {
         if (signal.aborted) return
         await finish(one).catch(onError)
       }
@@ -89,18 +88,18 @@ class Recovery {
 
   /** Whoever holds it, or held it last. */
   #isLeft() {
-    return { until_ms: { $lt: this.#options.nowMs }, 'group.0': { $exists: true } }
+    return { until_ms: { $lt: this.options.nowMs }, 'group.0': { $exists: true } }
   }
 
   /** Only when all of its group is finished nobody holds it: until then the next run finds it. */
   async #finishLog(_id: string): Promise<void> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const left = await this.#database.call(() => this.#database.logs.findOne({ _id, ...this.#isLeft() }))
+      const left = await this.database.call(() => this.database.logs.findOne({ _id, ...this.#isLeft() }))
       if (left === null) return
-      const taken = await takeLog(this.#database, left)
+      const taken = await takeLog(this.database, left)
       if (taken === null) continue
-      const next = await finishGroup(this.#database, this.#followers, taken)
-      await writeLog(this.#database, taken, { ...completion(taken, next), holder: null })
+      const next = await finishGroup(this.database, this.followers, taken)
+      await writeLog(this.database, taken, { ...completion(taken, next), holder: null })
       return
     }
   }
@@ -112,16 +111,16 @@ class Recovery {
 
   async #settle({ _id, ledger }: DecisionDocument): Promise<void> {
     for (const { key } of Object.values(ledger)) await this.#sync(accountKeyOf(key), [_id])
-    const decision = await this.#database.call(() => this.#database.decisions.findOne({ _id }))
-    if (decision === null || Object.values(decision.ledger).some(({ due, booked }) => due.n !== booked.n)) return
+    const decision = await this.database.call(() => this.database.decisions.findOne({ _id }))
+    if (decision === null || hasUnsettled(decision.ledger)) return
     const { rev } = decision
-    await this.#database.call(() => this.#database.decisions.updateOne({ _id, rev }, { $unset: { unsettled: 1 } }))
+    await this.database.call(() => this.database.decisions.updateOne({ _id, rev }, { $unset: { unsettled: 1 } }))
   }
 
   async #sync(account: AccountKey, decisions: readonly string[]): Promise<void> {
-    const { signal } = this.#options
+    const { signal } = this.options
     try {
-      await syncAccount(this.#database, this.#followers.settlements, account, decisions, signal)
+      await syncAccount(this.database, this.followers.settlements, account, decisions, signal)
     } catch (error) {
       // The next run tries again.
       if (!(error instanceof BudgetBusyError)) throw error
