@@ -153,7 +153,9 @@ describe.each(WAYS)('%s: the user at the client', (way, start) => {
     expect(runs).toHaveLength(ran.length)
     expect(new Set(ran.map(idOf)).size).toBe(ran.length)
     const others = results.filter(({ isError }) => isError === true)
-    for (const other of others) expect(decisionOf(other)).toMatchObject({ reason: 'already_claimed' })
+    // The one that runs may have been confirmed by then.
+    const reason = expect.stringMatching(/^(already_claimed|settled)$/)
+    for (const other of others) expect(decisionOf(other)).toMatchObject({ reason })
     // Without a connection both may have been asked about the same review.
     expect(ran.length).toBeGreaterThanOrEqual(way.includes('without') ? 1 : 2)
   })
