@@ -12,6 +12,9 @@ export interface Listener {
   close(): Promise<void>
 }
 
+/** Unassigned, and out of reach of the ports that systems give out: nobody listens there, whatever else runs. */
+const NOBODY_LISTENS = 4
+
 /** Listens on a free port of 127.0.0.1, unless it is the fault that nobody does. */
 export async function listen(server: Server, fault: Fault): Promise<Listener> {
   const sockets = new Set<Socket>()
@@ -21,16 +24,17 @@ export async function listen(server: Server, fault: Fault): Promise<Listener> {
     // Faults are what it is for: a peer that goes away is none of its own.
     socket.on('error', () => undefined)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  if (fault !== 'refused') {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  const { port } = (server.address() as AddressInfo | null) ?? { port: NOBODY_LISTENS }
   const close = async (): Promise<void> => {
     for (const socket of sockets) socket.destroy()
     if (!server.listening) return
     server.close()
     await once(server, 'close')
   }
-  if (fault === 'refused') await close()
   // Longer than a label of a name may be: no resolver is asked.
   const host = fault === 'not_found' ? `${'a'.repeat(64)}.invalid` : '127.0.0.1'
   return { host, port, sockets, close }
