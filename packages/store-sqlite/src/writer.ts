@@ -19,7 +19,8 @@ export class Writer {
   /** @param onError gets the errors of what the thread does by itself; it tries again */
   constructor(data: WriterData, onError: (error: Error) => void) {
     this.#onError = onError
-    this.#thread = new Worker(new URL('./worker.js', import.meta.url), { workerData: data })
+    // Flags such as --input-type are for the program that opens the store, and would stop the thread.
+    this.#thread = new Worker(new URL('./worker.js', import.meta.url), { workerData: data, execArgv: [] })
     this.#thread.on('message', (answer: WriterAnswer) => this.#settle(answer))
     this.#thread.on('error', (cause) => this.#fail(cause))
     this.#ended = new Promise((resolve) => {

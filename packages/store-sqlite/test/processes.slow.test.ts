@@ -130,7 +130,7 @@ describe('the embedded store beside other processes', () => {
     const store = await openSqliteStore({ dataDir })
     const second = start(1)
     expect(await second.next()).toBe(
-      `refused DataDirectoryInUseError The data directory ${dataDir} is in use by another process. ` +
+      `refused DataDirectoryInUseError Another process uses the data directory ${dataDir}. ` +
         'Stop that process first, or choose another data directory.',
     )
     await store.close()
