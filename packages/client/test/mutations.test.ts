@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import type { JsonObject } from '../src/index.js'
 import { memoryClient, permission, settled } from './memory-client.js'
 
-const RUNS = drawsOf(600)
+const RUNS = drawsOf(1000)
 const MUTATIONS_IN_ALL = drawsOf(10_000)
 
 /** When a caller changes what it gave away. */
