@@ -80,6 +80,7 @@ export class Api {
         ifMatch: request.headers['if-match'],
         requestId: context.requestId,
         idempotency: null,
+        fingerprint: null,
         isWanted: request.isWanted,
         pause: this.deps.longWork.pauses(),
       }

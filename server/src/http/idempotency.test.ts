@@ -16,6 +16,7 @@ const routeThat = (handle: Route['handle']): Route =>
     scopes: { all: [] },
     answer: { status: 200, description: '' },
     problems: [],
+    replay: { present: () => Promise.reject(new Error('Nothing was recorded.')) },
     handle,
   })
 const idempotency = () => new Idempotency({ findIdempotency: () => Promise.resolve(null) }, { now: () => new Date() })

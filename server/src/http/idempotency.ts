@@ -9,7 +9,7 @@ import canonicalize from 'canonicalize'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import { waitForCallInProgress } from '../state/call-in-progress.js'
-import { callNameOf } from '../use-cases/idempotency.js'
+import { callNameOf, type IdempotencyDraft } from '../use-cases/idempotency.js'
 import type { Reply } from './reply.js'
 import type { Call, Route } from './route.js'
 
@@ -42,20 +42,23 @@ export class Idempotency {
   }
 
   private async attempt(route: Route, name: Name, fingerprint: string, call: Call): Promise<Reply> {
+    const { present, assertAllowed, looksItself } = route.replay as NonNullable<Route['replay']>
     const find = () => this.store.findIdempotency(name, this.clock.now().toISOString())
-    let known = await find()
+    const idempotency: IdempotencyDraft = {
+      recordOf: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
+      assertNew: async () => {
+        if ((await find()) !== null) throw new ConflictError('idempotency_key')
+      },
+    }
+    let known = looksItself ? null : await find()
     if (known === null)
       try {
-        return await route.handle({
-          ...call,
-          idempotency: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
-        })
+        return await route.handle({ ...call, idempotency, fingerprint })
       } catch (error) {
-        // The conflict may come from this very call: on another server, or from an attempt that was given up.
-        if (error instanceof DomainError) known = await find()
+        // The call may have run before: here, on another server, or in an attempt that was given up.
+        if (error instanceof DomainError || isRepeated(error)) known = await find()
         if (known === null) throw error
       }
-    const { present, assertAllowed } = route.replay as NonNullable<Route['replay']>
     if (known.fingerprint !== fingerprint) {
       await assertAllowed?.(call)
       throw new DomainError('idempotency_key_reused')
@@ -67,9 +70,11 @@ export class Idempotency {
 
 /** Whether the same call is in progress elsewhere: its record came first, or it holds the reservation that this one needs. */
 function isInProgress(error: unknown): boolean {
-  return (
-    error instanceof CallInProgressError || (error instanceof ConflictError && error.conflict === 'idempotency_key')
-  )
+  return error instanceof CallInProgressError || isRepeated(error)
+}
+
+function isRepeated(error: unknown): boolean {
+  return error instanceof ConflictError && error.conflict === 'idempotency_key'
 }
 
 /** @throws DomainError validation_failed */

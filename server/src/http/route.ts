@@ -16,6 +16,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly ifMatch: string | undefined
   readonly requestId: string
   readonly idempotency: IdempotencyDraft | null
+  /** What `replay.fingerprint` made of the body; null without an idempotency key. */
+  readonly fingerprint: string | null
   /** False once the caller has disconnected. */
   readonly isWanted: () => boolean
   /** Await it between the pieces of long work. */
@@ -43,6 +45,11 @@ interface RouteReplay {
   readonly present: (call: Call, subject: string) => Promise<ReplayReply>
   /** Throws the errors that come before `idempotency_key_reused`: of the body's content, 403 and 404. */
   readonly assertAllowed?: (call: Call) => unknown
+  /**
+   * Whether the handler calls `idempotency.assertNew` before it takes anything, and so may run before anybody has looked
+   * for a record. A repeated call is then found when its write meets the record of the first.
+   */
+  readonly looksItself?: boolean
 }
 
 /** An answer whose status is that of the first call. */
@@ -102,6 +109,7 @@ interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
     readonly fingerprint?: (body: z.output<Body>) => string
     readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<ReplayReply>
     readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
+    readonly looksItself?: boolean
   }
   readonly longPoll?: RouteLongPoll<Call<z.output<Body>, z.output<Query>>>
   readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Reply>

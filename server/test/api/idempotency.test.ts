@@ -474,3 +474,42 @@ describe('the permit of a replay', () => {
     })
   })
 })
+
+it('holds no money and no review slot while a repeated call is found to be one', async () => {
+  const taken = { reservations: 0 }
+  const shown = await runServer({
+    settings: { rateLimitPerSecond: 0, maxOpenReviews: 1 },
+    parts: {
+      openStore: (dataDir) =>
+        openStoreWith(dataDir, (store) => ({
+          ledger: new Proxy(store.ledger, {
+            get(ledger, name: keyof typeof ledger) {
+              if (name === 'reserve') taken.reservations += 1
+              const method = ledger[name]
+              return typeof method === 'function' ? method.bind(ledger) : method
+            },
+          }),
+        })),
+    },
+  })
+  try {
+    await createPolicy(shown, REFUNDS)
+    const budgeted = { limit: 1000, unit: 'EUR', period: 'monthly', currency: 'context.currency' }
+    await createPolicy(shown, { ...allowing('payment.send'), budget: budgeted })
+    const headers = { 'Idempotency-Key': 'once' }
+    const money = { ...ALLOWED, action: 'payment.send' }
+    const first = await shown.call('POST', '/v1/decisions', { body: money, headers })
+    expect(first.body.budgets).toHaveLength(1)
+    expect(taken.reservations).toBe(1)
+    for (let repeats = 0; repeats < 3; repeats += 1)
+      expect((await shown.call('POST', '/v1/decisions', { body: money, headers })).body).toEqual(first.body)
+    expect(taken.reservations).toBe(1)
+
+    const slot = { 'Idempotency-Key': 'slot' }
+    const waiting = await shown.call('POST', '/v1/decisions', { body: REVIEWED, headers: slot })
+    expect(waiting.body.effect).toBe('review')
+    expect((await shown.call('POST', '/v1/decisions', { body: REVIEWED, headers: slot })).body).toEqual(waiting.body)
+  } finally {
+    await shown.stop()
+  }
+})

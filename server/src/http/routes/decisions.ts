@@ -70,10 +70,11 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
           body: await replayDecision(deps, caller, id, body.holder ?? null),
         }),
         assertAllowed: ({ caller, body }) => assertMaySpeakFor(caller, body.agent_id),
+        looksItself: true,
       },
-      handle: async ({ caller, body, requestId, idempotency }) => {
+      handle: async ({ caller, body, requestId, idempotency, fingerprint }) => {
         const request: DecisionRequest = body
-        const input = { request, requestHash: requestHash(request), requestId, idempotency }
+        const input = { request, requestHash: fingerprint ?? requestHash(request), requestId, idempotency }
         const { decision, timings } = await decide(deps, caller, input)
         return { status: 200, headers: { 'Server-Timing': serverTiming(timings) }, body: decision }
       },

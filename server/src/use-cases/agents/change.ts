@@ -42,7 +42,7 @@ export function changeAgent(
       entry: { at: now, type, actor: caller.key.id, subject: id, agent_id: id, data },
       change: () =>
         next === null ? { kind: 'entry.only' } : { kind: 'agent.write', agent, expected_version: present.version },
-      idempotency: idempotency?.draft(id, idempotency.status, now) ?? null,
+      idempotency: idempotency?.draft.recordOf(id, idempotency.status, now) ?? null,
     })
     if (next !== null) deps.agents.apply(agent)
     return viewAgent({ agent, lastSeen })

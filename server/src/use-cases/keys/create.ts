@@ -49,7 +49,7 @@ export function createKey(
       actor: key.created_by,
       at: now,
       data: { name: request.name, ...reach },
-      idempotency: idempotency?.(key.id, 201, now) ?? null,
+      idempotency: idempotency?.recordOf(key.id, 201, now) ?? null,
     })
     return viewKey(key, deps.keys)
   })

@@ -41,7 +41,7 @@ export function rotateKey(
       actor: caller.key.id,
       at: now,
       data: { grace_seconds: graceSeconds },
-      idempotency: idempotency?.(id, 200, now) ?? null,
+      idempotency: idempotency?.recordOf(id, 200, now) ?? null,
     })
     return viewKey(key, deps.keys)
   })

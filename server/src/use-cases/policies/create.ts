@@ -35,7 +35,7 @@ export function createPolicy(
       policy_set: deps.policies.policySet + 1,
       deleted_at: null,
     }
-    await writePolicy(deps, caller, 'policy.created', policy, idempotency?.(policy.id, 201, now) ?? null)
+    await writePolicy(deps, caller, 'policy.created', policy, idempotency?.recordOf(policy.id, 201, now) ?? null)
     return viewPolicy(policy)
   })
 }

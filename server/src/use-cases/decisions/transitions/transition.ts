@@ -71,7 +71,7 @@ export async function applyTransition(
     for (let tries = 0; ; ) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
-      const record = idempotency?.(id, 200, now) ?? null
+      const record = idempotency?.recordOf(id, 200, now) ?? null
       try {
         const transition = await plan(found, now)
         if (transition === null) return { decision: found.decision, record }
