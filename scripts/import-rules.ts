@@ -18,8 +18,8 @@ const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domai
 export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'packages/contract', mayImport: ['zod'] },
   { area: 'packages/engine', mayImport: ['@countersign/contract'] },
-  { area: 'packages/permit', mayImport: ['@countersign/contract', 'node:crypto', 'canonicalize', 'jose'] },
-  { area: 'packages/audit-log', mayImport: ['@countersign/contract', 'node:crypto', 'canonicalize'] },
+  { area: 'packages/permit', mayImport: ['@countersign/contract', 'node:crypto', 'jose'] },
+  { area: 'packages/audit-log', mayImport: ['@countersign/contract', 'node:crypto'] },
   { area: 'packages/client/src/node-transport', mayImport: ['packages/client', 'node:*'] },
   { area: 'packages/client/src/node-run-context', mayImport: ['packages/client', 'node:async_hooks'] },
   { area: 'packages/client', mayImport: ['type @countersign/contract'] },

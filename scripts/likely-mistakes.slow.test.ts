@@ -125,7 +125,7 @@ beforeAll(async () => {
   const packed = packPackages(join(temporary, 'tarballs'))
   const needed = packed.find(({ name }) => name === '@countersign/express')?.needs ?? []
   const tarballs = packed.filter(({ name }) => needed.includes(name)).map(({ tarball }) => tarball)
-  await installIn(project, `npm install express jose canonicalize zod ${tarballs.join(' ')}`)
+  await installIn(project, `npm install express jose zod ${tarballs.join(' ')}`)
   server = await serveIn(temporary, process.execPath, [SERVER, 'serve'])
   const admin = new Countersign({ baseUrl: server.env.COUNTERSIGN_URL, apiKey: server.env.COUNTERSIGN_API_KEY })
   await admin.policies.create({

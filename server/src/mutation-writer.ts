@@ -78,7 +78,7 @@ export class MutationWriter {
   /** @param deadlineMs how long a caller waits for durability before its call rejects */
   constructor(
     private readonly store: Pick<Store, 'openLog' | 'commit'>,
-    private readonly ids: Ids,
+    private readonly ids: Pick<Ids, 'next'>,
     private readonly deadlineMs: number,
   ) {}
 

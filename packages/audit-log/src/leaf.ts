@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AuditEntry } from '@countersign/contract'
-import canonicalize from 'canonicalize'
+import { canonicalJson } from '@countersign/contract/canonical-json'
 
 /** An entry of the audit log, before or after its leaf hash was taken. */
 export type HashableEntry = Omit<AuditEntry, 'leaf'> & Partial<Pick<AuditEntry, 'leaf'>>
 
 /** Hash input of a leaf begins with 0x00, that of a node with 0x01, so that neither can pass for the other. */
-const LEAF_PREFIX = Buffer.of(0)
+const LEAF_PREFIX = '\0'
 
 /**
  * The exact bytes of an entry, form v1: its canonical JSON (RFC 8785) in UTF-8, with all its members.
@@ -16,9 +16,7 @@ const LEAF_PREFIX = Buffer.of(0)
  * Source: RFC 8785.
  */
 export function canonicalEntry(entry: HashableEntry): Buffer {
-  const canonical = canonicalize(entry)
-  if (canonical === undefined) throw new TypeError('The entry is not JSON.')
-  return Buffer.from(canonical)
+  return Buffer.from(canonicalJson(entry))
 }
 
 /**
@@ -32,5 +30,5 @@ export function canonicalEntry(entry: HashableEntry): Buffer {
  */
 export function leafHash(entry: HashableEntry): string {
   const { leaf: _, ...hashed } = entry
-  return createHash('sha256').update(LEAF_PREFIX).update(canonicalEntry(hashed)).digest('base64url')
+  return hash('sha256', LEAF_PREFIX + canonicalJson(hashed), 'base64url')
 }

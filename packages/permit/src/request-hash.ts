@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { JsonObject } from '@countersign/contract'
-import canonicalize from 'canonicalize'
+import { canonicalJson } from '@countersign/contract/canonical-json'
 
 /** What a permit was asked for. Members that are absent count as null. */
 export interface HashedRequest {
@@ -21,7 +21,5 @@ export interface HashedRequest {
  */
 export function requestHash(request: HashedRequest): string {
   const { agent_id, action, resource = null, context = null } = request
-  const canonical = canonicalize({ agent_id, action, resource, context })
-  if (canonical === undefined) throw new TypeError('The request is not JSON.')
-  return createHash('sha256').update(canonical).digest('base64url')
+  return hash('sha256', canonicalJson({ action, agent_id, context, resource }), 'base64url')
 }

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { KeyedMutex } from '@countersign/concurrency'
 import { LIMITS } from '@countersign/contract'
+import { canonicalJson } from '@countersign/contract/canonical-json'
 import type { IdempotencyRecord } from '@countersign/store-port/documents'
 import { CallInProgressError } from '@countersign/store-port/ledger'
 import { ConflictError, type Store } from '@countersign/store-port/store'
-import canonicalize from 'canonicalize'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import { waitForCallInProgress } from '../state/call-in-progress.js'
@@ -99,7 +99,5 @@ function recordOf(name: Name, fingerprint: string, subject: string, status: numb
 /** A member that is null counts as one that is absent, as it does for the call itself. */
 function canonicalHash(body: unknown): string {
   const given = Object.entries(Object(body)).filter(([, value]) => value !== null)
-  return createHash('sha256')
-    .update(canonicalize(Object.fromEntries(given)) as string)
-    .digest('base64url')
+  return hash('sha256', canonicalJson(Object.fromEntries(given)), 'base64url')
 }

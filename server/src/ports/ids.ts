@@ -1,6 +1,8 @@
 type IdPrefix = 'dec' | 'pol' | 'agt' | 'key' | 'aud' | 'req'
 
-/** Generates ids: `<prefix>_` and 26 characters (TypeID over UUIDv7). They sort by the time of their creation. */
 export interface Ids {
+  /** A new id: `<prefix>_` and 26 characters (TypeID over UUIDv7). Ids sort by the time of their creation. */
   next(prefix: IdPrefix): string
+  /** 16 random bytes in base64url, used for nothing else. */
+  salt(): string
 }

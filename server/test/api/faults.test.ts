@@ -50,6 +50,7 @@ async function run(options: Parameters<typeof runServer>[0] = {}): Promise<void>
   const clock = new TestClock()
   const made = typeidIds(clock)
   const ids: Ids = {
+    ...made,
     next(prefix) {
       if (prefix === 'dec') asked++
       return made.next(prefix)

@@ -89,7 +89,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
     const received = { request, requestHash, requestId, keyId: caller.key.id, holder, agent }
     const decided = { id, evaluation, evaluatedAt, latencyMs, policySet, reserved }
     const decision = newDecision({ ...received, ...decided }, deps.lifetimes)
-    const held = holdRequest(request)
+    const held = holdRequest(request, deps.ids.salt())
     const draft = {
       entry: createdEntry(decision, held),
       change: (audit: AuditPosition) =>

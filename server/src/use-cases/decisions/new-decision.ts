@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { DecisionStatus, Effect, Review } from '@countersign/contract'
 import { adviseOn, type EngineRequest, type Evaluation } from '@countersign/engine'
 import type { HeldRequest, StoredAgent, StoredDecision } from '@countersign/store-port/documents'
@@ -77,8 +77,8 @@ export function endOf(effect: Effect, evaluatedAt: Date, lifetimes: Lifetimes): 
 }
 
 /** The part of the request that may be erased later, with its own salt. */
-export function holdRequest({ context }: EngineRequest): HeldRequest {
-  return { context, salt: randomBytes(16).toString('base64url') }
+export function holdRequest({ context }: EngineRequest, salt: string): HeldRequest {
+  return { context, salt }
 }
 
 /** The audit entry of a new decision. Of the request it holds only a salted hash. */
@@ -129,8 +129,6 @@ function waitingReview(requestedAt: string, expiresAt: string): Review {
 
 /** SHA-256 of the salt and the request hash. The log proves the request only to somebody who has the salt. */
 function saltedHash(salt: string, requestHash: string): string {
-  return createHash('sha256')
-    .update(Buffer.from(salt, 'base64url'))
-    .update(Buffer.from(requestHash, 'base64url'))
-    .digest('base64url')
+  const salted = Buffer.concat([Buffer.from(salt, 'base64url'), Buffer.from(requestHash, 'base64url')])
+  return hash('sha256', salted, 'base64url')
 }

@@ -42,7 +42,7 @@ export class LedgerServer {
     clock.set(now)
     const made = typeidIds(clock)
     const nextPolicy = { id: '' }
-    const ids: Ids = { next: (prefix) => (prefix === 'pol' ? nextPolicy.id : made.next(prefix)) }
+    const ids: Ids = { ...made, next: (prefix) => (prefix === 'pol' ? nextPolicy.id : made.next(prefix)) }
     const limits = { rateLimitPerSecond: 0, maxOpenReviews: 1_000_000, maxOpenReviewsPerKey: 1_000_000 }
     // The port is another one after a restart; permits are good all the same.
     const settings = { ...limits, issuer: 'https://decisions.example' }
