@@ -1,2 +1,3 @@
 export { type Config, ConfigError, readConfig } from './config.js'
-export { type Started, start } from './start.js'
+export { type Countersign, type CountersignOptions, createCountersign } from './create.js'
+export { type Started, StoreNotClosedError, start } from './start.js'

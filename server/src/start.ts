@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { withDeadline } from '@countersign/concurrency'
 import { type Composed, compose } from './compose/compose.js'
@@ -20,14 +20,6 @@ export interface Started {
   stop(graceMs?: number): Promise<void>
 }
 
-const HTTP_LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  // A request without it is refused by a problem, as any other.
-  requireHostHeader: false,
-  connectionsCheckingInterval: 1_000,
-  keepAliveTimeout: 65_000,
-}
 const DRAIN_GRACE_MS = 10_000
 /** Longer than any caller waits for the store: a write that takes longer was answered with 503. */
 const CLOSE_DEADLINE_MS = 6_000
@@ -37,24 +29,15 @@ const CLOSE_DEADLINE_MS = 6_000
  *
  * @throws an error with code EADDRINUSE or EACCES, or what `compose` refuses to open
  */
-export async function start(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
-  const { starting, protocolErrors, watch } = composeFront(config, parts)
-  let handler = starting
-  const server = createServer(HTTP_LIMITS, (req, res) => {
-    if (protocolErrors.accepts(req, res)) handler(req, res)
-  })
-  watch(server)
+export async function start(config: Config, parts: Omit<Parts, 'address' | 'connections'>): Promise<Started> {
+  const { server, connections, serve } = composeFront(config, parts)
   await listen(server, config)
   const { port } = server.address() as AddressInfo
   const url = `http://${isIPv6(config.host) ? `[${config.host}]` : config.host}:${port}`
   try {
-    const composed = await compose(config, { ...parts, address: url })
-    handler = composed.handler
-    return {
-      url,
-      composed,
-      stop: (graceMs = DRAIN_GRACE_MS) => stop(server, protocolErrors.unanswered(), composed, graceMs),
-    }
+    const composed = await compose(config, { ...parts, address: url, connections })
+    serve(composed.listener)
+    return { url, composed, stop: (graceMs = DRAIN_GRACE_MS) => stop(server, composed, graceMs) }
   } catch (error) {
     server.close()
     server.closeAllConnections()
@@ -72,20 +55,19 @@ function listen(server: Server, { host, port }: Config): Promise<void> {
   })
 }
 
-async function stop(
-  server: Server,
-  unanswered: Iterable<ServerResponse>,
-  composed: Composed,
-  graceMs: number,
-): Promise<void> {
-  composed.drain()
-  // Their connections would stay open after the answer, and keep the server from closing.
-  for (const res of unanswered) res.shouldKeepAlive = false
+async function stop(server: Server, composed: Composed, graceMs: number): Promise<void> {
+  // Connections that stayed open after their answer would keep the server from closing.
+  void composed.drain()
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed
   clearTimeout(timer)
+  await closeStore(composed)
+}
+
+/** @throws StoreNotClosedError */
+export async function closeStore(composed: Composed): Promise<void> {
   const late = () => new StoreNotClosedError(`The store did not close within ${CLOSE_DEADLINE_MS} ms.`)
   await withDeadline(composed.close(), CLOSE_DEADLINE_MS, late)
 }

@@ -1,16 +1,14 @@
 /** Puts the server together, in the order in which its parts depend on each other. */
-import type { RequestListener } from 'node:http'
 import { watchSpool } from '../adapters/admin-command-spool/watch.js'
 import { bootstrapKeyPath, withdrawBootstrapKey, writeBootstrapKey } from '../adapters/bootstrap-key-file.js'
 import { prometheusMetrics } from '../adapters/prometheus-metrics.js'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
-import type { Route } from '../http/route.js'
 import { confirmClock } from '../use-cases/clock/confirm.js'
 import { startClock } from '../use-cases/clock/start.js'
 import { bootstrapKey } from '../use-cases/keys/bootstrap.js'
 import { createKeyByCommand } from '../use-cases/keys/create-by-command.js'
-import { composeHttp } from './http.js'
+import { type ComposedHttp, composeHttp } from './http.js'
 import { runJobs, serverJobs } from './jobs.js'
 import { type Core, loadLiveState } from './live-state.js'
 import type { Base, Parts } from './parts.js'
@@ -20,14 +18,12 @@ import { measuredWriter, type OpenedStore, openStore } from './store.js'
 /** How soon this process sees what others changed. */
 const FOLLOW_EVERY_MS = 500
 
-export interface Composed {
-  readonly handler: RequestListener
-  readonly routes: readonly Route[]
+export interface Composed extends ComposedHttp {
   readonly policyCount: number
   /** The first key of an empty store and its file; null on every later start. */
   readonly bootstrap: { readonly text: string; readonly path: string } | null
-  /** Tells callers to send no more requests. */
-  drain(): void
+  /** Tells callers to send no more requests. Resolves when those in progress are answered. */
+  drain(): Promise<void>
   /** Ends the jobs, writes what is left, and closes the store. */
   close(): Promise<void>
 }
@@ -62,7 +58,7 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
   const state = await loadLiveState(base, signingKeys)
   const core: Core = { ...base, ...signingKeys, ...state }
   const bootstrap = await firstKey(core)
-  const { routes, handler } = await composeHttp(core)
+  const http = await composeHttp(core)
   // After everything else has succeeded: an accepted loss counts from then on.
   await core.remember()
 
@@ -83,12 +79,12 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
     runJobs(serverJobs(core), lease, log),
   ]
   return {
-    handler,
-    routes,
+    ...http,
     policyCount: policies.size,
     bootstrap,
     drain: () => {
       isServing = false
+      return parts.connections.drain()
     },
     async close() {
       await Promise.all(stops.map((stop) => stop?.()))

@@ -1,25 +1,47 @@
 /** The front of the server: it answers requests and limits connections, also while the store is not open yet. */
-import type { Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
 import { ConnectionLimit } from '../http/connection-limit.js'
+import { Connections } from '../http/connections.js'
 import { ProtocolErrors } from '../http/protocol-errors.js'
 import { StalledConnections } from '../http/stalled-connections.js'
-import { startingApp } from '../http/starting-app.js'
+import { startingListener } from '../http/starting.js'
 import type { Parts } from './parts.js'
 
-export function composeFront({ maxConnections }: Config, parts: Omit<Parts, 'address'>) {
+const HTTP_LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  // A request without it is refused by a problem, as any other.
+  requireHostHeader: false,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 65_000,
+}
+
+export interface Front {
+  /** It does not listen yet. */
+  readonly server: Server
+  readonly connections: Connections
+  /** Answers every request from now on. */
+  serve(listener: RequestListener): void
+}
+
+export function composeFront({ maxConnections }: Config, parts: Omit<Parts, 'address' | 'connections'>): Front {
   const { clock, log, ids = typeidIds(clock), stalledAfterMs } = parts
-  const protocolErrors = new ProtocolErrors({ clock, ids, log })
+  const connections = new Connections(log)
+  const protocolErrors = new ProtocolErrors({ clock, ids, log, connections })
+  let listener = startingListener({ ids, log, connections })
+  const server = createServer(HTTP_LIMITS, (req, res) => {
+    if (protocolErrors.accepts(req, res) && connections.exchange(req, res) !== null) listener(req, res)
+  })
+  protocolErrors.watch(server)
+  new StalledConnections(log, stalledAfterMs).watch(server)
+  new ConnectionLimit(log, maxConnections).watch(server)
   return {
-    protocolErrors,
-    /** Answers until the application is composed. */
-    starting: startingApp({ ids, log }),
-    /** Call it before the server listens. */
-    watch(server: Server): void {
-      protocolErrors.watch(server)
-      new StalledConnections(log, stalledAfterMs).watch(server)
-      new ConnectionLimit(log, maxConnections).watch(server)
+    server,
+    connections,
+    serve(next) {
+      listener = next
     },
   }
 }

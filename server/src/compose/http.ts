@@ -2,9 +2,11 @@
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
 import { Api } from '../http/api.js'
+import { bearerKeys } from '../http/callers.js'
 import { Cursors } from '../http/cursor.js'
-import { expressApp } from '../http/express-app.js'
+import { countersignRouter, expressApp } from '../http/express-app.js'
 import { Idempotency } from '../http/idempotency.js'
+import { apiListener, type Listener } from '../http/listener.js'
 import { LongWork } from '../http/long-work.js'
 import { openApiDocument } from '../http/openapi.js'
 import { publicPages } from '../http/public-pages.js'
@@ -25,9 +27,17 @@ import type { Core } from './live-state.js'
 /** How long a caller waits for an answer, when each step of a call may have to wait for a network. */
 const ANSWER_DEADLINE_MS = 8000
 
+export interface ComposedHttp {
+  readonly routes: readonly Route[]
+  /** For a server of its own. */
+  readonly listener: RequestListener
+  /** For an application of Express. */
+  readonly router: Listener
+}
+
 /** @throws StoreUnavailableError */
-export async function composeHttp(core: Core): Promise<{ routes: Route[]; handler: RequestListener }> {
-  const { config, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
+export async function composeHttp(core: Core): Promise<ComposedHttp> {
+  const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
   const routes = composeRoutes(core, new Cursors(await store.secret('cursors')))
   metrics.watchUnreadBytes(() => unread.total)
@@ -55,7 +65,11 @@ export async function composeHttp(core: Core): Promise<{ routes: Route[]; handle
     isSignerKnown: () => sharedKeys?.isKnown ?? true,
     openApi: () => openApiDocument(routes),
   })
-  return { routes, handler: expressApp(api, routes, { isServing, log, metrics, unread, publicPages: pages }) }
+  const edge = { api, isServing, log, metrics }
+  const listener = apiListener({ ...edge, routes, connections, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
+  const router = countersignRouter(edge, listener, pages)
+  const app = expressApp(edge, router)
+  return { routes, router, listener: (req, res) => listener(req, res, () => app(req, res)) }
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */

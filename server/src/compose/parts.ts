@@ -1,6 +1,7 @@
 import type { evaluate } from '@countersign/engine'
 import type { Store } from '@countersign/store-port/store'
 import type { Config } from '../config.js'
+import type { Connections } from '../http/connections.js'
 import type { LongWork } from '../http/long-work.js'
 import type { UnreadAnswers } from '../http/unread-answers.js'
 import type { MutationWriter } from '../mutation-writer.js'
@@ -15,6 +16,8 @@ export interface Parts {
   readonly log: Log
   /** The URL of this server: the issuer of its permits, unless the settings name one. */
   readonly address: string
+  /** The requests in progress. */
+  readonly connections: Connections
   readonly ids?: Ids
   readonly evaluate?: typeof evaluate
   /** Whether the store may lack entries that the signing keys remember. */

@@ -1,30 +1,49 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../ports/log.js'
+import type { Metrics } from '../ports/metrics.js'
+import type { Answer } from './reply.js'
+
+export interface AccessLogDeps {
+  readonly log: Log
+  readonly metrics: Pick<Metrics, 'answered'>
+}
 
 export interface Answered {
-  readonly method: string
-  /** As sent, with the query. */
-  readonly url: string
-  readonly milliseconds: number
-  /** The caller's API key, when it was valid. */
-  readonly keyId: string | undefined
+  /** By `performance.now()`. */
+  readonly startedMs: number
+  /** The path of the route; null when there was none. */
+  readonly template: string | null
+  /** Null when the caller left before there was one. */
+  readonly answer: Pick<Answer, 'requestId' | 'keyId'> | null
 }
 
 const PATH_LENGTH = 512
 /** An API key or a token that a caller put into a path by mistake. */
 const SECRETS = /cs_sk_[^/]*|eyJ[^/]*/g
 
-/** Logs one line per request: key, method, path and status. Never headers, bodies or queries. */
-export function logAnswer(log: Log, res: ServerResponse, { method, url, milliseconds, keyId }: Answered): void {
-  const [path = ''] = url.split('?', 1)
+/** Logs and counts a response that is over. A log line has key, method, path and status; never headers, bodies or queries. */
+export function recordAnswer(
+  { log, metrics }: AccessLogDeps,
+  req: IncomingMessage & { readonly originalUrl?: string },
+  res: ServerResponse,
+  { startedMs, template, answer }: Answered,
+): void {
+  const milliseconds = performance.now() - startedMs
+  const method = req.method as string
+  // Express takes the path of a mount out of `url`.
+  const [path = ''] = (req.originalUrl ?? (req.url as string)).split('?', 1)
   const fields = {
-    request_id: res.getHeader('X-Request-Id'),
+    request_id: answer?.requestId,
     method,
     path: path.slice(0, PATH_LENGTH).replaceAll(SECRETS, '…'),
     status: res.statusCode,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
-    key_id: keyId,
+    key_id: answer?.keyId,
   }
-  if (res.writableFinished) log.info(fields, 'answered')
-  else log.info(fields, 'not answered: the caller has disconnected')
+  if (!res.writableFinished) {
+    log.info(fields, 'not answered: the caller has disconnected')
+    return
+  }
+  metrics.answered(template, method, res.statusCode, milliseconds)
+  log.info(fields, 'answered')
 }

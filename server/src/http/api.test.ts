@@ -10,10 +10,11 @@ import { DomainError } from '../domain-error.js'
 import { ConfirmedFreshness } from '../state/freshness.js'
 import { Keys } from '../state/keys.js'
 import { Api } from './api.js'
+import { bearerKeys } from './callers.js'
 import { Idempotency } from './idempotency.js'
 import { LongWork } from './long-work.js'
 import { RateLimit } from './rate-limit.js'
-import type { Reply } from './reply.js'
+import type { Answer, Reply } from './reply.js'
 import { type Route, route } from './route.js'
 import { UnreadAnswers } from './unread-answers.js'
 
@@ -75,15 +76,21 @@ const plain = {
   problems: [],
 } as const
 
-function ask(asked: Route, body: () => Promise<string> = async () => '{}', by = api): Promise<Reply> {
-  return by.answer(asked, {
+async function ask(
+  asked: Route,
+  body: () => Promise<string> = async () => '{}',
+  by = api,
+): Promise<Reply & Pick<Answer, 'keyId'>> {
+  const { reply, keyId } = await by.answer(bearerKeys(keys), asked, {
     path: '/v1/x',
     params: {},
     query: '',
     headers: { authorization: `Bearer ${TEXT}`, 'content-type': 'application/json', 'content-length': '2' },
     body: async () => Buffer.from(await body()),
     isWanted: () => true,
+    signal: () => new AbortController().signal,
   })
+  return { ...reply, keyId }
 }
 
 /** Nothing runs for so long; what others changed meanwhile is taken over in the first moment after it. */
@@ -226,4 +233,16 @@ test('to wait for the turn of a long read is no fault of the store, and what com
   for (const done of letGo) done()
   await turns()
   expect(letGo).toHaveLength(6)
+})
+
+test('the deadline of answers ends no answer of a route that is unbounded', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const letGo: (() => void)[] = []
+  const slow: Route = { ...during(() => {}), handle: () => new Promise((resolve) => letGo.push(() => resolve(MADE))) }
+  const answers = [ask(slow, undefined, hurried), ask({ ...slow, isUnbounded: true }, undefined, hurried)]
+  while (letGo.length < 2) await new Promise(setImmediate)
+  vi.advanceTimersByTime(60_000)
+  expect((await answers[0])?.status).toBe(503)
+  letGo[1]?.()
+  expect((await answers[1])?.status).toBe(200)
 })

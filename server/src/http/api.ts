@@ -16,15 +16,15 @@ import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
 import type { Freshness, Snapshot } from '../state/freshness.js'
-import type { Keys } from '../state/keys.js'
-import { authenticate, keyTextOf } from './authenticate.js'
+import type { Identified, Keys } from '../state/keys.js'
 import { type BodySource, readBody } from './body.js'
+import type { CallerStrategy } from './callers.js'
 import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
 import type { LongWork, Pause } from './long-work.js'
 import { problemReply } from './problem.js'
 import type { RateLimit } from './rate-limit.js'
-import type { Reply } from './reply.js'
-import { requestIdOf, withRequestId } from './request-id.js'
+import type { Answer, Reply } from './reply.js'
+import { requestIdOf } from './request-id.js'
 import { type Call, isReading, type Route, type ScopeRule } from './route.js'
 import type { UnreadAnswers } from './unread-answers.js'
 
@@ -38,13 +38,15 @@ export interface ApiRequest {
   readonly body: BodySource
   /** False once the caller has gone. */
   readonly isWanted: () => boolean
+  /** As in {@link Call}. */
+  readonly signal: () => AbortSignal
 }
 
 export interface ApiDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
-  readonly keys: Keys
+  readonly keys: Pick<Keys, 'stillHolds'>
   readonly freshness: Freshness
   readonly rateLimit: RateLimit
   readonly idempotency: Idempotency
@@ -57,7 +59,7 @@ export interface ApiDeps {
 /** What the answer and the log need, also when the request fails. */
 interface Context {
   readonly requestId: string
-  keyId: string | undefined
+  identified: Identified | null
   /** The state in memory that the answer was made from; null when it used none. */
   snapshot: Snapshot | null
 }
@@ -66,72 +68,94 @@ export class Api {
   constructor(private readonly deps: ApiDeps) {}
 
   /** Answers a request to a route. Never throws. */
-  async answer(route: Route, request: ApiRequest): Promise<Reply> {
-    return this.guarded(request.headers, async (context) => {
-      const started = performance.now()
-      const caller = this.identify(request.headers, context)
-      const authMs = performance.now() - started
-      this.admit(route, caller)
-      const call: Call = {
-        caller,
-        params: request.params,
-        body: route.body && (await readBody(route.body, request.headers, this.readInTurn(request.body))),
-        query: readQuery(route, request.query),
-        ifMatch: request.headers['if-match'],
-        requestId: context.requestId,
-        idempotency: null,
-        fingerprint: null,
-        isWanted: request.isWanted,
-        pause: this.deps.longWork.pauses(),
-      }
-      const key = route.replay === undefined ? null : idempotencyKeyOf(request.headers)
-      const waitMs = route.longPoll?.ms(call) ?? 0
-      const identifyAgain = (pause = call.pause): Call => {
-        const current = { ...call, pause, caller: this.identify(request.headers, context) }
-        assertScopes(route.scopes, current.caller)
-        return current
-      }
-      const handle = async (): Promise<Reply> => {
-        if (waitMs > 0) await route.longPoll?.wait(call, waitMs)
-        const current = identifyAgain()
-        if (route.isChange === true) context.snapshot = null
-        return key === null ? route.handle(current) : this.deps.idempotency.once(route, request.path, key, current)
-      }
-      const reply = route.isLong ? this.handleLong(route, caller.key.id, identifyAgain) : this.inTime(handle(), waitMs)
-      return withAuthTiming(await reply, authMs)
-    })
+  async answer(callers: CallerStrategy, route: Route, request: ApiRequest): Promise<Answer> {
+    const context = this.contextOf(request.headers)
+    let reply: Reply
+    try {
+      reply = await this.reply(callers, route, request, context)
+    } catch (error) {
+      reply = this.problem(error, context)
+    }
+    return this.sealed(reply, context)
   }
 
-  /** Answers a request without a route with a problem. 401 comes first, as everywhere under /v1. Never throws. */
-  async answerUnrouted(headers: IncomingHttpHeaders, error: unknown): Promise<Reply> {
-    return this.guarded(headers, async (context) => {
-      this.identify(headers, context)
-      throw error
-    })
+  /** Answers a request without a route with a problem. 401 comes first, as everywhere. Never throws. */
+  answerUnrouted(callers: CallerStrategy, headers: IncomingHttpHeaders, error: unknown): Answer {
+    const context = this.contextOf(headers)
+    try {
+      this.identify(callers, headers, context)
+      return this.sealed(this.problem(error, context), context)
+    } catch (unidentified) {
+      return this.sealed(this.problem(unidentified, context), context)
+    }
   }
 
   /** Answers a request that needs no key. Never throws. */
-  async answerPublic(headers: IncomingHttpHeaders, answer: () => Reply | Promise<Reply>): Promise<Reply> {
-    return this.guarded(headers, async () => answer())
-  }
-
-  /** The problem for a request outside /v1 that fails. */
-  problem(headers: IncomingHttpHeaders, error: unknown): Reply {
-    const requestId = requestIdOf(headers['x-request-id'], this.deps.ids)
-    return withRequestId(problemReply(error, requestId, this.deps.log), requestId)
-  }
-
-  private async guarded(headers: IncomingHttpHeaders, run: (context: Context) => Promise<Reply>): Promise<Reply> {
-    const context: Context = {
-      requestId: requestIdOf(headers['x-request-id'], this.deps.ids),
-      keyId: undefined,
-      snapshot: null,
+  async answerPublic(headers: IncomingHttpHeaders, make: () => Reply | Promise<Reply>): Promise<Answer> {
+    const context = this.contextOf(headers)
+    try {
+      return this.sealed(await make(), context)
+    } catch (error) {
+      return this.sealed(this.problem(error, context), context)
     }
-    const problem = (error: unknown): Reply => problemReply(error, context.requestId, this.deps.log)
-    const made = await run(context).catch(problem)
-    const isFresh = context.snapshot === null || made.status >= 500 || this.deps.freshness.isCurrent(context.snapshot)
-    const reply = isFresh ? made : problem(new DomainError('replica_stale'))
-    return { ...withRequestId(reply, context.requestId), keyId: context.keyId }
+  }
+
+  /** The same answer as a problem. */
+  refuse({ requestId, keyId }: Answer, error: DomainError): Answer {
+    return { reply: problemReply(error, requestId, this.deps.log), requestId, keyId }
+  }
+
+  private async reply(callers: CallerStrategy, route: Route, request: ApiRequest, context: Context): Promise<Reply> {
+    const { headers, isWanted, signal } = request
+    const started = performance.now()
+    const caller = this.identify(callers, headers, context)
+    const authMs = performance.now() - started
+    this.admit(route, caller)
+    const call: Call = {
+      caller,
+      params: request.params,
+      body: route.body && (await readBody(route.body, headers, this.readInTurn(request.body))),
+      query: readQuery(route, request.query),
+      ifMatch: headers['if-match'],
+      requestId: context.requestId,
+      idempotency: null,
+      fingerprint: null,
+      isWanted,
+      signal,
+      authMs,
+      pause: this.deps.longWork.pauses(),
+    }
+    const key = route.replay === undefined ? null : idempotencyKeyOf(headers)
+    const waitMs = route.longPoll?.ms(call) ?? 0
+    const identifyAgain = (pause = call.pause): Call => {
+      const current = this.identify(callers, headers, context)
+      if (current.key !== caller.key) assertScopes(route.scopes, current)
+      return { ...call, pause, caller: current }
+    }
+    if (route.isLong) return this.handleLong(route, caller.key.id, identifyAgain)
+    const handle = async (): Promise<Reply> => {
+      if (waitMs > 0) await route.longPoll?.wait(call, waitMs)
+      const current = identifyAgain()
+      if (route.isChange === true) context.snapshot = null
+      return key === null ? route.handle(current) : this.deps.idempotency.once(route, request.path, key, current)
+    }
+    return route.isUnbounded === true ? handle() : this.inTime(handle(), waitMs)
+  }
+
+  private contextOf(headers: IncomingHttpHeaders): Context {
+    return { requestId: requestIdOf(headers['x-request-id'], this.deps.ids), identified: null, snapshot: null }
+  }
+
+  private problem(error: unknown, { requestId }: Context): Reply {
+    return problemReply(error, requestId, this.deps.log)
+  }
+
+  /** The answer, unless the state in memory that it was made from has become too old meanwhile. */
+  private sealed(made: Reply, context: Context): Answer {
+    const { snapshot, requestId, identified } = context
+    const isFresh = snapshot === null || made.status >= 500 || this.deps.freshness.isCurrent(snapshot)
+    const reply = isFresh ? made : this.problem(new DomainError('replica_stale'), context)
+    return { reply, requestId, keyId: identified?.key.id }
   }
 
   /**
@@ -173,17 +197,23 @@ export class Api {
     return withDeadline(reply, answerMs + waitMs, late)
   }
 
-  /** @throws DomainError replica_stale (this process may not know yet of a new or a revoked key), unauthorized */
-  private identify(headers: IncomingHttpHeaders, context: Context): Caller {
-    const text = keyTextOf(headers)
-    const snapshot = this.deps.freshness.snapshot()
+  /**
+   * Who calls, as of now: a body or a long poll can take long. What has not changed is not looked up again.
+   *
+   * @throws DomainError replica_stale (this process may not know yet of a new or a revoked key), unauthorized
+   */
+  private identify(callers: CallerStrategy, headers: IncomingHttpHeaders, context: Context): Caller {
+    const { freshness, clock, keys } = this.deps
+    const credential = context.identified === null ? callers.credentialOf(headers) : null
+    const snapshot = freshness.snapshot()
     context.snapshot = snapshot
-    const key = authenticate(this.deps, text)
-    context.keyId = key.id
+    const now = clock.now().toISOString()
+    if (context.identified === null || !keys.stillHolds(context.identified, now))
+      context.identified = callers.identify(credential ?? callers.credentialOf(headers), now)
     const recorded = () => {
       context.snapshot = null
     }
-    return { key, holds: () => this.deps.freshness.isCurrent(snapshot), recorded }
+    return { key: context.identified.key, holds: () => freshness.isCurrent(snapshot), recorded }
   }
 
   /** @throws DomainError rate_limited, insufficient_scope */
@@ -230,10 +260,4 @@ function readQuery(route: Route, text: string): unknown {
   const checked = validate(route.query, { ...given })
   if (!checked.ok) throw invalid(checked.errors)
   return checked.value
-}
-
-function withAuthTiming(reply: Reply, authMs: number): Reply {
-  const timing = reply.headers?.['Server-Timing']
-  if (timing === undefined) return reply
-  return { ...reply, headers: { ...reply.headers, 'Server-Timing': `auth;dur=${authMs.toFixed(3)}, ${timing}` } }
 }

@@ -1,9 +1,19 @@
-/** An answer to be sent: `body` as JSON, or `text` as it is; without either it has no body. */
+/** What a handler answers. The body is one of three, or absent. */
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
+  /** To be sent as JSON. */
   readonly body?: unknown
+  /** To be sent as it is. */
   readonly text?: string | Buffer
-  /** The API key of the caller. For the log; it is not sent. */
-  readonly keyId?: string | undefined
+  /** To be sent piece by piece, as fast as the caller reads. Only of a route that `isUnbounded`. */
+  readonly stream?: AsyncIterable<string | Uint8Array>
+}
+
+/** A reply with what the response and the log need besides. */
+export interface Answer {
+  readonly reply: Reply
+  readonly requestId: string
+  /** The API key of the caller; undefined when there was none that is valid. */
+  readonly keyId: string | undefined
 }

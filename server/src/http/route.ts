@@ -20,6 +20,10 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly fingerprint: string | null
   /** False once the caller has disconnected. */
   readonly isWanted: () => boolean
+  /** Aborted when the caller disconnects or the server shuts down. For a route that `isUnbounded`. */
+  readonly signal: () => AbortSignal
+  /** How long authentication took. */
+  readonly authMs: number
   /** Await it between the pieces of long work. */
   readonly pause: Pause
 }
@@ -93,6 +97,8 @@ export interface Route {
   readonly isChange?: boolean
   /** Whether it only reads and may take long, as lists and simulations do. Such calls take turns. */
   readonly isLong?: boolean
+  /** Whether its answer has no end of its own, as a stream of events. No deadline ends it. */
+  readonly isUnbounded?: boolean
   readonly handle: (call: Call) => Promise<Reply>
 }
 

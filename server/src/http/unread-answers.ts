@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { DomainError } from '../domain-error.js'
 
 /** How many bytes of answers to one API key may be unread. */
@@ -11,7 +9,6 @@ const BYTES_PER_KEY = 16 * 1024 * 1024
  */
 export class UnreadAnswers {
   private readonly bytes = new Map<string, number>()
-  private readonly held = new WeakMap<Socket, Set<() => void>>()
 
   constructor(private readonly bytesPerKey: number = BYTES_PER_KEY) {}
 
@@ -35,29 +32,13 @@ export class UnreadAnswers {
     if (error !== null) throw error
   }
 
-  /** Counts an answer until its last byte is sent, or its connection closes. */
-  hold(keyId: string, bytes: number, res: ServerResponse): void {
-    const { socket } = res.req
-    if (socket.destroyed) return
-    const ofSocket = this.held.get(socket) ?? this.watch(socket)
+  /** Counts an answer. @returns to be called when its last byte is sent or its connection has closed */
+  hold(keyId: string, bytes: number): () => void {
     this.bytes.set(keyId, (this.bytes.get(keyId) ?? 0) + bytes)
-    const release = (): void => {
-      if (!ofSocket.delete(release)) return
+    return () => {
       const left = (this.bytes.get(keyId) ?? 0) - bytes
       if (left > 0) this.bytes.set(keyId, left)
       else this.bytes.delete(keyId)
     }
-    ofSocket.add(release)
-    res.once('close', release)
-  }
-
-  /** An answer that waits behind another one gets no event when the connection closes. */
-  private watch(socket: Socket): Set<() => void> {
-    const releases = new Set<() => void>()
-    this.held.set(socket, releases)
-    socket.once('close', () => {
-      for (const release of releases) release()
-    })
-    return releases
   }
 }

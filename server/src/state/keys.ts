@@ -2,6 +2,13 @@ import type { StoredKey } from '@countersign/store-port/documents'
 import { hashKeyText } from '../api-key-text.js'
 import { DomainError } from '../domain-error.js'
 
+/** The API key of a caller, as of one moment. */
+export interface Identified {
+  readonly key: StoredKey
+  /** When the text that the caller sent stops being valid; null: not by itself. */
+  readonly until: string | null
+}
+
 /** All API keys, indexed by the hash of their text. A revocation takes effect as soon as it is applied. */
 export class Keys {
   private readonly byId = new Map<string, StoredKey>()
@@ -38,7 +45,7 @@ export class Keys {
   }
 
   /** The key with this text, if it is valid at `now`. Records its use. */
-  authenticate(text: string, now: string): StoredKey | undefined {
+  authenticate(text: string, now: string): Identified | undefined {
     const secret = this.byHash.get(hashKeyText(text))
     if (secret === undefined || isOver(secret.expires_at, now)) return undefined
     const key = this.byId.get(secret.id)
@@ -47,7 +54,12 @@ export class Keys {
       this.uses.set(key.id, now)
       this.unsaved.set(key.id, now)
     }
-    return key
+    return { key, until: secret.expires_at }
+  }
+
+  /** Whether the caller would be identified as the same again. */
+  stillHolds({ key, until }: Identified, now: string): boolean {
+    return this.byId.get(key.id) === key && isLive(key, now) && !isOver(until, now)
   }
 
   /** @throws DomainError unauthorized */

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { MAX_PIPELINED_REQUESTS } from '#server/http/protocol-errors'
+import { MAX_PIPELINED_REQUESTS } from '#server/http/connections'
 import { type RunningServer, runServer } from '../running-server.js'
 import { allowing, createPolicy, everyItem } from './refunds.js'
 

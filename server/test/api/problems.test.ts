@@ -138,7 +138,7 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   store_unavailable: () => failing(new StoreUnavailableError('The disk is away.')),
   budget_busy: () =>
     failing(new BudgetBusyError('Too many at once.'), 'findIdempotency', () =>
-      post('/v1/decisions', ALLOWED, { headers: { 'Idempotency-Key': 'busy' } }),
+      post('/v1/decisions', REVIEWED, { headers: { 'Idempotency-Key': 'busy' } }),
     ),
   replica_stale: async () => {
     let isAway = false

@@ -18,9 +18,9 @@ const LISTS = 16
 class CountedAnswers extends UnreadAnswers {
   made = 0
 
-  override hold(...args: Parameters<UnreadAnswers['hold']>): void {
+  override hold(...args: Parameters<UnreadAnswers['hold']>) {
     this.made += 1
-    super.hold(...args)
+    return super.hold(...args)
   }
 }
 

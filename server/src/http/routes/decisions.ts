@@ -72,11 +72,15 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         assertAllowed: ({ caller, body }) => assertMaySpeakFor(caller, body.agent_id),
         looksItself: true,
       },
-      handle: async ({ caller, body, requestId, idempotency, fingerprint }) => {
+      handle: async ({ caller, body, requestId, idempotency, fingerprint, authMs }) => {
         const request: DecisionRequest = body
         const input = { request, requestHash: fingerprint ?? requestHash(request), requestId, idempotency }
         const { decision, timings } = await decide(deps, caller, input)
-        return { status: 200, headers: { 'Server-Timing': serverTiming(timings) }, body: decision }
+        return {
+          status: 200,
+          headers: { 'Server-Timing': serverTiming({ auth: authMs, ...timings }) },
+          body: decision,
+        }
       },
     }),
     route({

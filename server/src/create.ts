@@ -1,0 +1,57 @@
+import { withDeadline } from '@countersign/concurrency'
+import { systemClock } from './adapters/system-clock.js'
+import { jsonLog } from './cli/log.js'
+import { compose } from './compose/compose.js'
+import { type Config, readConfig } from './config.js'
+import { Connections } from './http/connections.js'
+import type { Listener } from './http/listener.js'
+import type { Log } from './ports/log.js'
+import { closeStore } from './start.js'
+
+export interface CountersignOptions {
+  /** The URL at which callers reach the handler, with the path that it is mounted at. Permits name it as their issuer. */
+  readonly address: string
+  /** The settings; read from the environment when absent. */
+  readonly config?: Config
+  /** JSON lines on standard output when absent. */
+  readonly log?: Log
+}
+
+export interface Countersign {
+  /**
+   * Answers `/v1`, the public pages and the health checks; leaves other paths to the application. Mount it before body
+   * parsers: it reads request bodies itself.
+   */
+  readonly handler: Listener
+  /** The first API key of an empty store, and the file that holds it; null on every later start. */
+  readonly firstKey: { readonly text: string; readonly path: string } | null
+  /**
+   * Waits up to 10 s for the requests in progress, then closes the store. Stop sending it requests before.
+   *
+   * @throws StoreNotClosedError
+   */
+  close(): Promise<void>
+}
+
+const DRAIN_GRACE_MS = 10_000
+
+/**
+ * Opens Countersign as a handler for your own server, instead of a server of its own.
+ *
+ * @throws ConfigError, or what refuses to open: the store, the signing keys
+ */
+export async function createCountersign({ address, ...options }: CountersignOptions): Promise<Countersign> {
+  const config = options.config ?? readConfig(process.env)
+  const log = options.log ?? jsonLog(config.logLevel)
+  const composed = await compose(config, { clock: systemClock(), log, address, connections: new Connections(log) })
+  return {
+    handler: composed.router,
+    firstKey: composed.bootstrap,
+    async close() {
+      await withDeadline(composed.drain(), DRAIN_GRACE_MS, () => new Error('Requests are still in progress.')).catch(
+        () => {},
+      )
+      await closeStore(composed)
+    },
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The front door: the one listener that answers the API. It is a listener of node:http and a middleware of Express, and uses
+ * nothing of Express.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type AccessLogDeps, recordAnswer } from './access-log.js'
+import type { Api } from './api.js'
+import { bodyOf } from './body-source.js'
+import type { CallerStrategy } from './callers.js'
+import type { Connections, Exchange } from './connections.js'
+import type { Answer } from './reply.js'
+import { isReading, type Route } from './route.js'
+import { Router } from './router.js'
+import { send } from './send.js'
+import type { UnreadAnswers } from './unread-answers.js'
+
+/** @param next called for a request to another path, with which nothing was done */
+export type Listener = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void
+
+export interface ListenerDeps extends AccessLogDeps {
+  readonly api: Api
+  readonly routes: readonly Route[]
+  readonly connections: Connections
+  readonly unread: UnreadAnswers
+  /** False once the server shuts down: connections are closed after their answer. */
+  readonly isServing: () => boolean
+}
+
+/** Where the API is, and how the callers there are identified. */
+export interface Mount {
+  /** Takes the place of the `/v1` of the routes. */
+  readonly prefix: string
+  readonly callers: CallerStrategy
+}
+
+const ROUTES_PREFIX = '/v1'
+
+/** A listener for the API at one mount. */
+export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Listener {
+  const { api, connections, log, unread, isServing } = deps
+  const router = new Router(deps.routes)
+
+  return (req, res, next) => {
+    const [path, query] = targetOf(req.url as string)
+    if (!path.startsWith(prefix) || (path.length > prefix.length && path[prefix.length] !== '/')) {
+      next()
+      return
+    }
+    const exchange = connections.exchange(req, res)
+    if (exchange !== null) void answer(exchange, ROUTES_PREFIX + path.slice(prefix.length), query)
+  }
+
+  async function answer(exchange: Exchange, path: string, query: string): Promise<void> {
+    const { req, res } = exchange
+    const found = router.find(req.method as string, path)
+    let answered: Answer | null = null
+    let release: (() => void) | null = null
+    exchange.onEnd = () => {
+      release?.()
+      recordAnswer(deps, req, res, { startedMs: exchange.startedMs, template: found.template, answer: answered })
+    }
+    try {
+      if (found.route === null) answered = api.answerUnrouted(callers, req.headers, found.error)
+      else
+        answered = await api.answer(callers, found.route, {
+          path,
+          query,
+          params: found.params,
+          headers: req.headers,
+          body: bodyOf(req),
+          isWanted: () => !req.socket.destroyed,
+          signal: () => {
+            const { signal } = exchange
+            if (!isServing()) exchange.abort()
+            return signal
+          },
+        })
+      const { keyId, reply } = answered
+      // No await between the check and `hold`: of many answers that are ready, each is counted before the next check.
+      const isChecked = found.route !== null && isReading(found.route) && reply.status < 300
+      const overLimit = isChecked && keyId !== undefined ? unread.overLimit(keyId) : null
+      send(req, res, overLimit === null ? answered : api.refuse(answered, overLimit), {
+        isLast: !isServing(),
+        hold: (bytes) => {
+          if (keyId !== undefined && !req.socket.destroyed) release = unread.hold(keyId, bytes)
+        },
+      })
+    } catch (err) {
+      log.error({ err }, 'an answer could not be sent')
+      res.destroy()
+    }
+  }
+}
+
+/** The path and the query of a request target. RFC 9112, 3.2.2: it may be a whole URL. */
+function targetOf(url: string): readonly [path: string, query: string] {
+  const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
+  const at = target.indexOf('?')
+  return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)]
+}
