@@ -209,7 +209,18 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'server/src/start',
     mayImport: ['server/src/compose', 'server/src/config', '@countersign/concurrency', 'node:*'],
   },
-  { area: 'server/src/index', mayImport: ['server/src/config', 'server/src/start'] },
+  {
+    area: 'server/src/create-countersign',
+    mayImport: [
+      'server/src/adapters',
+      'server/src/compose',
+      'server/src/config',
+      'server/src/ports',
+      'server/src/start',
+      'node:timers',
+    ],
+  },
+  { area: 'server/src/index', mayImport: ['server/src/config', 'server/src/create-countersign', 'server/src/start'] },
 ]
 
 export interface SourceFile {

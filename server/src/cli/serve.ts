@@ -1,13 +1,13 @@
 import { addressOf } from '@countersign/store-mongodb/url'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
+import { jsonLog } from '../adapters/json-log.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
 import type { Log } from '../ports/log.js'
 import { type Started, StoreNotClosedError, start } from '../start.js'
 import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
-import { jsonLog } from './log.js'
 
 /** Two signals within this time count as one. */
 const SAME_SIGNAL_MS = 500

@@ -4,6 +4,7 @@ import { bootstrapKeyPath, withdrawBootstrapKey, writeBootstrapKey } from '../ad
 import { prometheusMetrics } from '../adapters/prometheus-metrics.js'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
+import { Connections } from '../http/connections.js'
 import { confirmClock } from '../use-cases/clock/confirm.js'
 import { startClock } from '../use-cases/clock/start.js'
 import { bootstrapKey } from '../use-cases/keys/bootstrap.js'
@@ -52,7 +53,8 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
   const metrics = prometheusMetrics()
   const writer = measuredWriter(store, ids, metrics)
   let isServing = true
-  const base: Base = { ...parts, config, ids, metrics, store, writer, isServing: () => isServing }
+  const connections = parts.connections ?? new Connections(log)
+  const base: Base = { ...parts, connections, config, ids, metrics, store, writer, isServing: () => isServing }
 
   const signingKeys = await openSigningKeys(base)
   const state = await loadLiveState(base, signingKeys)
@@ -84,7 +86,7 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
     bootstrap,
     drain: () => {
       isServing = false
-      return parts.connections.drain()
+      return connections.drain()
     },
     async close() {
       await Promise.all(stops.map((stop) => stop?.()))

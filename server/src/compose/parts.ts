@@ -16,8 +16,8 @@ export interface Parts {
   readonly log: Log
   /** The URL of this server: the issuer of its permits, unless the settings name one. */
   readonly address: string
-  /** The requests in progress. */
-  readonly connections: Connections
+  /** The requests in progress, where the server shares them with its front. */
+  readonly connections?: Connections
   readonly ids?: Ids
   readonly evaluate?: typeof evaluate
   /** Whether the store may lack entries that the signing keys remember. */
@@ -34,6 +34,7 @@ export interface Parts {
 /** What all parts of a server are built on. */
 export interface Base extends Parts {
   readonly config: Config
+  readonly connections: Connections
   readonly ids: Ids
   readonly metrics: Metrics
   readonly store: Store

@@ -9,7 +9,7 @@
  */
 import { openMongoStore } from '@countersign/store-mongodb/open'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
-import { jsonLog } from '../../dist/cli/log.js'
+import { jsonLog } from '../../dist/adapters/json-log.js'
 import { readConfig } from '../../dist/config.js'
 import { start } from '../../dist/start.js'
 

@@ -1,10 +1,8 @@
-import { withDeadline } from '@countersign/concurrency'
+import { setTimeout as pause } from 'node:timers/promises'
+import { jsonLog } from './adapters/json-log.js'
 import { systemClock } from './adapters/system-clock.js'
-import { jsonLog } from './cli/log.js'
-import { compose } from './compose/compose.js'
+import { type Composed, compose } from './compose/compose.js'
 import { type Config, readConfig } from './config.js'
-import { Connections } from './http/connections.js'
-import type { Listener } from './http/listener.js'
 import type { Log } from './ports/log.js'
 import { closeStore } from './start.js'
 
@@ -22,7 +20,7 @@ export interface Countersign {
    * Answers `/v1`, the public pages and the health checks; leaves other paths to the application. Mount it before body
    * parsers: it reads request bodies itself.
    */
-  readonly handler: Listener
+  readonly handler: Composed['router']
   /** The first API key of an empty store, and the file that holds it; null on every later start. */
   readonly firstKey: { readonly text: string; readonly path: string } | null
   /**
@@ -43,14 +41,12 @@ const DRAIN_GRACE_MS = 10_000
 export async function createCountersign({ address, ...options }: CountersignOptions): Promise<Countersign> {
   const config = options.config ?? readConfig(process.env)
   const log = options.log ?? jsonLog(config.logLevel)
-  const composed = await compose(config, { clock: systemClock(), log, address, connections: new Connections(log) })
+  const composed = await compose(config, { clock: systemClock(), log, address })
   return {
     handler: composed.router,
     firstKey: composed.bootstrap,
     async close() {
-      await withDeadline(composed.drain(), DRAIN_GRACE_MS, () => new Error('Requests are still in progress.')).catch(
-        () => {},
-      )
+      await Promise.race([composed.drain(), pause(DRAIN_GRACE_MS, undefined, { ref: false })])
       await closeStore(composed)
     },
   }
