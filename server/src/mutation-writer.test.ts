@@ -32,15 +32,21 @@ class ScriptedStore {
     })
   }
 
+  /** Until a group has left. */
+  async left(): Promise<void> {
+    await vi.waitFor(() => expect(this.waiting).not.toHaveLength(0), { interval: 1 })
+  }
+
   /** Answers the commit that is on its way, once there is one. */
   async next(answer: (mutations: readonly Mutation[]) => CommitResult | Error = all): Promise<readonly Mutation[]> {
-    await vi.waitFor(() => expect(this.waiting).not.toHaveLength(0))
+    await this.left()
     const { mutations, answer: settle } = this.waiting.shift() as (typeof this.waiting)[0]
     settle(answer(mutations))
     return mutations
   }
 }
 
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 const all = (mutations: readonly Mutation[]): CommitResult => ({ written: mutations.length, conflict: null })
 const stopAt = (written: number, conflict: Conflict) => (): CommitResult => ({ written, conflict })
 
@@ -66,14 +72,27 @@ const subjects = (mutations: readonly Mutation[]) => mutations.map(({ entry }) =
 describe('group commit', () => {
   test('the times within a log never decrease, whoever looked at the clock first', async () => {
     const times = ['02', '01', '03', '02'].map((second) => `2026-11-21T10:00:${second}.000Z`)
-    const written = times.map((at, i) => writer.write(draft(String(i), at)))
+    const written = times.slice(0, 1).map((at, i) => writer.write(draft(String(i), at)))
+    await store.left()
+    written.push(...times.slice(1).map((at, i) => writer.write(draft(String(i), at))))
     const mutations = [...(await store.next()), ...(await store.next())]
     await Promise.all(written)
     expect(mutations.map(({ entry }) => entry?.at.slice(17, 19))).toEqual(['02', '02', '03', '03'])
   })
 
+  test('what comes in one turn of the event loop leaves together, at its end', async () => {
+    const written = ['a', 'b'].map((subject) => writer.write(draft(subject)))
+    await turn()
+    written.push(writer.write(draft('c')))
+    expect(subjects(store.waiting[0]?.mutations ?? [])).toEqual(['a', 'b'])
+    await store.next()
+    expect(subjects(await store.next())).toEqual(['c'])
+    await Promise.all(written)
+  })
+
   test('what gathers while one group is written leaves together as the next', async () => {
     const first = writer.write(draft('a'))
+    await store.left()
     const rest = ['b', 'c', 'd'].map((subject) => writer.write(draft(subject)))
     expect(subjects(await store.next())).toEqual(['a'])
     expect(subjects(await store.next())).toEqual(['b', 'c', 'd'])
@@ -93,6 +112,7 @@ describe('group commit', () => {
 describe('a conflict', () => {
   test('rejects its own mutation alone; those behind it move up, so that the log has no gap', async () => {
     const blocker = writer.write(draft('blocker'))
+    await store.left()
     const writes = ['a', 'b', 'c'].map((subject) => writer.write(draft(subject)))
     const settled = Promise.allSettled(writes)
     await store.next()
@@ -110,6 +130,7 @@ describe('a conflict', () => {
     const signed: number[] = []
     const sign = async ({ index }: { index: number }) => signed.push(index)
     const blocker = writer.write(draft('blocker'))
+    await store.left()
     const lost = writer.write(draft('a'), async () => 'a').catch((error: Error) => error)
     const moved = writer.write(draft('b'), async (position) => {
       await sign(position)
@@ -149,6 +170,7 @@ describe('nothing is answered that is not durable', () => {
   test('a commit that never ends is rejected at the deadline, and what waited behind it never leaves', async () => {
     vi.useFakeTimers()
     const stuck = writer.write(draft('stuck')).catch((error: Error) => error)
+    await vi.advanceTimersByTimeAsync(0)
     const behind = writer.write(draft('behind')).catch((error: Error) => error)
     await vi.advanceTimersByTimeAsync(1000)
     expect(await stuck).toBeInstanceOf(StoreUnavailableError)
@@ -169,8 +191,58 @@ describe('nothing is answered that is not durable', () => {
   })
 })
 
+describe('a deadline', () => {
+  beforeEach(() => vi.useFakeTimers())
+  const lateError = (beside?: () => Promise<void>) =>
+    writer.write(draft('late'), beside).then(
+      () => expect.fail('the write was in time'),
+      (error: StoreUnavailableError) => error,
+    )
+
+  test('passes for each call in its own time', async () => {
+    const late: string[] = []
+    const write = (subject: string) => void writer.write(draft(subject)).catch(() => late.push(subject))
+    write('a')
+    await vi.advanceTimersByTimeAsync(400)
+    write('b')
+    await vi.advanceTimersByTimeAsync(599)
+    expect(late).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(late).toEqual(['a'])
+    await vi.advanceTimersByTimeAsync(399)
+    expect(late).toEqual(['a'])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(late).toEqual(['a', 'b'])
+  })
+
+  test('that has passed says when the write has ended, sent or not', async () => {
+    const calls = [lateError()]
+    await vi.advanceTimersByTimeAsync(1)
+    calls.push(lateError())
+    await vi.advanceTimersByTimeAsync(1000)
+    const ended: number[] = []
+    for (const [i, { settled }] of (await Promise.all(calls)).entries()) void settled.then(() => ended.push(i))
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(ended).toEqual([])
+    await store.next()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(ended).toEqual([0, 1])
+    expect(store.waiting).toEqual([])
+  })
+
+  test('passes for the work beside a durable write, too', async () => {
+    const call = lateError(() => new Promise(() => {}))
+    await vi.advanceTimersByTimeAsync(1)
+    await store.next()
+    await vi.advanceTimersByTimeAsync(1000)
+    await (await call).settled
+  })
+})
+
 test('flushed waits for all that was accepted', async () => {
-  const writes = [writer.write(draft('a')), writer.write(draft('b'))]
+  const writes = [writer.write(draft('a'))]
+  await store.left()
+  writes.push(writer.write(draft('b')))
   let isFlushed = false
   const flushed = writer.flushed().then(() => {
     isFlushed = true
@@ -186,6 +258,7 @@ test('flushed waits for all that was accepted', async () => {
 test('a call that changed nothing is kept without a position in the log', async () => {
   const idempotency = { key: 'k' } as never
   const before = writer.write(draft('one'))
+  await store.left()
   const first = store.next()
   const call = writer.writeCall(idempotency)
   const after = writer.write(draft('two'))
@@ -207,12 +280,9 @@ test('a mutation that cannot be made fails alone', async () => {
       throw new Error('no change')
     },
   }
-  const writes = Promise.allSettled([
-    writer.write(draft('a')),
-    writer.write(draft('b')),
-    writer.write(broken),
-    writer.write(draft('c')),
-  ])
+  const before = writer.write(draft('a'))
+  await store.left()
+  const writes = Promise.allSettled([before, writer.write(draft('b')), writer.write(broken), writer.write(draft('c'))])
   await store.next()
   expect(subjects(await store.next())).toEqual(['b', 'c'])
   expect((await writes).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
@@ -243,6 +313,7 @@ test('a mutation whose deadline passed while the log was being opened is never w
   await vi.advanceTimersByTimeAsync(1000)
   await late
   const next = writer.write(draft('next'))
+  vi.useRealTimers()
   open()
   expect(subjects(await store.next())).toEqual(['next'])
   await next

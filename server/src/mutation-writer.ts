@@ -1,7 +1,7 @@
 /**
- * The one way into the store. Requests that wait together become durable together (group commit): while one group is on
- * its way to the disk the next one gathers. A mutation gets its position in the audit log only when its group leaves, so
- * that the log has no gaps whatever fails.
+ * The one way into the store. Requests that wait together become durable together (group commit): what comes in one turn of
+ * the event loop leaves as one group, and while it is on its way to the disk the next one gathers. A mutation gets its
+ * position in the audit log only when its group leaves, so that the log has no gaps whatever fails.
  */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
@@ -22,17 +22,18 @@ import type { Ids } from './ports/ids.js'
 /** An audit entry before it has its position in the log. */
 export type EntryDraft = Omit<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>
 
-export interface MutationDraft {
+export interface MutationDraft<Made extends Change = Change> {
   readonly entry: EntryDraft
   /** Made anew whenever the mutation gets a position in the log. */
-  readonly change: (position: AuditPosition) => Change
+  readonly change: (position: AuditPosition) => Made
   readonly idempotency: IdempotencyRecord | null
   /** As in {@link Mutation}. */
   readonly holds?: Mutation['holds']
 }
 
-export interface Written<Beside> {
+export interface Written<Beside, Made extends Change> {
   readonly position: AuditPosition
+  readonly change: Made
   /** What `beside` made. */
   readonly beside: Beside
   /** From the group's departure to its durability, in milliseconds. */
@@ -42,11 +43,13 @@ export interface Written<Beside> {
 interface Waiting {
   readonly job: Job
   readonly resolve: (result: unknown) => void
-  readonly reject: (error: Error) => void
-  /** Set once the caller has its answer; a mutation that has not left before that never leaves. */
-  answered: boolean
-  /** To be called when the mutation was written, met a conflict, or was never sent. */
-  readonly settle: () => void
+  readonly reject: (error: unknown) => void
+  /** By the monotonic clock, in milliseconds. */
+  readonly lateAt: number
+  /** Whether the mutation can have no further effect. */
+  isSettled: boolean
+  /** To be called then. Only a caller that was answered before wants to know. */
+  onSettled?: () => void
 }
 
 /** Makes a mutation for its group, with the position in the log that it would get. */
@@ -69,6 +72,9 @@ const MAX_WAITING = 20_000
 
 export class MutationWriter {
   private readonly waiting: Waiting[] = []
+  /** Whose caller has no answer yet, oldest first. A mutation that has not left when its caller is answered never leaves. */
+  private readonly unanswered = new Set<Waiting>()
+  private sweeper: NodeJS.Timeout | undefined
   private draining = false
   private log: { readonly log: string; next_index: number } | null = null
   private newestAt = ''
@@ -94,31 +100,28 @@ export class MutationWriter {
 
   /**
    * Resolves once the mutation is durable and `beside` (work that only needs the position in the log, such as signing) is
-   * done. `beside` runs while the mutation is on its way, and again if the mutation gets another position.
+   * done. `beside` runs while the mutation is on its way, and again if the mutation gets another position and so another
+   * change.
    *
    * @throws ConflictError when a condition of the mutation does not hold.
    * @throws DomainError limit_reached when the store cannot hold what it would write; replica_stale when `holds` is false.
    * @throws StoreUnavailableError when the mutation is not known to be durable within the deadline. It may still become so.
    */
-  write<Beside = void>(
-    draft: MutationDraft,
-    beside: (position: AuditPosition) => Promise<Beside> = () => Promise.resolve(undefined as Beside),
-  ): Promise<Written<Beside>> {
+  write<Made extends Change, Beside = void>(
+    draft: MutationDraft<Made>,
+    beside: (position: AuditPosition, change: Made) => Promise<Beside> = () => Promise.resolve(undefined as Beside),
+  ): Promise<Written<Beside, Made>> {
     return this.enqueue((log, index) => {
       // Whoever looked at the clock first may come second: within a log time never decreases.
       if (draft.entry.at > this.newestAt) this.newestAt = draft.entry.at
       const unhashed = { id: this.ids.next('aud'), log, index, ...draft.entry, at: this.newestAt }
       const leaf = leafHash(unhashed)
       const position = { log, index, leaf }
+      const change = draft.change(position)
       return {
-        mutation: {
-          change: draft.change(position),
-          entry: { ...unhashed, leaf },
-          idempotency: draft.idempotency,
-          holds: draft.holds,
-        },
-        beside: () => beside(position),
-        result: (made, storeMs): Written<Beside> => ({ position, beside: made as Beside, storeMs }),
+        mutation: { change, entry: { ...unhashed, leaf }, idempotency: draft.idempotency, holds: draft.holds },
+        beside: () => beside(position, change),
+        result: (made, storeMs): Written<Beside, Made> => ({ position, change, beside: made as Beside, storeMs }),
       }
     })
   }
@@ -140,31 +143,32 @@ export class MutationWriter {
     if (this.waiting.length >= MAX_WAITING)
       return Promise.reject(new StoreUnavailableError('Too many mutations wait for the store.'))
     return new Promise((resolve, reject) => {
-      let markSettled = () => {}
-      const settled = new Promise<void>((mark) => {
-        markSettled = mark
-      })
-      const tooLate = `The store did not answer within ${this.deadlineMs} ms.`
-      const timer = setTimeout(
-        () => answer(() => reject(new StoreUnavailableError(tooLate, {}, settled))),
-        this.deadlineMs,
-      )
-      const waiting: Waiting = {
-        job,
-        resolve: (result) => answer(() => resolve(result as Result)),
-        reject: (error) => answer(() => reject(error)),
-        answered: false,
-        settle: markSettled,
-      }
-      const answer = (settlePromise: () => void): void => {
-        if (waiting.answered) return
-        waiting.answered = true
-        clearTimeout(timer)
-        settlePromise()
-      }
+      const lateAt = performance.now() + this.deadlineMs
+      const waiting = { job, resolve: resolve as Waiting['resolve'], reject, lateAt, isSettled: false }
       this.waiting.push(waiting)
+      this.unanswered.add(waiting)
+      this.sweeper ??= setTimeout(() => this.sweep(), this.deadlineMs).unref()
       if (!this.draining) void this.drain()
     })
+  }
+
+  /** Rejects the calls whose deadline has passed. Whoever came first is late first. */
+  private sweep(): void {
+    this.sweeper = undefined
+    const now = performance.now()
+    for (const waiting of this.unanswered) {
+      if (waiting.lateAt > now) {
+        this.sweeper = setTimeout(() => this.sweep(), waiting.lateAt - now).unref()
+        return
+      }
+      const settled = new Promise<void>((resolve) => {
+        if (waiting.isSettled) resolve()
+        else waiting.onSettled = resolve
+      })
+      const tooLate = `The store did not answer within ${this.deadlineMs} ms.`
+      this.unanswered.delete(waiting)
+      waiting.reject(new StoreUnavailableError(tooLate, {}, settled))
+    }
   }
 
   /** Resolves when nothing waits any more. */
@@ -175,8 +179,8 @@ export class MutationWriter {
   private async drain(): Promise<void> {
     this.draining = true
     while (this.waiting.length > 0) {
-      const group = unanswered(this.waiting.splice(0, MAX_GROUP))
-      if (group.length > 0) await this.send(group)
+      await new Promise((resolve) => setImmediate(resolve))
+      await this.send(this.waiting.splice(0, MAX_GROUP))
     }
     this.draining = false
     for (const wake of this.idle.splice(0)) wake()
@@ -189,7 +193,7 @@ export class MutationWriter {
     const started = performance.now()
     try {
       this.log ??= { ...(await this.store.openLog()) }
-      sealed = sealGroup(unanswered(group), this.log.log, this.log.next_index)
+      sealed = this.seal(group, this.log.log, this.log.next_index)
       if (sealed.length === 0) return
       const commit = this.store.commit(sealed.map(({ mutation }) => mutation))
       besides = sealed.map(startBeside)
@@ -201,7 +205,7 @@ export class MutationWriter {
         cause instanceof StoreUnavailableError
           ? cause
           : new StoreUnavailableError('The mutations could not be written.', { cause })
-      for (const waiting of group) fail(waiting, error)
+      for (const waiting of group) this.fail(waiting, error)
       return
     }
     const storeMs = performance.now() - started
@@ -211,17 +215,56 @@ export class MutationWriter {
     if (result.conflict === 'log_index') this.log = null
     for (const [i, one] of sealed.slice(0, result.written).entries()) {
       const conflict = result.lateConflicts?.get(i)
-      if (conflict !== undefined) one.waiting.reject(errorOf(conflict))
-      else if (result.unsettled?.has(i)) one.waiting.reject(new StoreUnavailableError('The budget is too busy.'))
-      else void answer(one, besides[i], storeMs)
-      one.waiting.settle()
+      if (conflict !== undefined) this.fail(one.waiting, errorOf(conflict))
+      else if (result.unsettled?.has(i)) this.fail(one.waiting, new StoreUnavailableError('The budget is too busy.'))
+      else void this.answer(one, besides[i], storeMs)
     }
     if (result.conflict !== null) {
       const { waiting } = sealed[result.written] as Sealed
-      fail(waiting, errorOf(result.conflict))
+      this.fail(waiting, errorOf(result.conflict))
       this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
     }
   }
+
+  /** The mutations of a group, each entry with the next position in the log. One that cannot be made fails alone. */
+  private seal(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
+    const sealed: Sealed[] = []
+    let index = nextIndex
+    for (const waiting of group) {
+      if (this.unanswered.has(waiting))
+        try {
+          const made = waiting.job(log, index)
+          if (made.mutation.holds?.() === false) throw errorOf('outdated')
+          if (made.mutation.entry !== null) index += 1
+          sealed.push({ ...made, waiting })
+        } catch (error) {
+          this.fail(waiting, error)
+        }
+      else settle(waiting)
+    }
+    return sealed
+  }
+
+  private async answer({ waiting, result }: Sealed, beside: unknown, storeMs: number): Promise<void> {
+    settle(waiting)
+    try {
+      waiting.resolve(result(await beside, storeMs))
+      this.unanswered.delete(waiting)
+    } catch (error) {
+      this.fail(waiting, error)
+    }
+  }
+
+  private fail(waiting: Waiting, error: unknown): void {
+    this.unanswered.delete(waiting)
+    waiting.reject(error)
+    settle(waiting)
+  }
+}
+
+function settle(waiting: Waiting): void {
+  waiting.isSettled = true
+  waiting.onSettled?.()
 }
 
 function errorOf(conflict: Conflict): Error {
@@ -239,51 +282,13 @@ function errorOf(conflict: Conflict): Error {
   }
 }
 
-/** Those that still wait. A caller whose deadline has passed has its answer: its mutation never leaves. */
-function unanswered(group: readonly Waiting[]): readonly Waiting[] {
-  return group.filter((waiting) => {
-    if (waiting.answered) waiting.settle()
-    return !waiting.answered
-  })
-}
-
-function fail(waiting: Waiting, error: Error): void {
-  waiting.reject(error)
-  waiting.settle()
-}
-
-/** The mutations of a group, each entry with the next position in the log. One that cannot be made fails alone. */
-function sealGroup(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
-  const sealed: Sealed[] = []
-  let index = nextIndex
-  for (const waiting of group) {
-    try {
-      const made = waiting.job(log, index)
-      if (made.mutation.holds?.() === false) throw errorOf('outdated')
-      if (made.mutation.entry !== null) index += 1
-      sealed.push({ ...made, waiting })
-    } catch (error) {
-      fail(waiting, error instanceof Error ? error : new Error(String(error)))
-    }
-  }
-  return sealed
-}
-
 function countEntries(sealed: readonly Sealed[]): number {
   return sealed.filter(({ mutation }) => mutation.entry !== null).length
 }
 
-function startBeside(sealed: Sealed): Promise<unknown> {
-  const beside = (async () => sealed.beside())()
+function startBeside({ beside }: SealedMutation): Promise<unknown> {
+  const started = (async () => await beside())()
   // It is awaited only after the mutation is durable; until then a failure must not count as unhandled.
-  beside.catch(() => {})
-  return beside
-}
-
-async function answer({ waiting, result }: Sealed, beside: unknown, storeMs: number): Promise<void> {
-  try {
-    waiting.resolve(result(await beside, storeMs))
-  } catch (error) {
-    waiting.reject(error instanceof Error ? error : new Error(String(error)))
-  }
+  started.catch(() => {})
+  return started
 }

@@ -43,12 +43,11 @@ export function typeid(prefix: string, milliseconds: number, sequence: number, r
   // 4 bits of version, 12 of the counter, 2 of the variant, 20 of the counter, 2 random ones; then 40 random ones.
   const marked = (0x7000 + Math.floor(counter / 2 ** 20)) * 4 + 2
   const high = marked * 2 ** 22 + (counter % 2 ** 20) * 4 + (Math.floor(random / 2 ** 40) % 4)
-  return `${prefix}_${base32(time, 10)}${base32(high, 8)}${base32(random, 8)}`
+  return `${prefix}_${PAIRS[Math.floor(time / 2 ** 40)]}${base32(time)}${base32(high)}${base32(random)}`
 }
 
-/** The last bits of a natural number, five for each of an even number of digits. */
-function base32(bits: number, digits: number): string {
-  let text = ''
-  for (let shift = 5 * (digits - 2); shift >= 0; shift -= 10) text += PAIRS[(bits / 2 ** shift) & 1023]
-  return text
+/** The last 40 bits of a natural number. */
+function base32(bits: number): string {
+  const [first, second] = [PAIRS[(bits / 2 ** 30) & 1023], PAIRS[(bits / 2 ** 20) & 1023]]
+  return `${first}${second}${PAIRS[(bits / 2 ** 10) & 1023]}${PAIRS[bits & 1023]}`
 }

@@ -115,7 +115,7 @@ describe('a commit that never ends', () => {
         throw new StoreUnavailableError('The disk was away.')
       }
     })
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     await succeed(desk.server.call('GET', '/v1/keys/self'))
     const asked = desk.ask(100)
     await arrived
