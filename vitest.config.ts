@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { ALSO_ON_MONGODB, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
+import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_IN_EXPRESS, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
 
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
@@ -32,6 +32,13 @@ function onMongodb() {
   return [project('mongodb', [...ONLY_ON_MONGODB, ...slow], 180_000), quick]
 }
 
+/** Quick tests once more, with each request through an application of Express. */
+function inExpress() {
+  const again = project('in-express', [], 60_000, NOT_IN_EXPRESS)
+  Object.assign(again.test, { include: ALSO_IN_EXPRESS, env: { IN_EXPRESS: 'true' }, isolate: false })
+  return again
+}
+
 export default defineConfig({
   test: {
     // Many tests wait: one file more than there are processors can use them meanwhile.
@@ -59,6 +66,7 @@ export default defineConfig({
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ONLY_ON_MONGODB),
+      ...(tier === 'slow' ? [inExpress()] : []),
       ...(process.env.STORE === 'mongodb' ? onMongodb() : []),
     ],
   },

@@ -19,15 +19,26 @@ export const ALSO_ON_MONGODB = [
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
+/** The API answers the same through an application of Express. What is about connections needs the server's own door. */
+export const ALSO_IN_EXPRESS = ['server/test/api/**/*.test.ts']
+export const NOT_IN_EXPRESS = [
+  '**/*.slow.test.ts',
+  'server/test/api/connections.test.ts',
+  'server/test/api/pipelined-requests.test.ts',
+]
+
 /**
- * The tiers of a file, one or two.
+ * The tiers of a file, one to three.
  * @param {string} file below the root, with forward slashes
  * @returns {('quick' | 'slow' | 'mongodb')[]}
  */
 export function tiersOf(file) {
   if (isOneOf(ONLY_ON_MONGODB, file)) return ['mongodb']
-  const embedded = file.endsWith('.slow.test.ts') ? 'slow' : 'quick'
-  return isOneOf(ALSO_ON_MONGODB, file) ? [embedded, 'mongodb'] : [embedded]
+  /** @type {('quick' | 'slow' | 'mongodb')[]} */
+  const tiers = [file.endsWith('.slow.test.ts') ? 'slow' : 'quick']
+  if (isOneOf(ALSO_IN_EXPRESS, file) && !isOneOf(NOT_IN_EXPRESS, file)) tiers.push('slow')
+  if (isOneOf(ALSO_ON_MONGODB, file)) tiers.push('mongodb')
+  return tiers
 }
 
 /**

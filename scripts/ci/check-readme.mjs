@@ -39,6 +39,7 @@ const GUIDES = [
   'docs/express.md',
   'docs/langchain.md',
   'docs/mcp.md',
+  'docs/embedding.md',
 ]
 
 const { start, others } = readmeCommands(readFileSync(join(ROOT, 'README.md'), 'utf8'))

@@ -1,7 +1,10 @@
 /** A real server in this process: real store files in a folder of its own, a clock that the test moves. */
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { compose } from '#server/compose/compose'
 import type { Parts } from '#server/compose/parts'
 import { type Config, readConfig } from '#server/config'
 import type { ClockJump } from '#server/ports/clock'
@@ -98,7 +101,8 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
   }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
   // What the clock has ended is written when a test reads budgets, and not in the middle of any other test.
-  const started = await start(config, { clock, log, expireEveryMs: NEVER_MS, ...options.parts })
+  const open = process.env.IN_EXPRESS === 'true' ? startInExpress : start
+  const started = await open(config, { clock, log, expireEveryMs: NEVER_MS, ...options.parts })
   const documented = await checkOfAnswers(started.url)
   const isShared = ON_MONGODB && options.parts?.openStore === undefined
   return {
@@ -129,6 +133,25 @@ export async function runServer(options: RunningServerOptions = {}): Promise<Run
     async stop() {
       await started.stop(0)
       if (options.dataDir === undefined) await removeData(dataDir)
+    },
+  }
+}
+
+/** As `start`, but each request passes through the application of Express first. */
+async function startInExpress(config: Config, parts: Omit<Parts, 'address'>): Promise<Started> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const composed = await compose(config, { ...parts, address: url })
+  server.on('request', composed.app)
+  return {
+    url,
+    composed,
+    async stop() {
+      void composed.drain()
+      server.close()
+      server.closeAllConnections()
+      await composed.close()
     },
   }
 }

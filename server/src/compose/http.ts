@@ -31,7 +31,9 @@ export interface ComposedHttp {
   readonly routes: readonly Route[]
   /** For a server of its own. */
   readonly listener: RequestListener
-  /** For an application of Express. */
+  /** The same as an application of Express. */
+  readonly app: RequestListener
+  /** For an application of Express that has more. */
   readonly router: Listener
 }
 
@@ -69,7 +71,7 @@ export async function composeHttp(core: Core): Promise<ComposedHttp> {
   const listener = apiListener({ ...edge, routes, connections, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
   const router = countersignRouter(edge, listener, pages)
   const app = expressApp(edge, router)
-  return { routes, router, listener: (req, res) => listener(req, res, () => app(req, res)) }
+  return { routes, router, app, listener: (req, res) => listener(req, res, () => app(req, res)) }
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */
