@@ -20,11 +20,12 @@ export function bodyOf(req: IncomingMessage): BodySource {
         }
       }
       req.on('data', onData)
-      req.once('end', () => {
+      req.on('end', () => {
         if (length > maxBytes) resolve(null)
         else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
       })
-      // After `end` it changes nothing.
-      req.once('close', () => reject(new DomainError('malformed_json', { detail: 'The body ended early.' })))
+      req.on('close', () => {
+        if (!req.readableEnded) reject(new DomainError('malformed_json', { detail: 'The body ended early.' }))
+      })
     })
 }

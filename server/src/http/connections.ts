@@ -64,7 +64,7 @@ export class Connections {
       connection.latest = exchange
       connection.unanswered.add(exchange)
     }
-    res.once('close', () => this.end(exchange))
+    res.on('close', () => this.end(exchange))
     return exchange
   }
 
