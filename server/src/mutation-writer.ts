@@ -178,8 +178,9 @@ export class MutationWriter {
 
   private async drain(): Promise<void> {
     this.draining = true
+    // The whole of what comes in this turn of the event loop is the first group, not the one that comes first.
+    await new Promise((resolve) => setImmediate(resolve))
     while (this.waiting.length > 0) {
-      await new Promise((resolve) => setImmediate(resolve))
       await this.send(this.waiting.splice(0, MAX_GROUP))
     }
     this.draining = false
