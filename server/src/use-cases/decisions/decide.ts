@@ -1,6 +1,6 @@
 import type { Decision, DecisionRequest } from '@countersign/contract'
 import { applyBudgetViolation, type Evaluation } from '@countersign/engine'
-import type { AuditPosition } from '@countersign/store-port/documents'
+import type { AuditPosition, HeldRequest } from '@countersign/store-port/documents'
 import type { OpenReview } from '@countersign/store-port/store'
 import { assertMaySpeakFor, type Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
@@ -11,7 +11,7 @@ import { callNameOf, type IdempotencyDraft } from '../idempotency.js'
 import { type Compensation, compensate } from './compensations.js'
 import { type EvaluateDeps, evaluateSafely } from './evaluate-safely.js'
 import { factsOf, toEngineRequest } from './facts.js'
-import { createdEntry, endOf, holdRequest, type Lifetimes, newDecision } from './new-decision.js'
+import { createdEntry, type Evaluated, endOf, type Lifetimes, newDecision } from './new-decision.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { reserveBudgets } from './reserve-budgets.js'
 import type { ExpireDeps } from './transitions/expire.js'
@@ -86,29 +86,28 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
       else evaluation = tooManyReviews(evaluation)
     }
 
+    const expiresAt = endOf(evaluation.effect, evaluatedAt, deps.lifetimes)
     const received = { request, requestHash, requestId, keyId: caller.key.id, holder, agent }
-    const decided = { id, evaluation, evaluatedAt, latencyMs, policySet, reserved }
-    const decision = newDecision({ ...received, ...decided }, deps.lifetimes)
-    const held = holdRequest(request, deps.ids.salt())
+    const made: Evaluated = { id, evaluation, at: now, expiresAt, latencyMs, policySet, reserved, ...received }
+    const held: HeldRequest = { context: request.context, salt: deps.ids.salt() }
     const draft = {
-      entry: createdEntry(decision, held),
+      entry: createdEntry(made, held.salt),
       change: (audit: AuditPosition) =>
-        ({ kind: 'decision.create', decision: { ...decision, audit }, request: held, reservation }) as const,
+        ({ kind: 'decision.create', decision: newDecision(made, audit), request: held, reservation }) as const,
       idempotency,
       holds: caller.holds,
     }
     let signMs = 0
-    const { position, beside, storeMs } = await deps.writer.write(draft, async (audit) => {
+    const { change, beside, storeMs } = await deps.writer.write(draft, async (_, { decision }) => {
       const signing = performance.now()
-      const token = await presentPermit(deps, caller, { ...decision, audit }, now)
+      const token = await presentPermit(deps, caller, decision, now)
       signMs = performance.now() - signing
       return token
     })
     caller.recorded()
     deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
-    const view = viewDecision({ ...decision, audit: position }, caller, now)
     return {
-      decision: beside === undefined ? view : { ...view, permit_token: beside },
+      decision: viewDecision(change.decision, caller, now, beside),
       timings: { eval: latencyMs, reserve: reserveMs, sign: signMs, store: storeMs },
     }
   } catch (error) {

@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto'
 import type { DecisionStatus, Effect, Review } from '@countersign/contract'
 import { adviseOn, type EngineRequest, type Evaluation } from '@countersign/engine'
-import type { HeldRequest, StoredAgent, StoredDecision } from '@countersign/store-port/documents'
+import type { AuditPosition, StoredAgent, StoredDecision } from '@countersign/store-port/documents'
 import type { EntryDraft } from '../../mutation-writer.js'
 import type { ReservedBudgets } from './reserve-budgets.js'
-
-/** A decision that has no position in the audit log yet. */
-export type UnrecordedDecision = Omit<StoredDecision, 'audit'>
 
 export interface Lifetimes {
   readonly decisionSeconds: number
@@ -18,7 +15,8 @@ export interface Lifetimes {
 export interface Evaluated {
   readonly id: string
   readonly evaluation: Evaluation
-  readonly evaluatedAt: Date
+  readonly at: string
+  readonly expiresAt: string
   readonly latencyMs: number
   readonly policySet: number
   readonly request: EngineRequest
@@ -32,11 +30,9 @@ export interface Evaluated {
 }
 
 /** The decision that follows from an evaluation. What was decided never changes; the first status follows from it. */
-export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): UnrecordedDecision {
-  const { id, evaluation, evaluatedAt, request } = evaluated
+export function newDecision(evaluated: Evaluated, audit: AuditPosition): StoredDecision {
+  const { id, evaluation, at, expiresAt, request } = evaluated
   const { effect } = evaluation
-  const now = evaluatedAt.toISOString()
-  const expiresAt = endOf(effect, evaluatedAt, lifetimes)
   return {
     id,
     version: 1,
@@ -52,11 +48,11 @@ export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): Unrecor
     action: request.action,
     resource: request.resource,
     latency_ms: evaluated.latencyMs,
-    evaluated_at: now,
+    evaluated_at: at,
     expires_at: expiresAt,
     budgets: evaluated.reserved.budgets,
     postings: evaluated.reserved.postings,
-    review: effect === 'review' ? waitingReview(now, expiresAt) : null,
+    review: effect === 'review' ? waitingReview(at, expiresAt) : null,
     outcome: null,
     advice: adviseOn(evaluation, request, id),
     shadow: evaluation.shadow,
@@ -67,6 +63,7 @@ export function newDecision(evaluated: Evaluated, lifetimes: Lifetimes): Unrecor
     claimed_at: null,
     agent_revision: evaluated.agent?.registration?.revision ?? null,
     redeemed: null,
+    audit,
   }
 }
 
@@ -76,31 +73,27 @@ export function endOf(effect: Effect, evaluatedAt: Date, lifetimes: Lifetimes): 
   return new Date(evaluatedAt.getTime() + seconds * 1000).toISOString()
 }
 
-/** The part of the request that may be erased later, with its own salt. */
-export function holdRequest({ context }: EngineRequest, salt: string): HeldRequest {
-  return { context, salt }
-}
-
 /** The audit entry of a new decision. Of the request it holds only a salted hash. */
-export function createdEntry(decision: UnrecordedDecision, held: HeldRequest): EntryDraft {
+export function createdEntry(evaluated: Evaluated, salt: string): EntryDraft {
+  const { evaluation, request } = evaluated
   return {
-    at: decision.evaluated_at,
+    at: evaluated.at,
     type: 'decision.created',
-    actor: decision.key_id,
-    subject: decision.id,
-    agent_id: decision.agent_id,
+    actor: evaluated.keyId,
+    subject: evaluated.id,
+    agent_id: request.agent_id,
     data: {
-      effect: decision.effect,
-      status: decision.status,
-      reason_code: decision.reason_code,
-      policy_id: decision.policy_id,
-      policy_revision: decision.policy_revision,
-      policy_set: decision.policy_set,
-      rule: decision.rule,
-      action: decision.action,
-      budgets: decision.budgets,
-      request: saltedHash(held.salt, decision.request_hash),
-      expires_at: decision.expires_at,
+      effect: evaluation.effect,
+      status: FIRST_STATUS[evaluation.effect],
+      reason_code: evaluation.reason_code,
+      policy_id: evaluation.policy_id,
+      policy_revision: evaluation.policy_revision,
+      policy_set: evaluated.policySet,
+      rule: evaluation.rule,
+      action: request.action,
+      budgets: evaluated.reserved.budgets,
+      request: saltedHash(salt, evaluated.requestHash),
+      expires_at: evaluated.expiresAt,
     },
   }
 }

@@ -14,12 +14,12 @@ export interface PermitDeps {
 }
 
 /** The permit of a decision that may proceed now, for the key that asked; undefined for every other key. */
-export async function presentPermit(
+export function presentPermit(
   deps: PermitDeps,
   caller: Caller,
   decision: StoredDecision,
   now: string,
-): Promise<string | undefined> {
+): Promise<string> | undefined {
   if (caller.key.id !== decision.key_id) return undefined
   if (presentStatus(decision, now) !== 'authorized' || deps.agents.isSuspended(decision.agent_id)) return undefined
   return deps.signer.sign(permitClaims(decision, deps.permits))
@@ -32,7 +32,5 @@ export async function viewWithPermit(
   decision: StoredDecision,
   now: string,
 ): Promise<Decision> {
-  const permit = await presentPermit(deps, caller, decision, now)
-  const view = viewDecision(decision, caller, now)
-  return permit === undefined ? view : { ...view, permit_token: permit }
+  return viewDecision(decision, caller, now, await presentPermit(deps, caller, decision, now))
 }

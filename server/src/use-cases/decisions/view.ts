@@ -4,8 +4,8 @@ import type { DecisionWithRequest } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../../caller.js'
 import { presentStatus, wasAuthorized } from './status.js'
 
-/** A decision as its caller may see it now, without the permit. */
-export function viewDecision(decision: StoredDecision, caller: Caller, now: string): Decision {
+/** A decision as its caller may see it now, with the permit that is given. */
+export function viewDecision(decision: StoredDecision, caller: Caller, now: string, permit?: string): Decision {
   const status = presentStatus(decision, now)
   const review =
     decision.review !== null && status === 'expired' && !wasAuthorized(decision)
@@ -32,6 +32,7 @@ export function viewDecision(decision: StoredDecision, caller: Caller, now: stri
     outcome: decision.outcome,
     advice: decision.advice,
     ...(hasScope(caller, 'policies:read') && { shadow: [...decision.shadow] }),
+    ...(permit !== undefined && { permit_token: permit }),
   }
 }
 
