@@ -50,7 +50,7 @@ function segment(value: object): string {
 
 /** A token that no verifier takes must not leave: it would look like a permit to whoever checks the signature alone. */
 function assertMintable(claims: PermitClaims): void {
-  const illFormed = findIllFormedClaim({ ...claims })
+  const illFormed = findIllFormedClaim(claims)
   if (illFormed !== null) throw new TypeError(`The claim ${illFormed} is missing or ill-formed.`)
   if (!['allow', 'log', 'review'].includes(claims.effect)) throw new TypeError(`No permit for ${claims.effect}.`)
   if (claims.exp - claims.iat > MAX_PERMIT_LIFE_SECONDS) throw new TypeError('A permit lives at most 1 h.')
