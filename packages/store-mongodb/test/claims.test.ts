@@ -39,13 +39,13 @@ it('a claim that came into the place of one without a record is not taken for it
     findOne: async (...parameters: never[]) => {
       const found = await own.findOne(...(parameters as unknown as [never]))
       looks += 1
-      // The slow one has looked for conflicts, found that its claim clashes, and looks once more.
-      if (looks === 2) expect(await pens[1]?.commit(drafts[1] as never)).toMatchObject({ conflict: null })
+      // The slow one has found that its claim clashes, and looks whether the other counts.
+      if (looks === 1) expect(await pens[1]?.commit(drafts[1] as never)).toMatchObject({ conflict: null })
       return found
     },
   }))
   expect(await pens[0]?.commit(drafts[0] as never)).toMatchObject({ written: 0, conflict: 'idempotency_key' })
-  expect(looks).toBeGreaterThan(2)
+  expect(looks).toBeGreaterThan(1)
   const found = await pens[0]?.store.findIdempotency(idempotencyOf(''), '2026-11-21T10:00:00.000Z')
   expect(found?.subject).toBe(decisionOf(3).id)
   expect(await pens[0]?.store.findDecision(decisionOf(2).id)).toBeNull()

@@ -106,8 +106,10 @@ class Segment {
       if (open.length > 0 && !(await this.#writeIntents()))
         throw new StoreUnavailableError('Another process has taken over the audit log.')
     }
-    this.#mayCommit([...this.#lateConflicts.keys()], false)
-    await this.#follow()
+    const unwritten = [...this.#lateConflicts.keys()]
+    this.#mayCommit(unwritten, false)
+    await this.#forgetOnly()
+    await this.#follow(unwritten)
     this.deps.log.advance(this.steps.filter(({ position }) => position !== null).length)
     return {
       written: this.steps.length,
@@ -117,12 +119,19 @@ class Segment {
     }
   }
 
-  /** Looks whether the records may be written, as far as the first that may not, and takes what they need. */
+  /**
+   * Looks whether the records may be written, as far as the first that may not, and takes what they need. The insert of a
+   * new decision's claim says what a look would say, and so does its own insert when nothing is written beside it.
+   */
   async #prepare(first: number): Promise<Primaries> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const primaries = await this.#look(this.steps)
-      await this.#cut(first, primaries)
-      if (this.steps.length === 0) return primaries
+      const isFirst = tries === 0
+      const primaries = await this.#look(isFirst && this.#isOnlyCreate() ? [] : this.steps)
+      await this.#cut(first, primaries, isFirst ? this.steps.filter((step) => !isCreate(step)) : this.steps)
+      if (this.steps.length === 0) {
+        if (!isFirst) await this.deps.log.writeIntents([])
+        return primaries
+      }
       if (!(await this.#writeIntents())) {
         this.steps = []
         this.#conflict = 'log_index'
@@ -150,11 +159,11 @@ class Segment {
   }
 
   /** Keeps the records before the first that meets a conflict. */
-  async #cut(first: number, primaries: Primaries): Promise<void> {
+  async #cut(first: number, primaries: Primaries, looked: readonly Step[]): Promise<void> {
     const { database, log } = this.deps
     const taken = await isTaken(
       database,
-      this.steps.flatMap(({ claim }) => claim ?? []),
+      looked.flatMap(({ claim }) => claim ?? []),
     )
     let index = first
     for (const [i, step] of this.steps.entries()) {
@@ -220,6 +229,20 @@ class Segment {
     })
   }
 
+  #isOnlyCreate(): boolean {
+    return this.steps.length === 1 && this.steps.every(isCreate)
+  }
+
+  /** Nothing was written beside a decision whose id is taken: it leaves no trace, as if it had been looked for. */
+  async #forgetOnly(): Promise<void> {
+    const conflict = this.#isOnlyCreate() ? this.#lateConflicts.get(this.steps[0] as Step) : undefined
+    if (conflict !== 'version' && conflict !== 'voided') return
+    this.steps = []
+    this.#lateConflicts.clear()
+    this.#conflict = conflict
+    await this.deps.log.writeIntents([])
+  }
+
   #mayCommit(steps: readonly Step[], isSent: boolean): void {
     for (const { record } of steps) {
       const reservation = 'reservation' in record.change ? this.deps.ledger.find(record.change.reservation) : null
@@ -228,7 +251,7 @@ class Segment {
   }
 
   /** Does what follows from the committed records, and writes void entries for the others. */
-  async #follow(): Promise<void> {
+  async #follow(unwritten: readonly Step[]): Promise<void> {
     const { database, lastSeen } = this.deps
     const committed = [...this.#committed.keys()]
     const entries = this.steps.flatMap((step) => {
@@ -238,7 +261,7 @@ class Segment {
     })
     await allDone([
       writeEntries(database, entries),
-      releaseNames(database, claimsOf([...this.#lateConflicts.keys()])),
+      releaseNames(database, claimsOf(unwritten)),
       lastSeen.mark(
         committed.flatMap(({ record: { change } }) =>
           change.kind === 'decision.create'
@@ -270,6 +293,10 @@ class Segment {
     for (const [step, settling] of this.#committed)
       if (settling !== null && busy.has(settling)) this.#unsettled.add(step)
   }
+}
+
+function isCreate({ record: { change } }: Step): boolean {
+  return change.kind === 'decision.create'
 }
 
 /** Of records that are more than their claims. */
