@@ -1,10 +1,10 @@
 /** What the OpenAPI document says of request bodies, against what the server takes: it never refuses what is taken. */
 import { readFileSync } from 'node:fs'
 import { LIMITS } from '@countersign/contract'
+import { parseStrictJson } from '@countersign/contract/strict-json'
 import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
-import { parseStrictJson } from '#server/http/strict-json'
 
 interface Body {
   readonly body: unknown

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { DecisionRequestSchema, LIMITS, validate } from '@countersign/contract'
+import { parseStrictJson } from '@countersign/contract/strict-json'
 import { describe, expect, it } from 'vitest'
-import { parseStrictJson } from '#server/http/strict-json'
 
 interface RequestCase {
   readonly id: string

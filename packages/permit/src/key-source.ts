@@ -1,6 +1,6 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWK } from 'jose'
 import { PermitError } from './permit-error.js'
-import { parseStrictObject } from './strict-json.js'
+import { parseStrictObject } from './strict-object.js'
 
 /** A JSON Web Key Set (RFC 7517), which is only read. */
 interface ReadableKeySet {

@@ -7,7 +7,7 @@ import { assertExpected, assertGiven, type PermitExpectations } from './expectat
 import { createKeySource, type KeySetInput } from './key-source.js'
 import { PermitError, type PermitErrorCode } from './permit-error.js'
 import { createSeenPermits, type SeenPermits } from './seen-permits.js'
-import { parseStrictObject } from './strict-json.js'
+import { parseStrictObject } from './strict-object.js'
 
 export interface PermitVerifierOptions {
   /** The decision point's `ISSUER`, exactly. */

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Json, validate } from '@countersign/contract'
+import { parseStrictJson } from '@countersign/contract/strict-json'
 import { DomainError, invalid } from '../domain-error.js'
 import type { RouteBody } from './route.js'
-import { parseStrictJson } from './strict-json.js'
 
 /** Reads the body; null when it has more than `maxBytes`. */
 export type BodySource = (maxBytes: number) => Promise<Uint8Array | null>

@@ -1,10 +1,10 @@
 /**
- * Reads the bytes of a request body as strict JSON: one text, one meaning. What two parsers could read differently
- * (a key given twice, a number that no double holds, half a surrogate pair) is refused, and what reaches for a prototype.
- * Linear in the size of the body; nesting is bounded before it is followed.
+ * Reads the bytes of a request body, of a part of a permit or of a key set as strict JSON: one text, one meaning. What two
+ * parsers could read differently (a key given twice, a number that no double holds, half a surrogate pair) is refused, and
+ * what reaches for a prototype. Linear in the size of the text; nesting is bounded before it is followed.
  * Source: docs/reference/http.md "Strict JSON"; RFC 8259.
  */
-import type { Json } from '@countersign/contract'
+import type { Json } from './json.js'
 
 export interface StrictJsonOptions {
   /** How many objects and arrays may stand inside one another. */
@@ -239,7 +239,7 @@ function detailAt(before: string, what: string): string {
 
 /** The text before the first bytes that are not UTF-8. */
 function textBeforeInvalidBytes(bytes: Uint8Array): string {
-  const repaired = Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
+  const repaired = new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
   const end = bytes.findIndex((byte, index) => byte !== repaired[index])
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, end), { stream: true })
 }

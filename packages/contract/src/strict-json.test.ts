@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseStrictJson } from '#server/http/strict-json'
+import { parseStrictJson } from './strict-json.js'
 
 const LIMIT = { maxDepth: 16 }
 const bytes = (text: string): Uint8Array => Buffer.from(text)
