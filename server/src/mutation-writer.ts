@@ -46,10 +46,6 @@ interface Waiting {
   readonly reject: (error: unknown) => void
   /** By the monotonic clock, in milliseconds. */
   readonly lateAt: number
-  /** Whether the mutation can have no further effect. */
-  isSettled: boolean
-  /** To be called then. Only a caller that was answered before wants to know. */
-  onSettled?: () => void
 }
 
 /** Makes a mutation for its group, with the position in the log that it would get. */
@@ -75,11 +71,12 @@ export class MutationWriter {
   /** Whose caller has no answer yet, oldest first. A mutation that has not left when its caller is answered never leaves. */
   private readonly unanswered = new Set<Waiting>()
   private sweeper: NodeJS.Timeout | undefined
-  private draining = false
+  private draining: Promise<void> | null = null
+  /** The way of the newest group to the disk. What had not left by its end, and was answered, never leaves. */
+  private sending: Promise<void> = Promise.resolve()
   private log: { readonly log: string; next_index: number } | null = null
   private newestAt = ''
   private newest: LogPosition | null = null
-  private idle: (() => void)[] = []
 
   /** @param deadlineMs how long a caller waits for durability before its call rejects */
   constructor(
@@ -144,11 +141,11 @@ export class MutationWriter {
       return Promise.reject(new StoreUnavailableError('Too many mutations wait for the store.'))
     return new Promise((resolve, reject) => {
       const lateAt = performance.now() + this.deadlineMs
-      const waiting = { job, resolve: resolve as Waiting['resolve'], reject, lateAt, isSettled: false }
+      const waiting = { job, resolve: resolve as Waiting['resolve'], reject, lateAt }
       this.waiting.push(waiting)
       this.unanswered.add(waiting)
       this.sweeper ??= setTimeout(() => this.sweep(), this.deadlineMs).unref()
-      if (!this.draining) void this.drain()
+      this.draining ??= this.drain()
     })
   }
 
@@ -161,30 +158,24 @@ export class MutationWriter {
         this.sweeper = setTimeout(() => this.sweep(), waiting.lateAt - now).unref()
         return
       }
-      const settled = new Promise<void>((resolve) => {
-        if (waiting.isSettled) resolve()
-        else waiting.onSettled = resolve
-      })
       const tooLate = `The store did not answer within ${this.deadlineMs} ms.`
-      this.unanswered.delete(waiting)
-      waiting.reject(new StoreUnavailableError(tooLate, {}, settled))
+      this.fail(waiting, new StoreUnavailableError(tooLate, {}, this.sending))
     }
   }
 
   /** Resolves when nothing waits any more. */
-  flushed(): Promise<void> {
-    return this.draining ? new Promise((resolve) => this.idle.push(resolve)) : Promise.resolve()
+  async flushed(): Promise<void> {
+    await this.draining
   }
 
   private async drain(): Promise<void> {
-    this.draining = true
     // The whole of what comes in this turn of the event loop is the first group, not the one that comes first.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.waiting.length > 0) {
-      await this.send(this.waiting.splice(0, MAX_GROUP))
+      this.sending = this.send(this.waiting.splice(0, MAX_GROUP))
+      await this.sending
     }
-    this.draining = false
-    for (const wake of this.idle.splice(0)) wake()
+    this.draining = null
   }
 
   private async send(group: readonly Waiting[]): Promise<void> {
@@ -210,11 +201,12 @@ export class MutationWriter {
       return
     }
     const storeMs = performance.now() - started
-    const entries = countEntries(sealed.slice(0, result.written))
+    const written = sealed.slice(0, result.written)
+    const entries = written.filter(({ mutation }) => mutation.entry !== null).length
     this.log.next_index += entries
     if (entries > 0) this.newest = { log: this.log.log, index: this.log.next_index - 1 }
     if (result.conflict === 'log_index') this.log = null
-    for (const [i, one] of sealed.slice(0, result.written).entries()) {
+    for (const [i, one] of written.entries()) {
       const conflict = result.lateConflicts?.get(i)
       if (conflict !== undefined) this.fail(one.waiting, errorOf(conflict))
       else if (result.unsettled?.has(i)) this.fail(one.waiting, new StoreUnavailableError('The budget is too busy.'))
@@ -231,23 +223,19 @@ export class MutationWriter {
   private seal(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
     const sealed: Sealed[] = []
     let index = nextIndex
-    for (const waiting of group) {
-      if (this.unanswered.has(waiting))
-        try {
-          const made = waiting.job(log, index)
-          if (made.mutation.holds?.() === false) throw errorOf('outdated')
-          if (made.mutation.entry !== null) index += 1
-          sealed.push({ ...made, waiting })
-        } catch (error) {
-          this.fail(waiting, error)
-        }
-      else settle(waiting)
-    }
+    for (const waiting of group.filter((one) => this.unanswered.has(one)))
+      try {
+        const made = waiting.job(log, index)
+        if (made.mutation.holds?.() === false) throw errorOf('outdated')
+        if (made.mutation.entry !== null) index += 1
+        sealed.push({ ...made, waiting })
+      } catch (error) {
+        this.fail(waiting, error)
+      }
     return sealed
   }
 
   private async answer({ waiting, result }: Sealed, beside: unknown, storeMs: number): Promise<void> {
-    settle(waiting)
     try {
       waiting.resolve(result(await beside, storeMs))
       this.unanswered.delete(waiting)
@@ -259,13 +247,7 @@ export class MutationWriter {
   private fail(waiting: Waiting, error: unknown): void {
     this.unanswered.delete(waiting)
     waiting.reject(error)
-    settle(waiting)
   }
-}
-
-function settle(waiting: Waiting): void {
-  waiting.isSettled = true
-  waiting.onSettled?.()
 }
 
 function errorOf(conflict: Conflict): Error {
@@ -281,10 +263,6 @@ function errorOf(conflict: Conflict): Error {
     default:
       return new ConflictError(conflict)
   }
-}
-
-function countEntries(sealed: readonly Sealed[]): number {
-  return sealed.filter(({ mutation }) => mutation.entry !== null).length
 }
 
 function startBeside({ beside }: SealedMutation): Promise<unknown> {
