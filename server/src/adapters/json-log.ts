@@ -3,6 +3,8 @@ import type { Log } from '../ports/log.js'
 
 /** The buffer for a slow reader, in bytes. Lines that do not fit are dropped. */
 const BACKLOG_BYTES = 4 * 1024 * 1024
+/** Lines leave together: when there are so many bytes, and after so long. A write costs more than many lines. */
+const TOGETHER = { bytes: 8192, ms: 50 }
 /** Members that no line shows, at the top or one below. */
 const SECRETS = ['authorization', 'key']
 
@@ -29,7 +31,18 @@ function mayHoldSecrets(fields: object): boolean {
 }
 
 function standardOutput(): pino.DestinationStream {
-  const output = pino.destination({ dest: 1, sync: false, maxLength: BACKLOG_BYTES })
+  const output = pino.destination({ dest: 1, sync: false, minLength: TOGETHER.bytes, maxLength: BACKLOG_BYTES })
   output.on('error', () => {})
-  return output
+  let timer: NodeJS.Timeout | undefined
+  const flush = () => {
+    timer = undefined
+    // At the exit of the process it is written and destroyed.
+    if (!('destroyed' in output && output.destroyed === true)) output.flush()
+  }
+  return {
+    write(line) {
+      timer ??= setTimeout(flush, TOGETHER.ms).unref()
+      output.write(line)
+    },
+  }
 }
