@@ -25,7 +25,7 @@ import { problemReply } from './problem.js'
 import type { RateLimit } from './rate-limit.js'
 import type { Answer, Reply } from './reply.js'
 import { requestIdOf } from './request-id.js'
-import { type Call, isReading, type Route, type ScopeRule } from './route.js'
+import { type Call, handled, isReading, type Route, type ScopeRule } from './route.js'
 import type { UnreadAnswers } from './unread-answers.js'
 
 export interface ApiRequest {
@@ -137,7 +137,7 @@ export class Api {
       if (waitMs > 0) await route.longPoll?.wait(call, waitMs)
       const current = identifyAgain()
       if (route.isChange === true) context.snapshot = null
-      return key === null ? route.handle(current) : this.deps.idempotency.once(route, request.path, key, current)
+      return key === null ? handled(route, current) : this.deps.idempotency.once(route, request.path, key, current)
     }
     return route.isUnbounded === true ? handle() : this.inTime(handle(), waitMs)
   }
@@ -173,7 +173,7 @@ export class Api {
       const call = identifyAgain(pause)
       this.deps.unread.assertRoom(keyId)
       if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'The caller has disconnected.' })
-      return route.handle(call)
+      return handled(route, call)
     }
     const reply = this.deps.longWork.run(keyId, work, this.deps.answerMs)
     await Promise.race([hasBegun, reply])

@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.js'
 import { waitForCallInProgress } from '../state/call-in-progress.js'
 import { callNameOf, type IdempotencyDraft } from '../use-cases/idempotency.js'
 import type { Reply } from './reply.js'
-import type { Call, Route } from './route.js'
+import { type Call, handled, type Route } from './route.js'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 
@@ -45,7 +45,7 @@ export class Idempotency {
     const { present, assertAllowed, looksItself } = route.replay as NonNullable<Route['replay']>
     const find = () => this.store.findIdempotency(name, this.clock.now().toISOString())
     const idempotency: IdempotencyDraft = {
-      recordOf: (subject, status, now) => recordOf(name, fingerprint, subject, status, now),
+      recordOf: (subject, now) => recordOf(name, fingerprint, subject, route.answer.status, now),
       assertNew: async () => {
         if ((await find()) !== null) throw new ConflictError('idempotency_key')
       },
@@ -53,7 +53,7 @@ export class Idempotency {
     let known = looksItself ? null : await find()
     if (known === null)
       try {
-        return await route.handle({ ...call, idempotency, fingerprint })
+        return await handled(route, { ...call, idempotency, fingerprint })
       } catch (error) {
         // The call may have run before: here, on another server, or in an attempt that was given up.
         if (error instanceof DomainError || isRepeated(error)) known = await find()

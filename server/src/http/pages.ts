@@ -37,14 +37,14 @@ export async function replyPage<Item, Query extends PageParameters>(
   path: string,
   call: Call<unknown, Query>,
   load: (page: PageRequest) => Promise<Page<Item>> | Page<Item>,
-): Promise<Reply> {
+): Promise<Pick<Reply, 'text'>> {
   const { limit = LIMITS.pageSizeDefault, cursor, ...filters } = call.query
   const list = JSON.stringify([path, call.params, Object.entries(filters).sort(), call.caller.key.id])
   const after = cursor === undefined ? null : cursors.open(list, cursor)
   const { isWanted, pause } = call
   const found = await load({ limit, maxBytes: LIMITS.pageBytes, after, isWanted, pause })
   const next = found.next === null ? null : cursors.seal(list, found.next)
-  return { status: 200, text: await pageText({ data: found.items, next_cursor: next }, pause) }
+  return { text: await pageText({ data: found.items, next_cursor: next }, pause) }
 }
 
 /** A page as JSON, item by item. */

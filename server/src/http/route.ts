@@ -46,7 +46,7 @@ interface RouteReplay {
   /** Two bodies with the same fingerprint are the same; the hash of the canonical JSON when absent. */
   readonly fingerprint?: (body: unknown) => string
   /** The object that the first call returned, in its present state. */
-  readonly present: (call: Call, subject: string) => Promise<ReplayReply>
+  readonly present: (call: Call, subject: string) => Promise<Content>
   /** Throws the errors that come before `idempotency_key_reused`: of the body's content, 403 and 404. */
   readonly assertAllowed?: (call: Call) => unknown
   /**
@@ -56,8 +56,8 @@ interface RouteReplay {
   readonly looksItself?: boolean
 }
 
-/** An answer whose status is that of the first call. */
-type ReplayReply = Omit<Reply, 'status'>
+/** What a handler answers. The status is that of the route, and of a repeated call that of the first one. */
+type Content = Omit<Reply, 'status'>
 
 interface RouteAnswer {
   readonly status: number
@@ -99,7 +99,12 @@ export interface Route {
   readonly isLong?: boolean
   /** Whether its answer has no end of its own, as a stream of events. No deadline ends it. */
   readonly isUnbounded?: boolean
-  readonly handle: (call: Call) => Promise<Reply>
+  readonly handle: (call: Call) => Promise<Content>
+}
+
+/** Calls the handler of a route. */
+export async function handled(route: Route, call: Call): Promise<Reply> {
+  return { status: route.answer.status, ...(await route.handle(call)) }
 }
 
 /** Whether it only reads. Its answer can be replaced by an error, because nothing happened. */
@@ -113,12 +118,12 @@ interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
   readonly query?: Query
   readonly replay?: {
     readonly fingerprint?: (body: z.output<Body>) => string
-    readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<ReplayReply>
+    readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<Content>
     readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
     readonly looksItself?: boolean
   }
   readonly longPoll?: RouteLongPoll<Call<z.output<Body>, z.output<Query>>>
-  readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Reply>
+  readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Content>
 }
 
 /** Gives the handler the types of the route's body and query. The API validates both before it calls the handler. */

@@ -1,12 +1,20 @@
 import type { IdempotencyRecord } from '@countersign/store-port/documents'
+import type { Caller } from '../caller.js'
 
-/** The idempotency record of a call in the making. A use case is given null when the caller sent no key. */
+/** A call that may change something. */
+export interface ChangingCall {
+  readonly caller: Caller
+  /** Null when the caller sent no idempotency key. */
+  readonly idempotency: IdempotencyDraft | null
+}
+
+/** The idempotency record of a call in the making. */
 export interface IdempotencyDraft {
   /**
-   * The record, once the answer is known: the id of the object that is answered, the status, and the time. The use case
-   * writes it in the same step as what it does.
+   * The record, once the answer is known: the id of the object that is answered, and the time. The use case writes it in
+   * the same step as what it does.
    */
-  readonly recordOf: (subject: string, status: number, now: string) => IdempotencyRecord
+  readonly recordOf: (subject: string, now: string) => IdempotencyRecord
   /**
    * To be called before the use case takes anything, where the route says that it `looksItself`: a repeated call must not
    * hold money or a review slot, not even for a moment.

@@ -41,10 +41,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       answer: { status: 201, description: 'The agent.', schema: AgentSchema },
       problems: ['agent_exists', 'store_unavailable'],
       replay,
-      handle: async ({ caller, body, idempotency }) => ({
-        status: 201,
-        body: await registerAgent(deps, caller, body, idempotency),
-      }),
+      handle: async (call) => ({ body: await registerAgent(deps, call, call.body) }),
     }),
     route({
       method: 'GET',
@@ -66,7 +63,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       scopes: { all: ['agents:read'] },
       answer: { status: 200, description: 'The agent.', schema: AgentSchema },
       problems: ['not_found', 'store_unavailable'],
-      handle: async ({ caller, params }) => ({ status: 200, body: await getAgent(deps, caller, params.id as string) }),
+      handle: async ({ caller, params }) => ({ body: await getAgent(deps, caller, params.id as string) }),
     }),
     route({
       method: 'PUT',
@@ -78,10 +75,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       body: { schema: AgentUpdateSchema, ...size },
       answer: { status: 200, description: 'The agent.', schema: AgentSchema },
       problems: ['not_found', 'store_unavailable'],
-      handle: async ({ caller, params, body }) => ({
-        status: 200,
-        body: await updateAgent(deps, caller, params.id as string, body),
-      }),
+      handle: async (call) => ({ body: await updateAgent(deps, call, call.params.id as string, call.body) }),
     }),
     route({
       method: 'DELETE',
@@ -92,9 +86,9 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       scopes: { all: ['agents:write'] },
       answer: { status: 204, description: 'The registration was deleted.' },
       problems: ['not_found', 'agent_suspended', 'store_unavailable'],
-      handle: async ({ caller, params }) => {
-        await deleteAgent(deps, caller, params.id as string)
-        return { status: 204 }
+      handle: async (call) => {
+        await deleteAgent(deps, call, call.params.id as string)
+        return {}
       },
     }),
     route({
@@ -108,10 +102,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       answer: { status: 200, description: 'The agent.', schema: AgentSchema },
       problems: ['not_found', 'store_unavailable'],
       replay,
-      handle: async ({ caller, params, body, idempotency }) => ({
-        status: 200,
-        body: await suspendAgent(deps, caller, agentIdOf(params), body.reason ?? null, idempotency),
-      }),
+      handle: async (call) => ({ body: await suspendAgent(deps, call, agentIdOf(call.params), call.body) }),
     }),
     route({
       method: 'POST',
@@ -124,10 +115,7 @@ export function agentRoutes(deps: AgentRouteDeps): Route[] {
       answer: { status: 200, description: 'The agent.', schema: AgentSchema },
       problems: ['not_found', 'store_unavailable'],
       replay,
-      handle: async ({ caller, params, idempotency }) => ({
-        status: 200,
-        body: await resumeAgent(deps, caller, agentIdOf(params), idempotency),
-      }),
+      handle: async (call) => ({ body: await resumeAgent(deps, call, agentIdOf(call.params)) }),
     }),
   ]
 }

@@ -22,7 +22,7 @@ import { declineDecision } from '../../use-cases/decisions/transitions/decline.j
 import { rejectDecision } from '../../use-cases/decisions/transitions/reject.js'
 import { assertMayReview } from '../../use-cases/decisions/transitions/review-rights.js'
 import { assertMayCorrect, assertMaySettle } from '../../use-cases/decisions/transitions/settle-rights.js'
-import type { Result } from '../../use-cases/decisions/transitions/settlement.js'
+import type { TransitionCall } from '../../use-cases/decisions/transitions/transition.js'
 import { viewDecision } from '../../use-cases/decisions/view.js'
 import { type Call, type Route, route, type ScopeRule } from '../route.js'
 
@@ -41,8 +41,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       schema: ClaimSchema,
       problems: ['not_asker', 'already_claimed', 'agent_suspended', 'policy_denies'],
       assertAllowed: ({ caller }, decision) => assertMayClaim(caller, decision),
-      handle: ({ caller, params, body, requestId, idempotency }) =>
-        claimDecision(deps, caller, params.id as string, { holder: body.holder ?? null, requestId }, idempotency),
+      transition: claimDecision,
     }),
     transitionRoute(deps, 'confirm', {
       summary: 'Confirm that the action ran, and what it cost.',
@@ -51,10 +50,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       problems: ['insufficient_scope', 'permit_redeemed'],
       assertAllowed: ({ caller, body }, decision) =>
         assertMaySettle(caller, decision, { result: 'confirmed', amount: body.amount ?? null }),
-      handle: ({ caller, params, body, idempotency }) => {
-        const input = { amount: body.amount ?? null, note: body.note ?? null }
-        return confirmDecision(deps, caller, params.id as string, input, idempotency)
-      },
+      transition: confirmDecision,
     }),
     transitionRoute(deps, 'reject', {
       summary:
@@ -63,8 +59,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       schema: RejectSchema,
       problems: ['insufficient_scope', 'permit_redeemed'],
       assertAllowed: ({ caller }, decision) => assertMaySettle(caller, decision, { result: 'rejected' }),
-      handle: ({ caller, params, body, idempotency }) =>
-        rejectDecision(deps, caller, params.id as string, body.reason ?? null, idempotency),
+      transition: rejectDecision,
     }),
     transitionRoute(deps, 'correct', {
       summary: 'Correct the outcome that the caller reported.',
@@ -72,11 +67,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       schema: CorrectSchema,
       problems: ['insufficient_scope'],
       assertAllowed: ({ caller }, decision) => assertMayCorrect(caller, decision),
-      handle: ({ caller, params, body, idempotency }) => {
-        const result: Result =
-          body.result === 'confirmed' ? { result: 'confirmed', amount: body.amount ?? null } : { result: 'rejected' }
-        return correctDecision(deps, caller, params.id as string, result, body.note ?? null, idempotency)
-      },
+      transition: correctDecision,
     }),
     transitionRoute(deps, 'approve', {
       summary: 'Approve a decision that is waiting for review.',
@@ -84,10 +75,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       schema: ApproveSchema,
       problems: ['self_approval', 'agent_suspended', 'policy_denies', 'budget_exceeded', 'budget_busy'],
       assertAllowed: ({ caller }, decision) => assertMayReview(deps, caller, decision),
-      handle: ({ caller, params, body, requestId, idempotency }) => {
-        const input = { comment: body.comment ?? null, exceedBudget: body.exceed_budget ?? false, requestId }
-        return approveDecision(deps, caller, params.id as string, input, idempotency)
-      },
+      transition: approveDecision,
     }),
     transitionRoute(deps, 'decline', {
       summary: 'Decline a decision that is waiting for review.',
@@ -95,8 +83,7 @@ export function decisionTransitionRoutes(deps: DecisionTransitionDeps): Route[] 
       schema: DeclineSchema,
       problems: ['self_approval'],
       assertAllowed: ({ caller }, decision) => assertMayReview(deps, caller, decision),
-      handle: ({ caller, params, body, idempotency }) =>
-        declineDecision(deps, caller, params.id as string, body.comment ?? null, idempotency),
+      transition: declineDecision,
     }),
   ]
 }
@@ -108,7 +95,7 @@ interface TransitionDefinition<Body extends z.ZodType> {
   readonly problems: readonly ErrorCode[]
   /** Throws the 403 that comes before the error about a reused idempotency key. */
   readonly assertAllowed: (call: Call<z.output<Body>>, decision: StoredDecision) => unknown
-  readonly handle: (call: Call<z.output<Body>>) => Promise<Decision>
+  readonly transition: (deps: DecisionTransitionDeps, call: TransitionCall, body: z.output<Body>) => Promise<Decision>
 }
 
 function transitionRoute<Body extends z.ZodType>(
@@ -116,7 +103,7 @@ function transitionRoute<Body extends z.ZodType>(
   verb: Verb,
   definition: TransitionDefinition<Body>,
 ): Route {
-  const { summary, scopes, schema, problems, assertAllowed, handle } = definition
+  const { summary, scopes, schema, problems, assertAllowed, transition } = definition
   const find = (call: Call, id: string): Promise<StoredDecision> =>
     findVisible(deps.store, call.caller, id).then(({ decision }) => decision)
   return route({
@@ -132,17 +119,14 @@ function transitionRoute<Body extends z.ZodType>(
       present: async (call, id) => {
         const decision = await find(call, id)
         const now = deps.clock.now().toISOString()
-        const isClaim = verb === 'claim'
-        return {
-          body: isClaim
-            ? await viewWithPermit(deps, call.caller, decision, now)
-            : viewDecision(decision, call.caller, now),
-        }
+        const view =
+          verb === 'claim' ? viewWithPermit(deps, call.caller, decision, now) : viewDecision(decision, call.caller, now)
+        return { body: await view }
       },
       assertAllowed: async (call) => {
         await assertAllowed(call, await find(call, call.params.id as string))
       },
     },
-    handle: async (call) => ({ status: 200, body: await handle(call) }),
+    handle: async (call) => ({ body: await transition(deps, { ...call, id: call.params.id as string }, call.body) }),
   })
 }

@@ -77,7 +77,6 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
         const input = { request, requestHash: fingerprint ?? requestHash(request), requestId, idempotency }
         const { decision, timings } = await decide(deps, caller, input)
         return {
-          status: 200,
           headers: { 'Server-Timing': serverTiming({ auth: authMs, ...timings }) },
           body: decision,
         }
@@ -134,7 +133,6 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
           awaitReview(deps, caller, params.id as string, { waitMs, isWanted }),
       },
       handle: async ({ caller, params }) => ({
-        status: 200,
         body: await getDecision(deps, caller, params.id as string),
       }),
     }),
@@ -148,7 +146,6 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       answer: { status: 200, description: 'The result of every policy and rule.', schema: DecisionExplanationSchema },
       problems: ['not_found', 'store_unavailable'],
       handle: async ({ caller, params, pause }) => ({
-        status: 200,
         body: await explainDecision(deps, caller, params.id as string, pause),
       }),
     }),
@@ -168,7 +165,6 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
       },
       problems: ['agent_not_allowed'],
       handle: async ({ caller, body, pause }) => ({
-        status: 200,
         body: await listCapabilities(deps, caller, body, pause),
       }),
     }),

@@ -39,10 +39,10 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       },
       problems: ['key_too_wide', 'limit_reached', 'store_unavailable'],
       replay: { present, assertAllowed: ({ caller, body }) => assertCreatable(deps, caller, body) },
-      handle: async ({ caller, body, idempotency }) => {
+      handle: async (call) => {
         const text = generateKeyText()
-        const key = await createKey(deps, caller, body, secretOf(text), idempotency)
-        return { status: 201, body: { ...key, key: text } }
+        const key = await createKey(deps, call, call.body, secretOf(text))
+        return { body: { ...key, key: text } }
       },
     }),
     route({
@@ -65,7 +65,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       scopes: { all: [] },
       answer: { status: 200, description: 'The key.', schema: KeySchema },
       problems: [],
-      handle: async ({ caller }) => ({ status: 200, body: getKey(deps, caller.key.id) }),
+      handle: async ({ caller }) => ({ body: getKey(deps, caller.key.id) }),
     }),
     route({
       method: 'GET',
@@ -75,7 +75,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       scopes: { all: ['keys:read'] },
       answer: { status: 200, description: 'The key.', schema: KeySchema },
       problems: ['not_found'],
-      handle: async ({ params }) => ({ status: 200, body: getKey(deps, params.id as string) }),
+      handle: async ({ params }) => ({ body: getKey(deps, params.id as string) }),
     }),
     route({
       method: 'POST',
@@ -92,11 +92,11 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       },
       problems: ['not_found', 'key_too_wide', 'not_own_key', 'limit_reached', 'store_unavailable'],
       replay: { present, assertAllowed: ({ caller, params }) => assertRotatable(deps, caller, params.id as string) },
-      handle: async ({ caller, params, body, idempotency }) => {
+      handle: async (call) => {
         const text = generateKeyText()
-        const grace = body.grace_seconds ?? LIMITS.rotateGraceSecondsDefault
-        const key = await rotateKey(deps, caller, params.id as string, secretOf(text), grace, idempotency)
-        return { status: 200, body: { ...key, key: text } }
+        const grace = call.body.grace_seconds ?? LIMITS.rotateGraceSecondsDefault
+        const key = await rotateKey(deps, call, call.params.id as string, secretOf(text), grace)
+        return { body: { ...key, key: text } }
       },
     }),
     route({
@@ -110,7 +110,7 @@ export function keyRoutes(deps: KeyRouteDeps): Route[] {
       problems: ['not_found', 'key_too_wide', 'last_admin_key', 'store_unavailable'],
       handle: async ({ caller, params }) => {
         await revokeKey(deps, caller, params.id as string)
-        return { status: 204 }
+        return {}
       },
     }),
   ]

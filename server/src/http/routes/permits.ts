@@ -29,10 +29,7 @@ export function permitRoutes(deps: RedeemDeps): Route[] {
         },
         assertAllowed: ({ caller, body }) => findByPermit(deps, caller, body.permit_token),
       },
-      handle: async ({ caller, body, idempotency }) => ({
-        status: 200,
-        body: await redeemPermit(deps, caller, body.permit_token, idempotency),
-      }),
+      handle: async (call) => ({ body: await redeemPermit(deps, call, call.body) }),
     }),
   ]
 }

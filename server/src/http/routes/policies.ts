@@ -53,13 +53,8 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: policyBody,
       answer: { status: 201, description: 'The policy.', schema: PolicySchema, headers: ETAG },
       problems: ['policy_name_taken', 'limit_reached', 'store_unavailable'],
-      replay: {
-        present: async (_call, id) => withETag(await latestRevision(deps.store, id)),
-      },
-      handle: async ({ caller, body, idempotency, pause }) => ({
-        status: 201,
-        ...withETag(await createPolicy(deps, caller, body, idempotency, pause)),
-      }),
+      replay: { present: async (_call, id) => withETag(await latestRevision(deps.store, id)) },
+      handle: async (call) => withETag(await createPolicy(deps, call, call.body)),
     }),
     route({
       method: 'GET',
@@ -84,7 +79,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: { ...policyBody, schema: z.looseObject({}).meta({ title: 'Policy' }) },
       answer: { status: 200, description: 'The errors and warnings.', schema: PolicyValidationSchema },
       problems: [],
-      handle: async ({ body, pause }) => ({ status: 200, body: await validatePolicy(deps, body, pause) }),
+      handle: async ({ body, pause }) => ({ body: await validatePolicy(deps, body, pause) }),
     }),
     route({
       method: 'GET',
@@ -94,7 +89,7 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:read'] },
       answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
       problems: ['not_found'],
-      handle: async ({ params }) => ({ status: 200, ...withETag(getPolicy(deps, params.id as string)) }),
+      handle: async ({ params }) => withETag(getPolicy(deps, params.id as string)),
     }),
     route({
       method: 'PUT',
@@ -106,10 +101,10 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       body: policyBody,
       answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
       problems: ['not_found', 'policy_name_taken', 'revision_mismatch', 'limit_reached', 'store_unavailable'],
-      handle: async ({ caller, params, body, ifMatch, pause }) => ({
-        status: 200,
-        ...withETag(await replacePolicy(deps, caller, params.id as string, body, revisionsOf(ifMatch), pause)),
-      }),
+      handle: async (call) => {
+        const expected = revisionsOf(call.ifMatch)
+        return withETag(await replacePolicy(deps, call, call.params.id as string, call.body, expected))
+      },
     }),
     route({
       method: 'DELETE',
@@ -120,9 +115,9 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       scopes: { all: ['policies:write'] },
       answer: { status: 204, description: 'Deleted.' },
       problems: ['not_found', 'revision_mismatch', 'store_unavailable'],
-      handle: async ({ caller, params, ifMatch }) => {
-        await deletePolicy(deps, caller, params.id as string, revisionsOf(ifMatch))
-        return { status: 204 }
+      handle: async (call) => {
+        await deletePolicy(deps, call, call.params.id as string, revisionsOf(call.ifMatch))
+        return {}
       },
     }),
     route({
@@ -156,7 +151,6 @@ export function policyRoutes(deps: PolicyRouteDeps): Route[] {
       answer: { status: 200, description: 'The decision that would be made.', schema: SimulateResponseSchema },
       problems: ['agent_not_allowed', 'store_unavailable'],
       handle: async ({ caller, body, requestId, pause }) => ({
-        status: 200,
         body: await simulate(deps, caller, body.request, body.policies ?? undefined, requestId, pause),
       }),
     }),

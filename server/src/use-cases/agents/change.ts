@@ -1,12 +1,11 @@
 import type { Agent, AgentUpdate, JsonObject } from '@countersign/contract'
 import type { StoredAgent } from '@countersign/store-port/documents'
 import type { Store } from '@countersign/store-port/store'
-import type { Caller } from '../../caller.js'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Agents } from '../../state/agents.js'
 import type { Changes } from '../../state/changes.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { ChangingCall } from '../idempotency.js'
 import { unknownAgent, viewAgent } from './view.js'
 
 export interface ChangeAgentDeps {
@@ -28,10 +27,9 @@ interface Change {
 /** Writes one change of an agent, seen or not. The next request sees it. */
 export function changeAgent(
   deps: ChangeAgentDeps,
-  caller: Caller,
+  { caller, idempotency }: ChangingCall,
   id: string,
   changeOf: (present: StoredAgent, now: string) => Change,
-  idempotency: { readonly draft: IdempotencyDraft; readonly status: number } | null,
 ): Promise<Agent> {
   return deps.changes.run(caller.key.id, async () => {
     const now = deps.clock.now().toISOString()
@@ -42,7 +40,7 @@ export function changeAgent(
       entry: { at: now, type, actor: caller.key.id, subject: id, agent_id: id, data },
       change: () =>
         next === null ? { kind: 'entry.only' } : { kind: 'agent.write', agent, expected_version: present.version },
-      idempotency: idempotency?.draft.recordOf(id, idempotency.status, now) ?? null,
+      idempotency: idempotency?.recordOf(id, now) ?? null,
     })
     if (next !== null) deps.agents.apply(agent)
     return viewAgent({ agent, lastSeen })

@@ -1,5 +1,5 @@
-import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
+import type { ChangingCall } from '../idempotency.js'
 import { type ChangeAgentDeps, changeAgent } from './change.js'
 import { notRegistered } from './update.js'
 
@@ -8,16 +8,10 @@ import { notRegistered } from './update.js'
  *
  * @throws DomainError not_found, agent_suspended
  */
-export async function deleteAgent(deps: ChangeAgentDeps, caller: Caller, id: string): Promise<void> {
-  await changeAgent(
-    deps,
-    caller,
-    id,
-    (present) => {
-      if (present.suspended !== null) throw new DomainError('agent_suspended')
-      if (present.registration === null) throw notRegistered()
-      return { type: 'agent.deleted', next: { ...present, registration: null }, data: {} }
-    },
-    null,
-  )
+export async function deleteAgent(deps: ChangeAgentDeps, call: ChangingCall, id: string): Promise<void> {
+  await changeAgent(deps, call, id, (present) => {
+    if (present.suspended !== null) throw new DomainError('agent_suspended')
+    if (present.registration === null) throw notRegistered()
+    return { type: 'agent.deleted', next: { ...present, registration: null }, data: {} }
+  })
 }

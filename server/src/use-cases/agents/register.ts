@@ -1,7 +1,6 @@
 import type { Agent, AgentCreate } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { ChangingCall } from '../idempotency.js'
 import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js'
 
 /**
@@ -11,18 +10,11 @@ import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js
  */
 export function registerAgent(
   deps: ChangeAgentDeps,
-  caller: Caller,
+  call: ChangingCall,
   { id, ...given }: AgentCreate,
-  idempotency: IdempotencyDraft | null,
 ): Promise<Agent> {
-  return changeAgent(
-    deps,
-    caller,
-    id,
-    (present, now) => {
-      if (present.registration !== null) throw new DomainError('agent_exists')
-      return { type: 'agent.created', ...withRegistration(present, given, now) }
-    },
-    idempotency && { draft: idempotency, status: 201 },
-  )
+  return changeAgent(deps, call, id, (present, now) => {
+    if (present.registration !== null) throw new DomainError('agent_exists')
+    return { type: 'agent.created', ...withRegistration(present, given, now) }
+  })
 }

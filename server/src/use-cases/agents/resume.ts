@@ -1,24 +1,12 @@
 import type { Agent } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { ChangingCall } from '../idempotency.js'
 import { type ChangeAgentDeps, changeAgent } from './change.js'
 
 /** Lifts a suspension. Does nothing to an agent that is not suspended. */
-export function resumeAgent(
-  deps: ChangeAgentDeps,
-  caller: Caller,
-  id: string,
-  idempotency: IdempotencyDraft | null,
-): Promise<Agent> {
-  return changeAgent(
-    deps,
-    caller,
-    id,
-    (present) => ({
-      type: 'agent.resumed',
-      next: present.suspended === null ? null : { ...present, suspended: null },
-      data: {},
-    }),
-    idempotency && { draft: idempotency, status: 200 },
-  )
+export function resumeAgent(deps: ChangeAgentDeps, call: ChangingCall, id: string): Promise<Agent> {
+  return changeAgent(deps, call, id, (present) => ({
+    type: 'agent.resumed',
+    next: present.suspended === null ? null : { ...present, suspended: null },
+    data: {},
+  }))
 }

@@ -1,6 +1,6 @@
 import type { Agent, AgentUpdate } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
+import type { ChangingCall } from '../idempotency.js'
 import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js'
 
 /**
@@ -8,17 +8,11 @@ import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js
  *
  * @throws DomainError not_found when the agent is not registered
  */
-export function updateAgent(deps: ChangeAgentDeps, caller: Caller, id: string, given: AgentUpdate): Promise<Agent> {
-  return changeAgent(
-    deps,
-    caller,
-    id,
-    (present) => {
-      if (present.registration === null) throw notRegistered()
-      return { type: 'agent.updated', ...withRegistration(present, given, present.registration.created_at) }
-    },
-    null,
-  )
+export function updateAgent(deps: ChangeAgentDeps, call: ChangingCall, id: string, given: AgentUpdate): Promise<Agent> {
+  return changeAgent(deps, call, id, (present) => {
+    if (present.registration === null) throw notRegistered()
+    return { type: 'agent.updated', ...withRegistration(present, given, present.registration.created_at) }
+  })
 }
 
 export function notRegistered(): DomainError {

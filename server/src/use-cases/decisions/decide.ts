@@ -64,7 +64,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const evaluated = evaluateSafely(deps, requestId, set, request, factsOf(agent, evaluatedAt))
   const evaluatedMs = performance.now()
   const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
-  const idempotency = input.idempotency?.recordOf(id, 200, now) ?? null
+  const idempotency = input.idempotency?.recordOf(id, now) ?? null
   const call = idempotency === null ? id : callNameOf(idempotency)
 
   const mayTake = evaluated.budgets.length > 0 || evaluated.evaluation.effect === 'review'

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain-error.js'
 import type { CommandResult, CreateKeyCommand } from '../../ports/admin-command.js'
-import { type CreateKeyDeps, createKey, SecretTakenError } from './create.js'
+import { type CreateKeyDeps, createKey, OPERATOR, SecretTakenError } from './create.js'
 
 /**
  * Creates the key that an admin command describes. The same command may run again after a crash: it creates one key, and
@@ -13,7 +13,7 @@ export async function createKeyByCommand(
   { key, secret }: CreateKeyCommand,
 ): Promise<CommandResult> {
   try {
-    await createKey(deps, null, key, secret, null)
+    await createKey(deps, OPERATOR, key, secret)
     return { done: true }
   } catch (error) {
     if (error instanceof SecretTakenError) return { done: true }

@@ -3,7 +3,7 @@ import type { KeySecret } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
 import { invalid } from '../../domain-error.js'
 import type { Ids } from '../../ports/ids.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { ChangingCall } from '../idempotency.js'
 import { viewKey } from './view.js'
 import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
@@ -15,19 +15,21 @@ export class SecretTakenError extends Error {
   override readonly name = 'SecretTakenError'
 }
 
+/** The call of the operator on the server's machine. */
+export const OPERATOR = { caller: null, idempotency: null }
+
 /**
  * Creates an API key. Only its owner knows the secret: the store keeps the hash.
  *
- * @param caller null for the operator on the server's machine, who may create any key
+ * @param call the operator's may create any key
  * @throws DomainError validation_failed (expires_at is not in the future), key_too_wide
  * @throws SecretTakenError
  */
 export function createKey(
   deps: CreateKeyDeps,
-  caller: Caller | null,
+  { caller, idempotency }: ChangingCall | typeof OPERATOR,
   request: KeyCreate,
   secret: KeySecret,
-  idempotency: IdempotencyDraft | null,
 ): Promise<ApiKey> {
   return deps.changes.run(caller?.key.id ?? null, async () => {
     const now = deps.clock.now().toISOString()
@@ -49,7 +51,7 @@ export function createKey(
       actor: key.created_by,
       at: now,
       data: { name: request.name, ...reach },
-      idempotency: idempotency?.recordOf(key.id, 201, now) ?? null,
+      idempotency: idempotency?.recordOf(key.id, now) ?? null,
     })
     return viewKey(key, deps.keys)
   })

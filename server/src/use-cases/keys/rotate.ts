@@ -3,7 +3,7 @@ import type { KeySecret, StoredKey } from '@countersign/store-port/documents'
 import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import { isLive, type Keys } from '../../state/keys.js'
-import type { IdempotencyDraft } from '../idempotency.js'
+import type { ChangingCall } from '../idempotency.js'
 import { findKey } from './get.js'
 import { lineOf } from './line.js'
 import { viewKey } from './view.js'
@@ -17,11 +17,10 @@ import { type WriteKeyDeps, writeKey } from './write.js'
  */
 export function rotateKey(
   deps: WriteKeyDeps,
-  caller: Caller,
+  { caller, idempotency }: ChangingCall,
   id: string,
   secret: KeySecret,
   graceSeconds: number,
-  idempotency: IdempotencyDraft | null,
 ): Promise<ApiKey> {
   return deps.changes.run(caller.key.id, async () => {
     const present = assertRotatable(deps, caller, id)
@@ -31,17 +30,13 @@ export function rotateKey(
     const old = present.secrets
       .map((one) => ({ ...one, expires_at: earlier(one.expires_at, graceEnd) }))
       .filter((one) => one.expires_at > now)
-    const key = {
-      ...present,
-      version: present.version + 1,
-      secrets: [secret, ...old],
-    }
+    const key = { ...present, version: present.version + 1, secrets: [secret, ...old] }
     await writeKey(deps, key, {
       type: 'key.rotated',
       actor: caller.key.id,
       at: now,
       data: { grace_seconds: graceSeconds },
-      idempotency: idempotency?.recordOf(id, 200, now) ?? null,
+      idempotency: idempotency?.recordOf(id, now) ?? null,
     })
     return viewKey(key, deps.keys)
   })

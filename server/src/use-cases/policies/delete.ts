@@ -1,4 +1,4 @@
-import type { Caller } from '../../caller.js'
+import type { ChangingCall } from '../idempotency.js'
 import { findRevision } from './get.js'
 import { type WritePolicyDeps, writePolicy } from './write.js'
 
@@ -10,19 +10,19 @@ import { type WritePolicyDeps, writePolicy } from './write.js'
  */
 export function deletePolicy(
   deps: WritePolicyDeps,
-  caller: Caller,
+  call: ChangingCall,
   id: string,
   expected: readonly string[] | null,
 ): Promise<void> {
-  return deps.changes.run(caller.key.id, async () => {
+  return deps.changes.run(call.caller.key.id, async () => {
     const present = findRevision(deps.policies, id, expected)
     const deleted = {
       ...present,
       version: present.version + 1,
       policy_set: deps.policies.policySet + 1,
-      updated_by: caller.key.id,
+      updated_by: call.caller.key.id,
       deleted_at: deps.clock.now().toISOString(),
     }
-    await writePolicy(deps, caller, 'policy.deleted', deleted, null)
+    await writePolicy(deps, call, 'policy.deleted', deleted)
   })
 }

@@ -1,27 +1,24 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
 import type { StoredPolicy } from '@countersign/store-port/documents'
-import type { Caller } from '../../caller.js'
 import { findRevision } from './get.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, writePolicy } from './write.js'
-import { type WriteLintedDeps, writeLinted } from './write-linted.js'
+import { type PolicyCall, type WriteLintedDeps, writeLinted } from './write-linted.js'
 
 /**
  * Replaces a policy whole; the new revision counts for the next request.
  *
  * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
- * @param pause awaited between the parts of the check
  * @throws DomainError not_found, revision_mismatch, policy_name_taken
  */
 export function replacePolicy(
   deps: WriteLintedDeps,
-  caller: Caller,
+  call: PolicyCall,
   id: string,
   document: PolicyDocument,
   expected: readonly string[] | null,
-  pause: () => Promise<void>,
 ): Promise<Policy> {
-  return writeLinted(deps, caller, { document, id }, pause, async (warnings) => {
+  return writeLinted(deps, call, { document, id }, async (warnings) => {
     const present = findRevision(deps.policies, id, expected)
     const named = deps.policies.named(document.name)
     if (named !== undefined && named.id !== id) throw nameTaken(document.name)
@@ -31,10 +28,10 @@ export function replacePolicy(
       document,
       warnings,
       updated_at: deps.clock.now().toISOString(),
-      updated_by: caller.key.id,
+      updated_by: call.caller.key.id,
       policy_set: deps.policies.policySet + 1,
     }
-    await writePolicy(deps, caller, 'policy.updated', policy, null)
+    await writePolicy(deps, call, 'policy.updated', policy)
     return viewPolicy(policy)
   })
 }

@@ -1,11 +1,16 @@
 import type { Policy, Warning } from '@countersign/contract'
-import type { Caller } from '../../caller.js'
 import type { StoreMutex } from '../../state/store-mutex.js'
+import type { ChangingCall } from '../idempotency.js'
 import { type LintedDocument, lintBeside } from './lint-beside.js'
 import type { WritePolicyDeps } from './write.js'
 
 export interface WriteLintedDeps extends WritePolicyDeps {
   readonly mutex: StoreMutex
+}
+
+export interface PolicyCall extends ChangingCall {
+  /** Awaited between the parts of the check. */
+  readonly pause: () => Promise<void>
 }
 
 /** After so many, the warnings are those of the last one: a warning never keeps a policy from being stored. */
@@ -21,9 +26,8 @@ const MAX_LOOKS = 3
  */
 export function writeLinted(
   deps: WriteLintedDeps,
-  caller: Caller,
+  { caller, pause }: PolicyCall,
   linted: LintedDocument,
-  pause: () => Promise<void>,
   write: (warnings: Warning[]) => Promise<Policy>,
 ): Promise<Policy> {
   return deps.mutex.run('policies', async () => {

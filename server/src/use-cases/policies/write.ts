@@ -1,11 +1,11 @@
-import type { IdempotencyRecord, StoredPolicy } from '@countersign/store-port/documents'
+import type { StoredPolicy } from '@countersign/store-port/documents'
 import { ConflictError } from '@countersign/store-port/store'
-import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Changes } from '../../state/changes.js'
 import type { Policies } from '../../state/policies.js'
+import type { ChangingCall } from '../idempotency.js'
 
 export interface WritePolicyDeps {
   readonly clock: Clock
@@ -24,14 +24,14 @@ type PolicyAudit = 'policy.created' | 'policy.updated' | 'policy.deleted'
  */
 export async function writePolicy(
   deps: WritePolicyDeps,
-  caller: Caller,
+  { caller, idempotency }: ChangingCall,
   type: PolicyAudit,
   policy: StoredPolicy,
-  idempotency: IdempotencyRecord | null,
 ): Promise<void> {
+  const at = policy.deleted_at ?? policy.updated_at
   const draft = {
     entry: {
-      at: policy.deleted_at ?? policy.updated_at,
+      at,
       type,
       actor: caller.key.id,
       subject: policy.id,
@@ -39,7 +39,7 @@ export async function writePolicy(
       data: { name: policy.document.name, revision: policy.version, policy_set: policy.policy_set },
     },
     change: () => ({ kind: 'policy.write', policy, expected_version: policy.version - 1 }) as const,
-    idempotency,
+    idempotency: idempotency?.recordOf(policy.id, at) ?? null,
   }
   await deps.writer.write(draft).catch((error: unknown) => {
     if (error instanceof ConflictError && error.conflict === 'policy_name') throw nameTaken(policy.document.name, error)

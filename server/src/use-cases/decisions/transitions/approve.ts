@@ -1,25 +1,17 @@
-import type { Decision, Review } from '@countersign/contract'
+import type { Approve, Decision, Review } from '@countersign/contract'
 import { applyBudgetViolation, type Evaluation } from '@countersign/engine'
 import { ConflictError, type DecisionWithRequest } from '@countersign/store-port/store'
-import type { Caller } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
-import type { IdempotencyDraft } from '../../idempotency.js'
 import type { Lifetimes } from '../new-decision.js'
 import { reserveBudgets } from '../reserve-budgets.js'
 import { invalidTransition, presentStatus } from '../status.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import type { ExpireDeps } from './expire.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
-import { type Transition, transitionDecision } from './transition.js'
+import { type Transition, type TransitionCall, transitionDecision } from './transition.js'
 
 export interface ApproveDeps extends ExpireDeps, EvaluateAgainDeps, ReviewRightsDeps {
   readonly lifetimes: Lifetimes
-}
-
-export interface ApproveInput {
-  readonly comment: string | null
-  readonly exceedBudget: boolean
-  readonly requestId: string
 }
 
 /**
@@ -32,11 +24,10 @@ export interface ApproveInput {
  */
 export async function approveDecision(
   deps: ApproveDeps,
-  caller: Caller,
-  id: string,
-  { comment, exceedBudget, requestId }: ApproveInput,
-  idempotency: IdempotencyDraft | null,
+  call: TransitionCall,
+  { comment = null, exceed_budget }: Approve,
 ): Promise<Decision> {
+  const { caller, id, requestId } = call
   let endsAt: string | null = null
   const plan = async (found: DecisionWithRequest, now: string): Promise<Transition> => {
     const { decision } = found
@@ -57,7 +48,7 @@ export async function approveDecision(
       rule,
     }
     endsAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
-    const input = { id, version: decision.version, call: id, mayExceed: exceedBudget }
+    const input = { id, version: decision.version, call: id, mayExceed: exceed_budget === true }
     const { violation, budgets, postings, reservation } = await reserveBudgets(deps, evaluated.budgets, input)
     if (violation !== null) {
       // Another approval of this same decision may hold the room.
@@ -72,7 +63,7 @@ export async function approveDecision(
     }
   }
   try {
-    return await transitionDecision(deps, caller, id, idempotency, plan)
+    return await transitionDecision(deps, call, plan)
   } finally {
     // Even when the outcome of the approval is unknown: later reservations then check whether it has ended.
     if (endsAt !== null) deps.approvalEnds.note(endsAt)

@@ -1,21 +1,15 @@
-import type { Decision } from '@countersign/contract'
+import type { Claim, Decision } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
-import type { IdempotencyDraft } from '../../idempotency.js'
 import { endOf, type Lifetimes } from '../new-decision.js'
 import { type PermitDeps, viewWithPermit } from '../permit.js'
 import { invalidTransition, presentStatus } from '../status.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
-import { applyTransition, type TransitionDeps } from './transition.js'
+import { applyTransition, type TransitionCall, type TransitionDeps } from './transition.js'
 
 export interface ClaimDeps extends TransitionDeps, EvaluateAgainDeps, PermitDeps {
   readonly lifetimes: Lifetimes
-}
-
-export interface ClaimInput {
-  readonly holder: string | null
-  readonly requestId: string
 }
 
 /**
@@ -27,12 +21,11 @@ export interface ClaimInput {
  */
 export async function claimDecision(
   deps: ClaimDeps,
-  caller: Caller,
-  id: string,
-  { holder, requestId }: ClaimInput,
-  idempotency: IdempotencyDraft | null,
+  call: TransitionCall,
+  { holder = null }: Claim,
 ): Promise<Decision> {
-  const claimed = await applyTransition(deps, caller, id, idempotency, (found, now) => {
+  const { caller, requestId } = call
+  const claimed = await applyTransition(deps, call, (found, now) => {
     const { decision } = found
     assertMayClaim(caller, decision)
     const isClaimed = decision.claimed_at !== null

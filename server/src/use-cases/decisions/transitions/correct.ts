@@ -1,10 +1,8 @@
-import type { Decision } from '@countersign/contract'
-import type { Caller } from '../../../caller.js'
-import type { IdempotencyDraft } from '../../idempotency.js'
+import type { Correct, Decision } from '@countersign/contract'
 import { invalidTransition, wasAuthorized } from '../status.js'
 import { assertMayCorrect } from './settle-rights.js'
-import { committed, isBeforeClosing, isCommittedAs, isSettledAs, type Result, settle } from './settlement.js'
-import { type TransitionDeps, transitionDecision } from './transition.js'
+import { isBeforeClosing, isCommittedAs, isSettledAs, type Result, settle } from './settlement.js'
+import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
  * An operator replaces the outcome of a decision that was confirmed or rejected.
@@ -13,25 +11,18 @@ import { type TransitionDeps, transitionDecision } from './transition.js'
  *
  * Source: docs/lifecycle.md
  */
-export async function correctDecision(
+export function correctDecision(
   deps: TransitionDeps,
-  caller: Caller,
-  id: string,
-  result: Result,
-  note: string | null,
-  idempotency: IdempotencyDraft | null,
+  call: TransitionCall,
+  { result: kind, amount = null, note = null }: Correct,
 ): Promise<Decision> {
-  return transitionDecision(deps, caller, id, idempotency, ({ decision }, now) => {
-    assertMayCorrect(caller, decision)
+  const result: Result = kind === 'confirmed' ? { result: kind, amount } : { result: kind }
+  return transitionDecision(deps, call, ({ decision }, now) => {
+    assertMayCorrect(call.caller, decision)
     if (isSettledAs(decision, result) && isCommittedAs(decision, result)) return null
     if (decision.outcome === null || !wasAuthorized(decision)) throw invalidTransition(decision, now, 'corrected')
     if (!isBeforeClosing(decision, now)) throw invalidTransition(decision, now, 'corrected any more')
     const { late } = decision.outcome
-    const changes = settle(decision, result, { at: now, note, late, corrected: true })
-    return {
-      type: 'decision.corrected',
-      changes,
-      data: { outcome: changes.outcome, committed: committed(decision, changes.postings) },
-    }
+    return { type: 'decision.corrected', ...settle(decision, result, { at: now, note, late, corrected: true }) }
   })
 }

@@ -1,10 +1,8 @@
-import type { Decision, Review } from '@countersign/contract'
-import type { Caller } from '../../../caller.js'
-import type { IdempotencyDraft } from '../../idempotency.js'
+import type { Decision, Decline, Review } from '@countersign/contract'
 import { invalidTransition, presentStatus } from '../status.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
 import { releaseAll } from './settlement.js'
-import { type TransitionDeps, transitionDecision } from './transition.js'
+import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
  * A person stops a reviewed action for good. It may be approved already, but not claimed.
@@ -13,14 +11,13 @@ import { type TransitionDeps, transitionDecision } from './transition.js'
  *
  * Source: docs/reviews.md
  */
-export async function declineDecision(
+export function declineDecision(
   deps: TransitionDeps & ReviewRightsDeps,
-  caller: Caller,
-  id: string,
-  comment: string | null,
-  idempotency: IdempotencyDraft | null,
+  call: TransitionCall,
+  { comment = null }: Decline,
 ): Promise<Decision> {
-  return transitionDecision(deps, caller, id, idempotency, async ({ decision }, now) => {
+  const { caller } = call
+  return transitionDecision(deps, call, async ({ decision }, now) => {
     const isKin = await assertMayReview(deps, caller, decision)
     const status = presentStatus(decision, now)
     if (status !== 'awaiting_review' && status !== 'approved') throw invalidTransition(decision, now, 'declined')

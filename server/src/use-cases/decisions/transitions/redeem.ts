@@ -1,12 +1,11 @@
-import type { Decision } from '@countersign/contract'
+import type { Decision, Redeem } from '@countersign/contract'
 import type { DecisionWithRequest } from '@countersign/store-port/store'
 import type { Caller } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
 import type { Agents } from '../../../state/agents.js'
-import type { IdempotencyDraft } from '../../idempotency.js'
 import { findVisible } from '../get.js'
 import { invalidTransition, presentStatus } from '../status.js'
-import { type TransitionDeps, transitionDecision } from './transition.js'
+import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 export interface RedeemDeps extends TransitionDeps {
   readonly agents: Agents
@@ -23,16 +22,15 @@ export interface RedeemDeps extends TransitionDeps {
  */
 export async function redeemPermit(
   deps: RedeemDeps,
-  caller: Caller,
-  token: string,
-  idempotency: IdempotencyDraft | null,
+  call: Omit<TransitionCall, 'id'>,
+  { permit_token }: Redeem,
 ): Promise<Decision> {
-  const id = await deps.verifyPermit(token)
-  return transitionDecision(deps, caller, id, idempotency, ({ decision }, now) => {
+  const id = await deps.verifyPermit(permit_token)
+  return transitionDecision(deps, { ...call, id }, ({ decision }, now) => {
     if (decision.redeemed !== null) throw new DomainError('permit_already_used')
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
     if (presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'redeemed')
-    return { type: 'decision.redeemed', changes: { redeemed: { by: caller.key.id, at: now } }, data: {} }
+    return { type: 'decision.redeemed', changes: { redeemed: { by: call.caller.key.id, at: now } }, data: {} }
   })
 }
 

@@ -1,11 +1,10 @@
-import type { Decision } from '@countersign/contract'
+import type { Decision, Reject } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../../caller.js'
-import type { IdempotencyDraft } from '../../idempotency.js'
 import { invalidTransition, presentStatus } from '../status.js'
 import { assertMaySettle } from './settle-rights.js'
-import { committed, isOpenForLate, isSettledAs, settle } from './settlement.js'
-import { type Transition, type TransitionDeps, transitionDecision } from './transition.js'
+import { isOpenForLate, isSettledAs, settle } from './settlement.js'
+import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 const REJECTED = { result: 'rejected' } as const
 
@@ -16,26 +15,23 @@ const REJECTED = { result: 'rejected' } as const
  *
  * Source: docs/lifecycle.md
  */
-export async function rejectDecision(
+export function rejectDecision(
   deps: TransitionDeps,
-  caller: Caller,
-  id: string,
-  reason: string | null,
-  idempotency: IdempotencyDraft | null,
+  call: TransitionCall,
+  { reason = null }: Reject,
 ): Promise<Decision> {
-  return transitionDecision(deps, caller, id, idempotency, ({ decision }, now) => {
-    assertMaySettle(caller, decision, REJECTED)
+  return transitionDecision(deps, call, ({ decision }, now) => {
+    assertMaySettle(call.caller, decision, REJECTED)
     if (isSettledAs(decision, REJECTED)) return null
     const late = isOpenForLate(decision, now)
-    const isWithdrawn = mayWithdraw(caller, decision, now)
+    const isWithdrawn = mayWithdraw(call.caller, decision, now)
     if (!late && !isWithdrawn && presentStatus(decision, now) !== 'authorized')
       throw invalidTransition(decision, now, 'rejected')
-    const settled = settle(decision, REJECTED, { at: now, note: reason, late, corrected: false })
-    const changes: Transition['changes'] = isWithdrawn ? { ...settled, review: withdrawn(decision) } : settled
+    const { changes, data } = settle(decision, REJECTED, { at: now, note: reason, late, corrected: false })
     return {
       type: 'decision.rejected',
-      changes,
-      data: { outcome: settled.outcome, committed: committed(decision, settled.postings) },
+      changes: isWithdrawn ? { ...changes, review: withdrawn(decision) } : changes,
+      data,
     }
   })
 }

@@ -1,5 +1,5 @@
 /** Computes the outcome of a settled decision and what the decision counts for in its budgets. Pure. */
-import type { JsonArray, Outcome } from '@countersign/contract'
+import type { JsonArray, JsonObject, Outcome } from '@countersign/contract'
 import { fromMicro, toMicro } from '@countersign/engine'
 import type { Posting, StoredDecision } from '@countersign/store-port/documents'
 import { presentStatus, wasAuthorized } from '../status.js'
@@ -11,27 +11,31 @@ const DAY_MS = 86_400_000
 /** A decision can still be confirmed, rejected or corrected this long after its end. */
 export const LATE_MS = 30 * DAY_MS
 
-type Settled = Pick<StoredDecision, 'status' | 'outcome' | 'postings'>
+interface Settled {
+  readonly changes: Pick<StoredDecision, 'status' | 'outcome' | 'postings'>
+  /** For the audit log. */
+  readonly data: JsonObject
+}
 
-/** The members of a decision that change once its outcome is known. */
+/** What changes in a decision once its outcome is known. */
 export function settle(
   decision: StoredDecision,
   result: Result,
-  outcome: Pick<Outcome, 'at' | 'note' | 'late' | 'corrected'>,
+  { at, note, late, corrected }: Pick<Outcome, 'at' | 'note' | 'late' | 'corrected'>,
 ): Settled {
-  const { at, note, late, corrected } = outcome
+  const outcome = {
+    result: result.result,
+    amount: effectiveAmount(decision, result),
+    note,
+    at,
+    late,
+    overage: isOverage(decision, result),
+    corrected,
+  }
+  const postings = decision.postings.map((posting) => spend(posting, spentOf(posting, result)))
   return {
-    status: result.result,
-    outcome: {
-      result: result.result,
-      amount: effectiveAmount(decision, result),
-      note,
-      at,
-      late,
-      overage: isOverage(decision, result),
-      corrected,
-    },
-    postings: decision.postings.map((posting) => spend(posting, spentOf(posting, result))),
+    changes: { status: result.result, outcome, postings },
+    data: { outcome, committed: committed(decision, postings) },
   }
 }
 

@@ -3,13 +3,12 @@ import type { AuditType, Decision, JsonObject } from '@countersign/contract'
 import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
 import { CallInProgressError } from '@countersign/store-port/ledger'
 import { ConflictError, type DecisionWithRequest, type Store } from '@countersign/store-port/store'
-import type { Caller } from '../../../caller.js'
 import type { MutationWriter } from '../../../mutation-writer.js'
 import type { Clock } from '../../../ports/clock.js'
 import { waitForCallInProgress } from '../../../state/call-in-progress.js'
 import type { OpenReviews } from '../../../state/open-reviews.js'
 import type { StoreMutex } from '../../../state/store-mutex.js'
-import type { IdempotencyDraft } from '../../idempotency.js'
+import type { ChangingCall } from '../../idempotency.js'
 import { compensate } from '../compensations.js'
 import { findVisible } from '../get.js'
 import { viewDecision } from '../view.js'
@@ -22,6 +21,13 @@ export interface TransitionDeps {
   readonly openReviews: OpenReviews
   /** Transitions of one decision happen one after the other. */
   readonly mutex: StoreMutex
+}
+
+/** A call that may change one decision. */
+export interface TransitionCall extends ChangingCall {
+  /** Of the decision. */
+  readonly id: string
+  readonly requestId: string
 }
 
 /** What a transition may change; what was decided never changes. */
@@ -54,24 +60,25 @@ type PlanTransition = (found: DecisionWithRequest, now: string) => Transition | 
  * @throws DomainError not_found, and what `plan` throws
  * @throws StoreUnavailableError
  */
-export async function transitionDecision(...call: Parameters<typeof applyTransition>): Promise<Decision> {
-  const [deps, caller] = call
-  return viewDecision(await applyTransition(...call), caller, deps.clock.now().toISOString())
+export async function transitionDecision(
+  deps: TransitionDeps,
+  call: TransitionCall,
+  plan: PlanTransition,
+): Promise<Decision> {
+  return viewDecision(await applyTransition(deps, call, plan), call.caller, deps.clock.now().toISOString())
 }
 
 /** The same, and returns what is stored. */
 export async function applyTransition(
   deps: TransitionDeps,
-  caller: Caller,
-  id: string,
-  idempotency: IdempotencyDraft | null,
+  { caller, id, idempotency }: TransitionCall,
   plan: PlanTransition,
 ): Promise<StoredDecision> {
   const { decision, record } = await deps.mutex.run(id, async () => {
     for (let tries = 0; ; ) {
       const found = await findVisible(deps.store, caller, id)
       const now = deps.clock.now().toISOString()
-      const record = idempotency?.recordOf(id, 200, now) ?? null
+      const record = idempotency?.recordOf(id, now) ?? null
       try {
         const transition = await plan(found, now)
         if (transition === null) return { decision: found.decision, record }
