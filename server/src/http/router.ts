@@ -7,40 +7,40 @@ export type Found =
   | { readonly template: string | null; readonly route: null; readonly error: DomainError }
 
 /** The routes of one path. */
-interface Leaf {
+interface Place {
   readonly template: string
+  /** Matches the paths of the template; a parameter is a segment that is not empty. */
+  readonly form: RegExp
   readonly routes: Map<string, Route>
-  readonly names: readonly string[]
-}
-
-/** The paths that go on from a place in the tree: with a literal segment, or with a parameter. */
-class Node {
-  readonly literals = new Map<string, Node>()
-  parameter: Node | null = null
-  leaf: Leaf | null = null
 }
 
 /** Finds the route of a path. A literal segment comes before a parameter: `self` in `/v1/keys/self` is not an id. */
 export class Router {
-  private readonly root = new Node()
+  private readonly places = new Map<string, Place>()
 
   constructor(routes: readonly Route[]) {
-    for (const route of routes) this.add(route)
+    // A brace comes after all other characters of a template.
+    for (const route of routes.toSorted((one, other) => (one.path < other.path ? -1 : Number(one.path > other.path)))) {
+      const { method, path } = route
+      const place = this.places.get(path) ?? { template: path, form: formOf(path), routes: new Map() }
+      place.routes.set(method, route)
+      this.places.set(path, place)
+    }
   }
 
   /**
    * @param path as it was sent, without the query
    */
   find(method: string, path: string): Found {
-    const values: string[] = []
-    const leaf = leafOf(this.root, path.split('/'), 0, values)
-    if (leaf === null) return { template: null, route: null, error: new DomainError('not_found') }
-    const { template, routes, names } = leaf
+    const place = this.places.get(path) ?? this.placeOf(path)
+    if (place === undefined) return { template: null, route: null, error: new DomainError('not_found') }
+    const { template, form, routes } = place
     const route = routes.get(method === 'HEAD' ? 'GET' : method)
     if (route === undefined) return { template, route: null, error: methodNotAllowed([...routes.keys()]) }
     const params: Record<string, string> = {}
     try {
-      for (const [i, name] of names.entries()) params[name] = decodeURIComponent(values[i] as string)
+      for (const [name, value] of Object.entries(form.exec(path)?.groups ?? {}))
+        params[name] = decodeURIComponent(value)
     } catch {
       // What cannot be decoded does not exist.
       return { template, route: null, error: new DomainError('not_found') }
@@ -48,37 +48,14 @@ export class Router {
     return { template, route, params }
   }
 
-  private add(route: Route): void {
-    const names: string[] = []
-    let node = this.root
-    for (const segment of route.path.split('/')) {
-      const name = /^\{(\w+)\}$/.exec(segment)?.[1]
-      if (name === undefined) {
-        const next = node.literals.get(segment) ?? new Node()
-        node.literals.set(segment, next)
-        node = next
-      } else {
-        names.push(name)
-        node.parameter ??= new Node()
-        node = node.parameter
-      }
-    }
-    node.leaf ??= { template: route.path, routes: new Map(), names }
-    node.leaf.routes.set(route.method, route)
+  private placeOf(path: string): Place | undefined {
+    for (const place of this.places.values()) if (place.form.test(path)) return place
+    return undefined
   }
 }
 
-/** @param values where the values of the parameters go */
-function leafOf(node: Node, segments: readonly string[], at: number, values: string[]): Leaf | null {
-  const segment = segments[at]
-  if (segment === undefined) return node.leaf
-  const literal = node.literals.get(segment)
-  const found = literal === undefined ? null : leafOf(literal, segments, at + 1, values)
-  if (found !== null || node.parameter === null || segment === '') return found
-  values.push(segment)
-  const below = leafOf(node.parameter, segments, at + 1, values)
-  if (below === null) values.pop()
-  return below
+function formOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
 }
 
 export function methodNotAllowed(allowed: readonly string[]): DomainError {
