@@ -5,11 +5,13 @@ import type { Log } from '../ports/log.js'
 /** How many requests of one connection may wait for their answers. Few clients send a second one before the first answer. */
 export const MAX_PIPELINED_REQUESTS = 16
 
+const NOTHING = (): void => {}
+
 /** One request and its response, until the response is sent or the connection has closed. */
 export class Exchange {
   readonly startedMs = performance.now()
   /** Called once, at the end. */
-  onEnd = (): void => {}
+  onEnd = NOTHING
   private controller: AbortController | null = null
 
   constructor(
