@@ -1,66 +1,87 @@
-import type { Posting } from '@countersign/store-port/documents'
-import type { Change, CommitResult, Conflict, Mutation } from '@countersign/store-port/store'
+import type { Conflict } from '@countersign/store-port/store'
 import type { Connection } from './driver.js'
+import type { WritableMutation } from './group-text.js'
 import { Movements } from './movements.js'
-import { markSeen, writeAgent } from './tables/agents.js'
+import { Sightings } from './sightings.js'
+import { writeAgent } from './tables/agents.js'
 import { insertAuditEntry } from './tables/audit-entries.js'
-import { insertDecision, readPostings, updateDecision } from './tables/decisions.js'
+import { insertDecision, readPostings, sightingOf, updateDecision } from './tables/decisions.js'
 import { insertIdempotency } from './tables/idempotency.js'
 import { writeKey } from './tables/keys.js'
 import { writePolicy } from './tables/policies.js'
 import type { Committed } from './writer-tasks.js'
 
-/** Makes the mutations durable together, up to the first that meets a conflict: one transaction, one fsync. */
-export function commitMutations(db: Connection, mutations: readonly Mutation[]): Committed {
-  return db.transaction(() => {
-    const movements = new Movements()
-    const result = applyMutations(db, mutations, movements)
-    return { ...result, accounts: movements.write(db) }
-  })
-}
-
-function applyMutations(db: Connection, mutations: readonly Mutation[], movements: Movements): CommitResult {
-  for (const [written, mutation] of mutations.entries()) {
-    const [before, after] = postingsOf(db, mutation.change)
-    db.run('SAVEPOINT mutation')
-    const conflict = applyMutation(db, mutation)
-    if (conflict !== null) db.run('ROLLBACK TO mutation')
-    db.run('RELEASE mutation')
-    if (conflict !== null) return { written, conflict }
-    movements.add(before, after)
-  }
-  return { written: mutations.length, conflict: null }
-}
-
-/** What the decision of a change counted for, and what it counts for from then on. */
-function postingsOf(db: Connection, change: Change): readonly [before: readonly Posting[], after: readonly Posting[]] {
-  switch (change.kind) {
-    case 'decision.create':
-      return [[], change.decision.postings]
-    case 'decision.update':
-      return [readPostings(db, change.decision.id), change.decision.postings]
-    default:
-      return [[], []]
+/** The mutation of a group that cannot be written, and why. */
+class MetConflict extends Error {
+  constructor(
+    readonly index: number,
+    readonly conflict: Conflict,
+  ) {
+    super(conflict)
   }
 }
 
-function applyMutation(db: Connection, { change, entry, idempotency }: Mutation): Conflict | null {
-  if (entry !== null && !insertAuditEntry(db, entry)) return 'log_index'
+/**
+ * Makes the mutations durable together, up to the first that meets a conflict: one transaction, one fsync. A conflict is
+ * rare: what was written is rolled back, and what was before it is written again.
+ */
+export function commitMutations(db: Connection, mutations: readonly WritableMutation[]): Committed {
+  try {
+    const accounts = db.transaction(() => writeGroup(db, mutations))
+    return { written: mutations.length, conflict: null, accounts }
+  } catch (error) {
+    if (!(error instanceof MetConflict)) throw error
+    return { ...commitMutations(db, mutations.slice(0, error.index)), conflict: error.conflict }
+  }
+}
+
+/** @returns the accounts that the group moved, as they are then; throws MetConflict */
+function writeGroup(db: Connection, mutations: readonly WritableMutation[]): Committed['accounts'] {
+  const group = { movements: new Movements(), sightings: new Sightings() }
+  for (const [index, mutation] of mutations.entries()) {
+    const conflict = writeMutation(db, mutation, group)
+    if (conflict !== null) throw new MetConflict(index, conflict)
+  }
+  group.sightings.write(db)
+  return group.movements.write(db)
+}
+
+/** What a group changes besides the rows of its mutations: summed up, so that each row is written once. */
+interface GroupSums {
+  readonly movements: Movements
+  readonly sightings: Sightings
+}
+
+function writeMutation(db: Connection, mutation: WritableMutation, group: GroupSums): Conflict | null {
+  const { entry, entryText, idempotency } = mutation
+  if (entry !== null && !insertAuditEntry(db, entry, entryText)) return 'log_index'
   if (idempotency !== null && !insertIdempotency(db, idempotency)) return 'idempotency_key'
-  return applyChange(db, change)
+  return writeChange(db, mutation, group)
 }
 
-function applyChange(db: Connection, change: Change): Conflict | null {
+function writeChange(
+  db: Connection,
+  { change, decisionText, contextText }: WritableMutation,
+  { movements, sightings }: GroupSums,
+): Conflict | null {
   switch (change.kind) {
-    case 'decision.create':
-      if (!insertDecision(db, change.decision, change.request)) return 'version'
-      markSeen(db, change.decision)
+    case 'decision.create': {
+      if (!insertDecision(db, change.columns, decisionText, contextText)) return 'version'
+      movements.add([], change.postings)
+      sightings.add(sightingOf(change.columns))
       return null
-    case 'decision.update':
-      return updateDecision(db, change.decision, change.expected_version) ? null : 'version'
+    }
+    case 'decision.update': {
+      const before = readPostings(db, change.columns[0])
+      if (!updateDecision(db, change.columns, decisionText)) return 'version'
+      movements.add(before, change.postings)
+      return null
+    }
     case 'policy.write':
       return writePolicy(db, change.policy, change.expected_version)
     case 'agent.write':
+      // The store may know the agent from a decision of this very group.
+      sightings.write(db)
       return writeAgent(db, change.agent, change.expected_version) ? null : 'version'
     case 'key.write':
       return writeKey(db, change)

@@ -16,6 +16,7 @@ import {
 } from '@countersign/store-port/store'
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
+import { groupText } from './group-text.js'
 import { SqliteLedger } from './ledger.js'
 import { markClosed } from './page-sums.js'
 import { configureReader } from './schema.js'
@@ -209,7 +210,7 @@ export class SqliteStore implements Store {
 
   async #tryCommit(mutations: readonly Mutation[]): Promise<Committed> {
     try {
-      return await this.#writer.ask('commit', JSON.stringify(mutations))
+      return await this.#writer.ask('commit', groupText(mutations))
     } catch (error) {
       this.ledger.doubt(mutations)
       this.#hasFailed = true

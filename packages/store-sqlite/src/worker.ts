@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Checkpoints } from './checkpoints.js'
 import { commitMutations } from './commit.js'
 import { Connection, sqliteCode } from './driver.js'
+import { mutationsOf } from './group-text.js'
 import { configureWriter } from './schema.js'
 import { nextLogIndex } from './tables/audit-entries.js'
 import { removeDecisions } from './tables/decisions.js'
@@ -22,7 +23,7 @@ const checkpoints = new Checkpoints(db, databasePath, indexDescriptor, (error) =
 })
 
 const tasks: WriterTasks = {
-  commit: (mutations) => commitMutations(db, JSON.parse(mutations)),
+  commit: (group) => commitMutations(db, mutationsOf(group)),
   openLog: () => {
     const log = findOrMakeLog(db)
     return { log, next_index: nextLogIndex(db, log) }

@@ -15,8 +15,8 @@ export interface Committed extends CommitResult {
 
 /** What the writer's thread does. */
 export interface WriterTasks {
-  /** @param mutations as JSON text: cheaper to pass on than objects, and JSON is what is stored */
-  commit(mutations: string): Committed
+  /** @param group as `groupText` makes it: cheaper to pass on than objects */
+  commit(group: string): Committed
   openLog(): { readonly log: string; readonly next_index: number }
   leaveLog(): void
   saveKeyUses(uses: ReadonlyMap<string, string>): void

@@ -18,6 +18,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commitMutations } from '#store-sqlite/commit'
 import { Connection } from '#store-sqlite/driver'
+import { groupText, mutationsOf } from '#store-sqlite/group-text'
 import { SqliteLedger } from '#store-sqlite/ledger'
 import { openSqliteStore } from '#store-sqlite/open'
 
@@ -42,6 +43,11 @@ function entryOf(index: number): NonNullable<Mutation['entry']> {
 function holding(number: number, amount: bigint, reservation: string | null): Mutation {
   const decision = decisionOf(number, { postings: [heldIn(ACCOUNT, amount)] })
   return { change: createOf(decision, requestOf(number), reservation), entry: entryOf(number), idempotency: null }
+}
+
+/** As the writing thread does it. */
+function makeDurable(db: Connection, mutations: readonly Mutation[]) {
+  return commitMutations(db, mutationsOf(groupText(mutations)))
 }
 
 function held(reserved: bigint): Balance {
@@ -87,7 +93,7 @@ describe('the ledger of the embedded store', () => {
   /** What the store does around a commit, with a look at the balance in between. */
   async function commit(...records: readonly Mutation[]): Promise<Balance | undefined> {
     ledger.expect(records)
-    const { written, accounts } = commitMutations(db, records)
+    const { written, accounts } = makeDurable(db, records)
     const meanwhile = await balance()
     ledger.takeOver(records.slice(0, written), accounts)
     return meanwhile
@@ -111,7 +117,7 @@ describe('the ledger of the embedded store', () => {
     await ledger.balances(others)
     const record = holding(1, 5n, reservation)
     ledger.expect([record])
-    const { accounts } = commitMutations(db, [record])
+    const { accounts } = makeDurable(db, [record])
     await ledger.balances(others)
     expect(await balance()).toEqual(held(5n))
     ledger.takeOver([record], accounts)
@@ -138,7 +144,7 @@ describe('the ledger of the embedded store', () => {
     const [lost, open] = [await reserve(5n), await reserve(2n)]
     const record = holding(1, 5n, lost)
     ledger.expect([record])
-    commitMutations(db, [record])
+    makeDurable(db, [record])
     ledger.doubt([record])
     expect(await balance()).toEqual(held(7n))
     await ledger.release(lost)
@@ -150,7 +156,7 @@ describe('the ledger of the embedded store', () => {
   it('finds a rejected commit not on the disk, and counts its reservations until they are released', async () => {
     const lost = await reserve(5n)
     const record = holding(1, 5n, lost)
-    commitMutations(db, [{ ...holding(2, 1n, null), entry: entryOf(2) }])
+    makeDurable(db, [{ ...holding(2, 1n, null), entry: entryOf(2) }])
     ledger.expect([record])
     ledger.doubt([record])
     expect(await balance()).toEqual(held(6n))
@@ -161,9 +167,7 @@ describe('the ledger of the embedded store', () => {
   it('takes no entry of another writer at the same index for its own', async () => {
     const reservation = await reserve(5n)
     const record = holding(1, 5n, reservation)
-    commitMutations(db, [
-      { change: { kind: 'entry.only' }, entry: { ...entryOf(1), id: 'aud_other' }, idempotency: null },
-    ])
+    makeDurable(db, [{ change: { kind: 'entry.only' }, entry: { ...entryOf(1), id: 'aud_other' }, idempotency: null }])
     ledger.doubt([record])
     expect(await balance()).toEqual(held(5n))
   })
@@ -172,7 +176,7 @@ describe('the ledger of the embedded store', () => {
     const record = holding(1, 5n, null)
     expect(await balance()).toEqual(held(0n))
     const other = await reserve(1n, accountOf({ unit: 'usd' }))
-    commitMutations(db, [record])
+    makeDurable(db, [record])
     expect(await balance()).toEqual(held(0n))
     ledger.doubt([record])
     expect(await balance()).toEqual(held(5n))
@@ -246,7 +250,7 @@ describe('the embedded store after a commit that failed', () => {
     const decision = decisionOf(1, { postings: [heldIn(ACCOUNT, 10n)] })
     const group = pen.seal([{ change: createOf(decision, requestOf(1), standing) }])
     const db = Connection.open(join(dataDir, 'countersign.db'))
-    commitMutations(db, group)
+    makeDurable(db, group)
     db.close()
     expect(await balance()).toEqual(held(14n))
     await expect(store.commit([broken, ...group])).rejects.toThrow(StoreUnavailableError)

@@ -1,5 +1,5 @@
 import { patternTest } from '@countersign/contract/pattern-match'
-import type { StoredAgent, StoredDecision } from '@countersign/store-port/documents'
+import type { StoredAgent } from '@countersign/store-port/documents'
 import type { AgentWithLastSeen, Page, PageRequest } from '@countersign/store-port/store'
 import type { Connection, Row } from '../driver.js'
 import { pageOf, type Scan } from '../scan-newest-first.js'
@@ -28,16 +28,25 @@ export function writeAgent(db: Connection, agent: StoredAgent, expectedVersion: 
   return true
 }
 
-/** Apart from the agents, whose documents can be large: this row is written with each decision. */
-export function markSeen(db: Connection, { agent_id, evaluated_at }: StoredDecision): void {
+/** When an agent was seen: when the store first learned of it, and from when to when its decisions are. */
+export interface Sighting {
+  readonly agent_id: string
+  readonly known: string
+  readonly first: string
+  readonly last: string
+}
+
+/** Apart from the agents, whose documents can be large: this row is written with the decisions. */
+export function markSeen(db: Connection, { agent_id, known, first, last }: Sighting): void {
   const updated = db.run(
-    'UPDATE sightings SET first_seen = min(first_seen, ?2), last_seen = max(last_seen, ?2) WHERE agent_id = ?1',
+    'UPDATE sightings SET first_seen = min(first_seen, ?2), last_seen = max(last_seen, ?3) WHERE agent_id = ?1',
     agent_id,
-    evaluated_at,
+    first,
+    last,
   )
   if (updated === 1) return
-  insertUnwritten(db, agent_id, evaluated_at)
-  db.run('INSERT INTO sightings (agent_id, first_seen, last_seen) VALUES (?1, ?2, ?2)', agent_id, evaluated_at)
+  insertUnwritten(db, agent_id, known)
+  db.run('INSERT INTO sightings (agent_id, first_seen, last_seen) VALUES (?, ?, ?)', agent_id, first, last)
 }
 
 export function loadAgents(db: Connection): readonly StoredAgent[] {

@@ -5,19 +5,26 @@ import type { Connection, Row } from '../driver.js'
 import { bytesOf } from '../read-page.js'
 import { equality, pageOf, type Scan } from '../scan-newest-first.js'
 
+/** What of an entry is in columns of its own. */
+export function auditEntryColumns({ log, index, id, at, type, agent_id, subject }: AuditEntry) {
+  return [log, index, id, at, type, agent_id, subject] as const
+}
+export type AuditEntryColumns = ReturnType<typeof auditEntryColumns>
+
 /** False when the log holds an entry at the index. */
-export function insertAuditEntry(db: Connection, entry: AuditEntry): boolean {
+export function insertAuditEntry(db: Connection, columns: AuditEntryColumns, document: string): boolean {
+  const [log, index, id, at, type, agentId, subject] = columns
   const inserted = db.run(
     `INSERT INTO audit_entries (log, log_index, id, at_ms, type, agent_id, subject, document)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (log, log_index) DO NOTHING`,
-    entry.log,
-    entry.index,
-    entry.id,
-    Date.parse(entry.at),
-    entry.type,
-    entry.agent_id,
-    entry.subject,
-    JSON.stringify(entry),
+    log,
+    index,
+    id,
+    Date.parse(at),
+    type,
+    agentId,
+    subject,
+    document,
   )
   return inserted === 1
 }

@@ -21,39 +21,76 @@ const RARE_STATUSES = "status NOT IN ('authorized', 'denied', 'expired')"
 /** Tells whether a row of `decisions` is still open; `now` is the placeholder of the time in milliseconds. */
 export const isOpenAt = (now: string) => `decisions.status IN ${OPEN_STATUSES} AND decisions.expires_ms > ${now}`
 
-/** False when there is a decision with the id. */
-export function insertDecision(db: Connection, decision: StoredDecision, request: HeldRequest): boolean {
+/** What of a new decision is in columns of its own; the context is in one that may be erased. */
+export function decisionColumns(decision: StoredDecision, { salt }: HeldRequest) {
+  const { id, version, evaluated_at, status, expires_at, agent_id, action, resource, effect, policy_id, request_hash } =
+    decision
+  return [
+    id,
+    version,
+    evaluated_at,
+    status,
+    expires_at,
+    agent_id,
+    action,
+    resource,
+    effect,
+    policy_id,
+    request_hash,
+    salt,
+  ] as const
+}
+export type DecisionColumns = ReturnType<typeof decisionColumns>
+
+export function sightingOf([, , evaluatedAt, , , agentId]: DecisionColumns) {
+  return { agent_id: agentId, at: evaluatedAt }
+}
+
+/**
+ * False when there is a decision with the id.
+ *
+ * @param context empty for none
+ */
+export function insertDecision(db: Connection, columns: DecisionColumns, document: string, context: string): boolean {
+  const [id, version, evaluatedAt, status, expiresAt, agentId, action, resource, effect, policyId, hash, salt] = columns
   const inserted = db.run(
     `INSERT INTO decisions (id, version, at_ms, status, expires_ms, agent_id, action, resource, effect, policy_id,
        request_hash, document, request_context, request_salt)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-    decision.id,
-    decision.version,
-    Date.parse(decision.evaluated_at),
-    decision.status,
-    Date.parse(decision.expires_at),
-    decision.agent_id,
-    decision.action,
-    decision.resource,
-    decision.effect,
-    decision.policy_id,
-    decision.request_hash,
-    JSON.stringify(decision),
-    request.context === null ? null : JSON.stringify(request.context),
-    request.salt,
+    id,
+    version,
+    Date.parse(evaluatedAt),
+    status,
+    Date.parse(expiresAt),
+    agentId,
+    action,
+    resource,
+    effect,
+    policyId,
+    hash,
+    document,
+    context === '' ? null : context,
+    salt,
   )
   return inserted === 1
 }
 
+/** What of a decision moves, in columns of its own; the id and the version that it has come first. */
+export function decisionUpdate({ id, version, status, expires_at }: StoredDecision, expectedVersion: number) {
+  return [id, expectedVersion, version, status, expires_at] as const
+}
+export type DecisionUpdate = ReturnType<typeof decisionUpdate>
+
 /** False when the decision is not at the expected version. What was decided never changes; only what moves is written. */
-export function updateDecision(db: Connection, decision: StoredDecision, expectedVersion: number): boolean {
+export function updateDecision(db: Connection, columns: DecisionUpdate, document: string): boolean {
+  const [id, expectedVersion, version, status, expiresAt] = columns
   const updated = db.run(
     'UPDATE decisions SET version = ?, status = ?, expires_ms = ?, document = ? WHERE id = ? AND version = ?',
-    decision.version,
-    decision.status,
-    Date.parse(decision.expires_at),
-    JSON.stringify(decision),
-    decision.id,
+    version,
+    status,
+    Date.parse(expiresAt),
+    document,
+    id,
     expectedVersion,
   )
   return updated === 1

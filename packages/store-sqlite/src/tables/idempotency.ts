@@ -6,21 +6,28 @@ import { isOpenAt } from './decisions.js'
 const countsAt = (now: string) => `(idempotency.expires_ms > ${now}
   OR EXISTS (SELECT 1 FROM decisions WHERE decisions.id = idempotency.subject AND ${isOpenAt(now)}))`
 
+export function idempotencyColumns(record: IdempotencyRecord) {
+  const { key_id, operation, key, fingerprint, status, subject, created_at, expires_at } = record
+  return [key_id, operation, key, fingerprint, status, subject, created_at, expires_at] as const
+}
+export type IdempotencyColumns = ReturnType<typeof idempotencyColumns>
+
 /** False when the name is taken by a record that still counts as of the new one's making. */
-export function insertIdempotency(db: Connection, record: IdempotencyRecord): boolean {
+export function insertIdempotency(db: Connection, columns: IdempotencyColumns): boolean {
+  const [keyId, operation, key, fingerprint, status, subject, createdAt, expiresAt] = columns
   const inserted = db.run(
     `INSERT INTO idempotency (key_id, operation, key, fingerprint, status, subject, created_ms, expires_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
      ON CONFLICT (key_id, operation, key) DO UPDATE
      SET fingerprint = ?4, status = ?5, subject = ?6, created_ms = ?7, expires_ms = ?8 WHERE NOT ${countsAt('?7')}`,
-    record.key_id,
-    record.operation,
-    record.key,
-    record.fingerprint,
-    record.status,
-    record.subject,
-    Date.parse(record.created_at),
-    Date.parse(record.expires_at),
+    keyId,
+    operation,
+    key,
+    fingerprint,
+    status,
+    subject,
+    Date.parse(createdAt),
+    Date.parse(expiresAt),
   )
   return inserted === 1
 }
