@@ -68,36 +68,21 @@ export class Api {
   constructor(private readonly deps: ApiDeps) {}
 
   /** Answers a request to a route. Never throws. */
-  async answer(callers: CallerStrategy, route: Route, request: ApiRequest): Promise<Answer> {
-    const context = this.contextOf(request.headers)
-    let reply: Reply
-    try {
-      reply = await this.reply(callers, route, request, context)
-    } catch (error) {
-      reply = this.problem(error, context)
-    }
-    return this.sealed(reply, context)
+  answer(callers: CallerStrategy, route: Route, request: ApiRequest): Promise<Answer> {
+    return this.answered(request.headers, (context) => this.reply(callers, route, request, context))
   }
 
   /** Answers a request without a route with a problem. 401 comes first, as everywhere. Never throws. */
-  answerUnrouted(callers: CallerStrategy, headers: IncomingHttpHeaders, error: unknown): Answer {
-    const context = this.contextOf(headers)
-    try {
+  answerUnrouted(callers: CallerStrategy, headers: IncomingHttpHeaders, error: unknown): Promise<Answer> {
+    return this.answered(headers, (context) => {
       this.identify(callers, headers, context)
-      return this.sealed(this.problem(error, context), context)
-    } catch (unidentified) {
-      return this.sealed(this.problem(unidentified, context), context)
-    }
+      throw error
+    })
   }
 
   /** Answers a request that needs no key. Never throws. */
-  async answerPublic(headers: IncomingHttpHeaders, make: () => Reply | Promise<Reply>): Promise<Answer> {
-    const context = this.contextOf(headers)
-    try {
-      return this.sealed(await make(), context)
-    } catch (error) {
-      return this.sealed(this.problem(error, context), context)
-    }
+  answerPublic(headers: IncomingHttpHeaders, make: () => Reply | Promise<Reply>): Promise<Answer> {
+    return this.answered(headers, make)
   }
 
   /** The same answer as a problem. */
@@ -142,19 +127,23 @@ export class Api {
     return route.isUnbounded === true ? handle() : this.inTime(handle(), waitMs)
   }
 
-  private contextOf(headers: IncomingHttpHeaders): Context {
-    return { requestId: requestIdOf(headers['x-request-id'], this.deps.ids), identified: null, snapshot: null }
-  }
-
-  private problem(error: unknown, { requestId }: Context): Reply {
-    return problemReply(error, requestId, this.deps.log)
-  }
-
   /** The answer, unless the state in memory that it was made from has become too old meanwhile. */
-  private sealed(made: Reply, context: Context): Answer {
-    const { snapshot, requestId, identified } = context
-    const isFresh = snapshot === null || made.status >= 500 || this.deps.freshness.isCurrent(snapshot)
-    const reply = isFresh ? made : this.problem(new DomainError('replica_stale'), context)
+  private async answered(
+    headers: IncomingHttpHeaders,
+    make: (context: Context) => Reply | Promise<Reply>,
+  ): Promise<Answer> {
+    const { freshness, ids, log } = this.deps
+    const requestId = requestIdOf(headers['x-request-id'], ids)
+    const context: Context = { requestId, identified: null, snapshot: null }
+    let reply: Reply
+    try {
+      reply = await make(context)
+    } catch (error) {
+      reply = problemReply(error, requestId, log)
+    }
+    const { snapshot, identified } = context
+    const isFresh = snapshot === null || reply.status >= 500 || freshness.isCurrent(snapshot)
+    if (!isFresh) reply = problemReply(new DomainError('replica_stale'), requestId, log)
     return { reply, requestId, keyId: identified?.key.id }
   }
 

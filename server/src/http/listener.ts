@@ -60,7 +60,7 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
       recordAnswer(deps, req, res, { startedMs: exchange.startedMs, template: found.template, answer: answered })
     }
     try {
-      if (found.route === null) answered = api.answerUnrouted(callers, req.headers, found.error)
+      if (found.route === null) answered = await api.answerUnrouted(callers, req.headers, found.error)
       else
         answered = await api.answer(callers, found.route, {
           path,
