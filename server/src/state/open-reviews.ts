@@ -19,8 +19,8 @@ export interface OpenReviews {
 
 /** Of a process that alone changes its store. */
 export class OwnOpenReviews implements OpenReviews {
-  private readonly byAgent = new Map<string, Map<string, string>>()
-  private readonly byKey = new Map<string, Map<string, string>>()
+  /** For each agent and each key, when each of its reviews ends. */
+  private readonly byOwner = new Map<string, Map<string, string>>()
 
   constructor(
     loaded: readonly OpenReview[],
@@ -30,48 +30,42 @@ export class OwnOpenReviews implements OpenReviews {
   }
 
   take(review: OpenReview, now: string): boolean {
-    if (this.count(this.byAgent, review.agent_id, now) >= this.limits.perAgent) return false
-    if (this.count(this.byKey, review.key_id, now) >= this.limits.perKey) return false
+    const [agent, key] = ownersOf(review)
+    if (this.count(agent, now) >= this.limits.perAgent || this.count(key, now) >= this.limits.perKey) return false
     this.add(review)
     return true
   }
 
   release(review: OpenReview): void {
-    remove(this.byAgent, review.agent_id, review.id)
-    remove(this.byKey, review.key_id, review.id)
+    for (const owner of ownersOf(review)) {
+      const open = this.byOwner.get(owner)
+      open?.delete(review.id)
+      if (open?.size === 0) this.byOwner.delete(owner)
+    }
   }
 
   forgetExpired(now: string): void {
-    for (const index of [this.byAgent, this.byKey]) for (const owner of [...index.keys()]) this.count(index, owner, now)
+    for (const owner of [...this.byOwner.keys()]) this.count(owner, now)
   }
 
   private add(review: OpenReview): void {
-    // A copy of its own: a text cut from a request's body would keep all of that body in memory.
-    const agentId = Buffer.from(review.agent_id).toString()
-    reviewsOf(this.byAgent, agentId).set(review.id, review.expires_at)
-    reviewsOf(this.byKey, review.key_id).set(review.id, review.expires_at)
+    for (const owner of ownersOf(review)) {
+      const open = this.byOwner.get(owner) ?? new Map<string, string>()
+      this.byOwner.set(owner, open.set(review.id, review.expires_at))
+    }
   }
 
-  private count(index: Map<string, Map<string, string>>, owner: string, now: string): number {
-    const open = index.get(owner)
+  private count(owner: string, now: string): number {
+    const open = this.byOwner.get(owner)
     if (open === undefined) return 0
     // At most a limit's worth of entries: what is over goes as it is met.
     for (const [id, expiresAt] of open) if (expiresAt <= now) open.delete(id)
-    if (open.size === 0) index.delete(owner)
+    if (open.size === 0) this.byOwner.delete(owner)
     return open.size
   }
 }
 
-function reviewsOf(index: Map<string, Map<string, string>>, owner: string): Map<string, string> {
-  const found = index.get(owner)
-  if (found !== undefined) return found
-  const made = new Map<string, string>()
-  index.set(owner, made)
-  return made
-}
-
-function remove(index: Map<string, Map<string, string>>, owner: string, id: string): void {
-  const open = index.get(owner)
-  open?.delete(id)
-  if (open?.size === 0) index.delete(owner)
+/** Copies of their own: a text cut from a request's body would keep all of that body in memory. */
+function ownersOf({ agent_id, key_id }: OpenReview): readonly [agent: string, key: string] {
+  return [Buffer.from(`agent ${agent_id}`).toString(), `key ${key_id}`]
 }
