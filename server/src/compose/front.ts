@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
-import { ConnectionLimit } from '../http/connection-limit.js'
+import { limitConnections } from '../http/connection-limit.js'
 import { Connections } from '../http/connections.js'
 import { ProtocolErrors } from '../http/protocol-errors.js'
 import { StalledConnections } from '../http/stalled-connections.js'
@@ -36,7 +36,7 @@ export function composeFront({ maxConnections }: Config, parts: Omit<Parts, 'add
   })
   protocolErrors.watch(server)
   new StalledConnections(log, stalledAfterMs).watch(server)
-  new ConnectionLimit(log, maxConnections).watch(server)
+  limitConnections(server, maxConnections, log)
   return {
     server,
     connections,

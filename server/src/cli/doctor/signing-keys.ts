@@ -11,16 +11,11 @@ export async function checkSigningKeys(
     const keyring = await findKeyring({ dataDir, clock: systemClock() })
     const active = keyring?.list().find(({ state }) => state === 'active')
     if (active !== undefined) return { finding: fine(`${active.kid} signs.`), activeKid: active.kid }
-    return {
-      finding: isStoreUsed ? MISSING : fine('There are none yet. The first start creates them.'),
-      activeKid: null,
-    }
+    const finding = isStoreUsed ? MISSING : fine('There are none yet. The first start creates them.')
+    return { finding, activeKid: null }
   } catch (error) {
-    const { message } = error as Error
-    return {
-      finding: problem(message, `restore ${dataDir}/signing-keys.json with mode 0600.`),
-      activeKid: null,
-    }
+    const finding = problem((error as Error).message, `restore ${dataDir}/signing-keys.json with mode 0600.`)
+    return { finding, activeKid: null }
   }
 }
 

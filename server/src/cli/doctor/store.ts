@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MongoInspection } from '@countersign/store-mongodb/inspect'
 import { assertSoundThroughout, inspectSqliteStore } from '@countersign/store-sqlite/inspect'
 import type { Config } from '../../config.js'
 import { type Finding, fine, problem } from './finding.js'
@@ -17,25 +16,24 @@ export interface StoreFinding {
  * @param isDeep whether to read an embedded store to its end and compare each audit entry with its hash
  */
 export async function checkStore(config: Config, isDeep: boolean): Promise<StoreFinding> {
-  return config.mongodbUrl === null ? checkEmbedded(config.dataDir, isDeep) : checkMongodb(config.mongodbUrl)
+  const { dataDir, mongodbUrl } = config
+  try {
+    return mongodbUrl === null ? await checkEmbedded(dataDir, isDeep) : await checkMongodb(mongodbUrl)
+  } catch (error) {
+    const { name, message } = error as Error
+    const otherwise = mongodbUrl === null ? EMBEDDED_FIX : MONGODB_FIX
+    return { finding: problem(message, FIXES[name] ?? otherwise), newestEntryAt: null }
+  }
 }
 
 async function checkEmbedded(dataDir: string, isDeep: boolean): Promise<StoreFinding> {
   const path = join(dataDir, 'countersign.db')
   if (!existsSync(path) && !existsSync(`${path}-wal`))
     return { finding: fine('There is none yet. The first start creates it.'), newestEntryAt: null }
-  try {
-    if (isDeep) await assertSoundThroughout(path)
-    const { schema, knownSchema, newestEntryAt } = inspectSqliteStore(path)
-    const read = isDeep ? 'was read to its end' : 'can be read'
-    return { finding: fine(`${path} ${read}, ${versionText(schema, knownSchema)}.`), newestEntryAt }
-  } catch (error) {
-    const { name, message } = error as Error
-    return {
-      finding: problem(message, FIXES[name] ?? 'find out why this user cannot read it.'),
-      newestEntryAt: null,
-    }
-  }
+  if (isDeep) await assertSoundThroughout(path)
+  const { schema, knownSchema, newestEntryAt } = inspectSqliteStore(path)
+  const read = isDeep ? 'was read to its end' : 'can be read'
+  return { finding: fine(`${path} ${read}, ${versionText(schema, knownSchema)}.`), newestEntryAt }
 }
 
 function versionText(schema: number, knownSchema: number): string {
@@ -53,22 +51,13 @@ const FIXES: Readonly<Record<string, string>> = {
 
 async function checkMongodb(url: string): Promise<StoreFinding> {
   const { inspectMongoStore } = await import('@countersign/store-mongodb/inspect')
-  let found: MongoInspection
-  try {
-    found = await inspectMongoStore(url)
-  } catch (error) {
-    const { name, message } = error as Error
-    return { finding: problem(message, FIXES[name] ?? MONGODB_FIX), newestEntryAt: null }
-  }
-  const { address, version, isReplicated, schema, knownSchema, newestEntryAt } = found
+  const { address, version, isReplicated, schema, knownSchema, newestEntryAt } = await inspectMongoStore(url)
   const state = schema === null ? 'unused; the first start creates its collections' : versionText(schema, knownSchema)
   const text = `MongoDB ${version} at ${address} answers, ${state}`
   if (isReplicated) return { finding: fine(`${text}.`), newestEntryAt }
   const fix = 'make it a replica set of at least one node: rs.initiate().'
-  return {
-    finding: problem(`${text}, but is not a replica set: writes cannot be retried.`, fix),
-    newestEntryAt,
-  }
+  return { finding: problem(`${text}, but is not a replica set: writes cannot be retried.`, fix), newestEntryAt }
 }
 
+const EMBEDDED_FIX = 'find out why this user cannot read it.'
 const MONGODB_FIX = 'start it, and check the hosts, the user and the password in MONGODB_URL.'
