@@ -1,5 +1,5 @@
 import { generateKeyText, secretOf } from '../../api-key-text.js'
-import { type WriteKeyDeps, writeKey } from './write.js'
+import { type WriteKeyDeps, writeNewKey } from './write.js'
 
 /** The id of the first key of every store. When several processes find the store empty, only one of them can create it. */
 const FIRST_KEY_ID = 'key_01kdvdna00f10v518hhh66e416'
@@ -36,19 +36,15 @@ export async function bootstrapKey(
 /** False when the key exists already. */
 async function writeFirstKey(deps: WriteKeyDeps, text: string): Promise<boolean> {
   if (deps.keys.size > 0) return false
-  const at = deps.clock.now().toISOString()
-  const reach = { scopes: ['*' as const], agents: null, expires_at: null }
-  const key = {
+  await writeNewKey(deps, {
     id: FIRST_KEY_ID,
-    version: 1,
     name: 'bootstrap',
-    ...reach,
-    created_at: at,
+    scopes: ['*'],
+    agents: null,
+    expires_at: null,
+    created_at: deps.clock.now().toISOString(),
     created_by: null,
-    revoked_at: null,
     secrets: [secretOf(text)],
-  }
-  const data = { name: key.name, ...reach }
-  await writeKey(deps, key, { type: 'key.created', actor: null, at, data, idempotency: null })
+  })
   return true
 }

@@ -6,7 +6,7 @@ import type { Ids } from '../../ports/ids.js'
 import type { ChangingCall } from '../idempotency.js'
 import { viewKey } from './view.js'
 import { assertNoWider } from './width.js'
-import { type WriteKeyDeps, writeKey } from './write.js'
+import { type WriteKeyDeps, writeNewKey } from './write.js'
 
 export type CreateKeyDeps = WriteKeyDeps & { readonly ids: Ids }
 
@@ -35,24 +35,9 @@ export function createKey(
     const now = deps.clock.now().toISOString()
     if (deps.keys.hasSecret(secret.hash)) throw new SecretTakenError('A key with this secret already exists.')
     assertCreatable(deps, caller, request)
-    const reach = reachOf(request)
-    const key = {
-      id: deps.ids.next('key'),
-      version: 1,
-      name: request.name,
-      ...reach,
-      created_at: now,
-      created_by: caller?.key.id ?? null,
-      revoked_at: null,
-      secrets: [secret],
-    }
-    await writeKey(deps, key, {
-      type: 'key.created',
-      actor: key.created_by,
-      at: now,
-      data: { name: request.name, ...reach },
-      idempotency: idempotency?.recordOf(key.id, now) ?? null,
-    })
+    const id = deps.ids.next('key')
+    const made = { id, name: request.name, ...reachOf(request), created_at: now, created_by: caller?.key.id ?? null }
+    const key = await writeNewKey(deps, { ...made, secrets: [secret] }, idempotency?.recordOf(id, now))
     return viewKey(key, deps.keys)
   })
 }

@@ -13,6 +13,19 @@ export interface WriteKeyDeps {
   readonly changes: Changes
 }
 
+/** Writes a new key. @returns the key */
+export async function writeNewKey(
+  deps: WriteKeyDeps,
+  made: Omit<StoredKey, 'version' | 'revoked_at'>,
+  idempotency: IdempotencyRecord | null = null,
+): Promise<StoredKey> {
+  const { name, scopes, agents, expires_at, created_at: at, created_by: actor } = made
+  const key = { ...made, version: 1, revoked_at: null }
+  const data = { name, scopes, agents, expires_at }
+  await writeKey(deps, key, { type: 'key.created', actor, at, data, idempotency })
+  return key
+}
+
 interface KeyChange {
   readonly type: 'key.created' | 'key.rotated' | 'key.revoked'
   readonly actor: string | null
