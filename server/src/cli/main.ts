@@ -4,14 +4,6 @@ import { Command } from 'commander'
 import { EXIT, fail } from './exit.js'
 import type { KeysCreateOptions } from './keys.js'
 
-// Each command loads only the modules that it needs, so a usage error is fast.
-const loadServe = () => import('./serve.js')
-const loadBackup = () => import('./backup.js')
-const loadClock = () => import('./clock.js')
-const loadDoctor = () => import('./doctor/doctor.js')
-const loadKeys = () => import('./keys.js')
-const loadSigningKeys = () => import('./signing-keys.js')
-
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign')
   .description('The authorization decision point for AI agents.')
@@ -19,6 +11,7 @@ const program = new Command('countersign')
   .showHelpAfterError()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
 
+// Each command loads only the modules that it needs, so a usage error is fast.
 program
   .command('serve')
   .description('run the server')
@@ -26,29 +19,29 @@ program
     '--accept-loss',
     'start even if the store lost entries that the signing keys remember; the audit log records the loss',
   )
-  .action(run(async (options: { readonly acceptLoss?: boolean }) => (await loadServe()).serve(options)))
+  .action(run(async (options: { readonly acceptLoss?: boolean }) => (await import('./serve.js')).serve(options)))
 
 program
   .command('doctor')
   .description('check everything that the server needs to run; changes nothing')
   .option('--deep', 'read the whole embedded store; takes one second for each few hundred MB')
-  .action(run(async (options: { readonly deep?: boolean }) => (await loadDoctor()).doctor(options)))
+  .action(run(async (options: { readonly deep?: boolean }) => (await import('./doctor/doctor.js')).doctor(options)))
 
 program
   .command('backup <file>')
   .description('copy the embedded store into a new file, whether the server runs or not')
-  .action(run(async (file: string) => (await loadBackup()).backup(file)))
+  .action(run(async (file: string) => (await import('./backup.js')).backup(file)))
 program
   .command('restore <file>')
   .description('restore a backup into an empty data directory')
-  .action(run(async (file: string) => (await loadBackup()).restore(file)))
+  .action(run(async (file: string) => (await import('./backup.js')).restore(file)))
 
 program
   .command('clock')
   .description('the clock of the server')
   .command('confirm')
   .description('confirm to the running server that the system clock is right although it jumped ahead')
-  .action(run(async () => (await loadClock()).clockConfirm()))
+  .action(run(async () => (await import('./clock.js')).clockConfirm()))
 
 const keys = program.command('keys').description('API keys, on the machine of the server')
 keys
@@ -58,25 +51,29 @@ keys
   .option('--scope <scope...>', 'what the key may do', ['*'])
   .option('--agent <pattern...>', 'the agents that the key is bound to')
   .option('--expires <timestamp>', 'when the key ends, such as 2027-01-01T00:00:00.000Z')
-  .action(run(async (options: KeysCreateOptions) => (await loadKeys()).keysCreate(options)))
+  .action(run(async (options: KeysCreateOptions) => (await import('./keys.js')).keysCreate(options)))
 
 const signingKeys = program.command('signing-keys').description('the keys that sign permits')
 signingKeys
   .command('list')
   .description('print the signing keys')
-  .action(run(async () => (await loadSigningKeys()).signingKeysList()))
+  .action(run(async () => (await import('./signing-keys.js')).signingKeysList()))
 signingKeys
   .command('rotate')
   .description('sign with the next key from now on')
   .option('--force', 'rotate even if verifiers may not know the next key yet')
-  .action(run(async (options: { readonly force?: boolean }) => (await loadSigningKeys()).signingKeysRotate(options)))
+  .action(
+    run(async (options: { readonly force?: boolean }) =>
+      (await import('./signing-keys.js')).signingKeysRotate(options),
+    ),
+  )
 signingKeys
   .command('revoke <kid>')
   .description('remove a key from the key set, so that its permits no longer verify')
   // One kid in 64 begins with a hyphen. It is not an option.
   .allowUnknownOption()
   .helpOption('--help', 'display help for command')
-  .action(run(async (kid: string) => (await loadSigningKeys()).signingKeysRevoke(kid)))
+  .action(run(async (kid: string) => (await import('./signing-keys.js')).signingKeysRevoke(kid)))
 
 await program.parseAsync()
 

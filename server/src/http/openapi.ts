@@ -1,7 +1,6 @@
 import { AgentIdSchema, ERRORS, type ErrorCode, IdSchema, ProblemSchema } from '@countersign/contract'
 import { z } from 'zod'
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
-import type { ReferenceDocument } from './reference-page.js'
+import { createDocument, type oas31, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import type { Route } from './route.js'
 
 /** Problems that every endpoint under /v1 can answer. */
@@ -53,7 +52,7 @@ const PATH_IDS: readonly [start: string, id: z.ZodType][] = [
 ]
 
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
-export function openApiDocument(routes: readonly Route[]): ReferenceDocument {
+export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
   const paths: ZodOpenApiPathsObject = {}
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) }

@@ -10,7 +10,7 @@ import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
 import type { Freshness } from '../state/freshness.js'
 import { errorsPage } from './errors-page.js'
-import { type ReferenceDocument, referencePage } from './reference-page.js'
+import { referencePage } from './reference-page.js'
 import type { Reply } from './reply.js'
 
 export interface PublicPagesDeps {
@@ -27,7 +27,7 @@ export interface PublicPagesDeps {
   readonly freshness: Pick<Freshness, 'isFresh'>
   /** False while verifiers may not have this server's signing key yet. */
   readonly isSignerKnown: () => boolean
-  readonly openApi: () => ReferenceDocument
+  readonly openApi: () => Parameters<typeof referencePage>[0]
 }
 
 /** Answers GET and HEAD. */

@@ -1,34 +1,15 @@
 /** The API reference as a page: what the OpenAPI document says, for people. */
 import { ERRORS } from '@countersign/contract'
+import type { oas31 } from 'zod-openapi'
 import { html, htmlPage, type Markup, prose } from './html.js'
 import type { Reply } from './reply.js'
 
-/** The parts of an OpenAPI 3.1 document that the page reads. */
-export interface ReferenceDocument {
-  readonly info: { readonly title: string; readonly description?: string | undefined }
-  readonly paths?: Readonly<Record<string, object>> | undefined
-  readonly components?: { readonly schemas?: Readonly<Record<string, unknown>> | undefined } | undefined
-}
-
-interface Schema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly description?: string
-  readonly readOnly?: boolean
+/** A schema, or a reference to one. */
+interface Schema extends oas31.SchemaObject {
   readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
   readonly patternProperties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly enum?: readonly unknown[]
-  readonly examples?: readonly unknown[]
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minItems?: number
-  readonly maxItems?: number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
+  readonly anyOf?: Schema[]
 }
 
 interface Content {
@@ -50,7 +31,7 @@ interface Endpoint extends Operation {
   readonly path: string
 }
 
-export function referencePage(document: ReferenceDocument): Reply {
+export function referencePage(document: oas31.OpenAPIObject): Reply {
   const endpoints = endpointsOf(document)
   const tags = [...new Set(endpoints.map((endpoint) => endpoint.tags[0] as string))]
   const schemas = Object.entries(document.components?.schemas ?? {}) as [string, Schema][]
@@ -73,7 +54,7 @@ ${schemas.map(([name, schema]) => html`<section><h3 id="schema-${name}">${name}<
   )
 }
 
-function endpointsOf(document: ReferenceDocument): Endpoint[] {
+function endpointsOf(document: oas31.OpenAPIObject): Endpoint[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       ...(operation as Operation),
