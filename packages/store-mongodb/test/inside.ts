@@ -2,3 +2,4 @@
 export { accountId } from '#store-mongodb/budgets/account-id'
 export { Database } from '#store-mongodb/connection/database'
 export { MongoStore } from '#store-mongodb/mongo-store'
+export type { AccountDocument } from '#store-mongodb/stored'

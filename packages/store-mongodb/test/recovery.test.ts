@@ -8,7 +8,7 @@ import { Database } from '#store-mongodb/connection/database'
 import { MongoStore } from '#store-mongodb/mongo-store'
 import { openMongoStore } from '#store-mongodb/open'
 import { dropDatabase, mongoUrl } from './open-mongo-store.js'
-import { change } from './sabotages.js'
+import { change, changeAccountWrites, NEVER } from './sabotages.js'
 
 const NAME = `countersign-recovery-${randomBytes(6).toString('hex')}`
 const MINUTE = 60_000
@@ -87,13 +87,10 @@ it('goes on with what it has begun when the store closes, and begins nothing els
   const dead = await openMongoStore({ url: mongoUrl(NAME) })
   for (const number of [1, 2, 3, 4]) await leaveReservation(dead, number)
   const tried = new Set<string>()
-  // Others are always faster.
-  change(database, 'accounts', () => ({
-    updateOne: async ({ _id }: { _id: string }) => {
-      tried.add(_id)
-      return { matchedCount: 0, acknowledged: true }
-    },
-  }))
+  changeAccountWrites(database, ({ _id }) => {
+    tried.add(_id)
+    return { _id, v: NEVER }
+  })
   vi.advanceTimersByTime(MINUTE)
   await until('it to begin', () => (tried.size > 0 ? true : undefined))
   await store.close()

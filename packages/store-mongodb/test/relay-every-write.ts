@@ -47,7 +47,6 @@ export const EVERY_WRITE: readonly string[] = [
   'delete replicas: leaves',
   'delete replicas: long gone',
   'delete review_places',
-  'insert accounts: reserved',
   'insert agent_revisions',
   'insert agents: new',
   'insert agents: seen',

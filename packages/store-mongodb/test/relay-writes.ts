@@ -62,9 +62,9 @@ export class WriteNames {
     return purposes === undefined ? [name] : [...new Set(purposes)].map((what) => `${name}: ${what}`)
   }
 
-  #doneTo({ q, u, ...inserted }: Document): readonly string[] {
-    const { v, ...after }: Document & SeenAccount = u?.$set ?? inserted
-    const id: string = q?._id ?? inserted._id
+  #doneTo({ q, u }: Document): readonly string[] {
+    const { v, ...after }: Document & SeenAccount = u.$set
+    const id: string = q._id
     const before = this.#accounts.get(`${id} ${v - 1}`) ?? { spent: '0', reserved: '0', marks: {} }
     this.#accounts.set(`${id} ${v}`, after)
     this.#accounts.delete(`${id} ${v - REMEMBERED_VERSIONS}`)

@@ -6,6 +6,7 @@ import {
   decisionOf,
   heldIn,
   idempotencyOf,
+  idOf,
   instant,
   LogPen,
   requestOf,
@@ -75,4 +76,27 @@ it('a decision without a budget takes five commands', async () => {
 
 it('a budget adds two commands', async () => {
   expect(await decide(2)).toEqual(['find claims', 'update accounts: reserved', ...COMMIT])
+})
+
+it('decisions that come together share their commands', async () => {
+  commands.length = 0
+  const together = [2, 3, 4].map((number) => {
+    const account = accountOf({ policy_id: idOf('pol', number) })
+    const decision = decisionOf(number, { postings: [heldIn(account, 5n)] })
+    const demands = [{ account, amount: 5n, limit: 100n }]
+    return { number, decision, demands, idempotency: idempotencyOf(decision.id, { key: `key-${number}` }) }
+  })
+  const reserved = await Promise.all(
+    together.map(async ({ decision, demands, idempotency }) => {
+      expect(await store.findIdempotency(idempotency, instant(0))).toBeNull()
+      return store.ledger.reserve({ decision_id: decision.id, version: 0, demands })
+    }),
+  )
+  const drafts = together.map(({ number, decision, idempotency }, i) => {
+    const change = createOf(decision, requestOf(number), reserved[i]?.reservation as string)
+    return { change, idempotency }
+  })
+  expect(await pen.commit(...drafts)).toEqual({ written: 3, conflict: null })
+  const taken = ['find claims', 'find accounts', 'update accounts: reserved']
+  expect(commands.filter((name) => name !== BEHIND)).toEqual([...taken, 'find decisions', ...COMMIT])
 })

@@ -59,11 +59,29 @@ function readings(
   }
 }
 
+type AccountFilter = { readonly _id: string; readonly v: number }
+export type AccountUpdates = readonly {
+  readonly updateOne: { readonly filter: AccountFilter; readonly update: Document }
+}[]
+
+/** A version that no account has: somebody else is always faster. */
+export const NEVER = -1
+
+/** Writes accounts under other conditions. */
+export function changeAccountWrites(database: Database, changed: (filter: AccountFilter) => object): void {
+  change(database, 'accounts', (own) => ({
+    bulkWrite: (updates: AccountUpdates, options: never) =>
+      own.bulkWrite(
+        updates.map(({ updateOne }) => ({
+          updateOne: { ...updateOne, filter: changed(updateOne.filter) },
+        })) as never,
+        options,
+      ),
+  }))
+}
+
 export const SABOTAGES: Readonly<Record<string, (database: Database) => void>> = {
-  'writes an account whatever its version is': (database) =>
-    change(database, 'accounts', (own) => ({
-      updateOne: ({ _id }: { _id: never }, update: Document) => own.updateOne({ _id }, update),
-    })),
+  'writes an account whatever its version is': (database) => changeAccountWrites(database, ({ _id }) => ({ _id })),
 
   'reads a decision before the account': (database) => {
     const readBefore = new Map<string, readonly ReadDecision[]>()

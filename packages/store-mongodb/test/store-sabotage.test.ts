@@ -41,11 +41,22 @@ const SABOTAGES: readonly Sabotage[] = [
     broken: (database) => {
       const first = new Map<string, Promise<unknown>>()
       change(database, 'decisions', (own) => ({
-        findOne: (filter: { _id: { $eq: string } }, options: never) => {
-          const name = JSON.stringify([filter, options])
-          const answer = first.get(name) ?? own.findOne(filter as never, options)
-          first.set(name, answer)
-          return answer
+        find: (filter: never, options: never) => {
+          const cursor = own.find(filter, options)
+          const toArray = cursor.toArray.bind(cursor)
+          const project = cursor.project.bind(cursor)
+          let projection: unknown
+          cursor.project = (given: never) => {
+            projection = given
+            return project(given)
+          }
+          cursor.toArray = () => {
+            const name = JSON.stringify([filter, projection])
+            const answer = first.get(name) ?? toArray()
+            first.set(name, answer)
+            return answer as never
+          }
+          return cursor
         },
       }))
     },
@@ -87,7 +98,7 @@ const SABOTAGES: readonly Sabotage[] = [
   },
   {
     what: 'moves accounts that say nothing of it',
-    broken: (database) => change(database, 'accounts', () => ({ updateOne: () => Promise.resolve(DONE) })),
+    broken: (database) => change(database, 'accounts', () => ({ bulkWrite: () => Promise.resolve(DONE) })),
     caughtBy: 'takes every amount of a reservation or none',
   },
 ]

@@ -19,11 +19,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { MutationWriter } from '#server/mutation-writer'
 import { accountId, Database, MongoStore } from '../../../packages/store-mongodb/test/inside.js'
 import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
-import { change } from '../../../packages/store-mongodb/test/sabotages.js'
+import { changeAccountWrites, NEVER } from '../../../packages/store-mongodb/test/sabotages.js'
 
 const NAME = `countersign-busy-${randomBytes(6).toString('hex')}`
 const [BUSY, CALM] = [accountOf({ policy_id: idOf('pol', 1) }), accountOf({ policy_id: idOf('pol', 2) })]
-const UNTOUCHED = { matchedCount: 0, modifiedCount: 0, acknowledged: true }
 
 let database: Database
 let store: MongoStore
@@ -34,10 +33,7 @@ beforeEach(async () => {
   await (await openMongoStore({ url: mongoUrl(NAME) })).close()
   database = await Database.open(mongoUrl(NAME))
   busy = new Set()
-  change(database, 'accounts', (own) => ({
-    updateOne: async (filter: { _id: string }, update: never) =>
-      busy.has(filter._id) ? UNTOUCHED : own.updateOne(filter as never, update),
-  }))
+  changeAccountWrites(database, ({ _id, v }) => ({ _id, v: busy.has(_id) ? NEVER : v }))
   store = new MongoStore(database, Date.now)
 })
 afterEach(async () => {

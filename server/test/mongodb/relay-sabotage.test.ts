@@ -3,10 +3,10 @@ import { seededRandom } from '@countersign/testkit'
 import { type BulkWriteResult, type Document, MongoNetworkError, MongoServerError } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
 import { typeidIds } from '#server/adapters/typeid-ids'
-import type { Database } from '../../../packages/store-mongodb/test/inside.js'
+import type { AccountDocument, Database } from '../../../packages/store-mongodb/test/inside.js'
 import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { Cuts } from '../../../packages/store-mongodb/test/relay-cuts.js'
-import { change, DONE } from '../../../packages/store-mongodb/test/sabotages.js'
+import { type AccountUpdates, change, DONE } from '../../../packages/store-mongodb/test/sabotages.js'
 import { BrokenPromiseError } from './ledger-run.js'
 import { runBehindRelay } from './relay-run.js'
 
@@ -69,15 +69,19 @@ const SABOTAGES: readonly Sabotage[] = [
     what: 'moves the totals of an account once more when there was no answer',
     target: 'update accounts',
     broken: (database) =>
-      change(database, 'accounts', (own) => ({
-        updateOne: async ({ _id, v }: Document, update: Document) => {
-          const before = await own.findOne({ _id })
-          return unless(own.updateOne({ _id, v } as never, update), async (error) => {
-            const { $set } = update
-            const more = (member: 'spent' | 'reserved') =>
-              String(2n * BigInt($set[member]) - BigInt(before?.[member] ?? $set[member]))
-            const totals = { ...$set, v: v + 2, spent: more('spent'), reserved: more('reserved') }
-            if (before?.v === v) await own.updateOne({ _id, v: v + 1 } as never, { $set: totals } as never)
+      change<AccountDocument>(database, 'accounts', (own) => ({
+        bulkWrite: async (updates: AccountUpdates, options: object) => {
+          const before = await own
+            .find({ _id: { $in: updates.map(({ updateOne }) => updateOne.filter._id) } })
+            .toArray()
+          return unless(own.bulkWrite(updates as never, options), async (error) => {
+            for (const { _id, v, ...old } of before) {
+              const { filter, update } = updates.find(({ updateOne }) => updateOne.filter._id === _id)?.updateOne ?? {}
+              const more = (member: 'spent' | 'reserved') =>
+                String(2n * BigInt(update?.$set[member]) - BigInt(old[member]))
+              const totals = { ...update?.$set, v: v + 2, spent: more('spent'), reserved: more('reserved') }
+              if (filter?.v === v) await own.updateOne({ _id, v: v + 1 }, { $set: totals })
+            }
             throw error
           })
         },

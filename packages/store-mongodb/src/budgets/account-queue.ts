@@ -1,8 +1,9 @@
 import { type Balance, BudgetBusyError, CallInProgressError } from '@countersign/store-port/ledger'
+import { Batches } from '../connection/batches.js'
 import type { Database } from '../connection/database.js'
 import type { AccountDocument, DecisionDocument, Mark } from '../stored.js'
 import { accountOf, type Draft, draftOf, forget, newAccount, remove, reserve, settle } from './account-steps.js'
-import { replaceAccount } from './account-write.js'
+import type { AccountWrite } from './account-write.js'
 
 /** What is asked of an account. Each is done at most once, however often it is tried. */
 export type AccountTask =
@@ -26,13 +27,6 @@ export interface TaskAnswer {
   readonly balance: Balance
 }
 
-interface Waiting {
-  readonly task: AccountTask
-  readonly resolve: (answer: TaskAnswer) => void
-  readonly reject: (error: Error) => void
-}
-
-const LARGEST_BATCH = 256
 /** An account that many processes write at once is given up after so long. */
 const DEADLINE_MS = 4000
 /** So many reservations and settlements of one account may be on their way at a time. */
@@ -45,11 +39,12 @@ const MAX_MARKS = 2000
  */
 export class AccountQueue {
   #known: AccountDocument | null = null
-  #waiting: Waiting[] = []
-  #isRunning = false
+  readonly #batches = new Batches<AccountTask, TaskAnswer>((tasks) => this.#write(tasks))
 
+  /** @param replace writes the account; false when it has to be read again */
   constructor(
     private readonly database: Database,
+    private readonly replace: (write: AccountWrite) => Promise<boolean>,
     private readonly id: string,
     private readonly text: string,
     private readonly opened: string,
@@ -57,56 +52,33 @@ export class AccountQueue {
   ) {}
 
   get isIdle(): boolean {
-    return !this.#isRunning && this.#waiting.length === 0
+    return this.#batches.isIdle
   }
 
   /** @throws BudgetBusyError, StoreUnavailableError */
   ask(task: AccountTask): Promise<TaskAnswer> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ task, resolve, reject })
-      if (!this.#isRunning) void this.#run()
-    })
+    return this.#batches.ask(task)
   }
 
-  async #run(): Promise<void> {
-    this.#isRunning = true
-    // What is asked in the same turn leaves together.
-    await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, LARGEST_BATCH)
-      try {
-        await this.#write(batch)
-      } catch (error) {
-        this.#known = null
-        for (const { reject } of batch) reject(error as Error)
-      }
-    }
-    this.#isRunning = false
-  }
-
-  async #write(batch: readonly Waiting[]): Promise<void> {
+  async #write(tasks: readonly AccountTask[]): Promise<readonly (TaskAnswer | Error)[]> {
     const started = performance.now()
     for (;;) {
       const isFresh = this.#known === null
       const account = this.#known ?? (await this.#read())
-      // After the account: a decision that was read before it may have been settled there since.
-      const decisions = await this.#readDecisions(batch)
-      const draft = draftOf(account)
-      const answers = batch.map(({ task }) => this.#apply(draft, task, decisions))
-      // Another process may have given room back, or left the very mark that is meant, since the document was known here.
-      if (!isFresh && (!draft.isChanged || answers.some((answer) => answer instanceof Error || !answer.isDone))) {
-        this.#known = null
-        continue
-      }
-      if (!draft.isChanged || (await this.#replace(account, accountOf(draft)))) {
-        if (!draft.isChanged) this.#known = account.v === 0 ? null : account
-        for (const [i, answer] of answers.entries()) {
-          if (answer instanceof Error) batch[i]?.reject(answer)
-          else batch[i]?.resolve(answer)
-        }
-        return
-      }
+      // Whatever fails from here on, it has to be read again.
       this.#known = null
+      // After the account: a decision that was read before it may have been settled there since.
+      const decisions = await this.#readDecisions(tasks)
+      const draft = draftOf(account)
+      const answers = tasks.map((task) => this.#apply(draft, task, decisions))
+      // Another process may have given room back, or left the very mark that is meant, since the document was known here.
+      if (!isFresh && (!draft.isChanged || answers.some((answer) => answer instanceof Error || !answer.isDone)))
+        continue
+      const after = draft.isChanged ? accountOf(draft) : account
+      if (!draft.isChanged || (await this.replace({ before: account, after }))) {
+        this.#known = after.v === 0 ? null : after
+        return answers
+      }
       if (performance.now() - started > DEADLINE_MS)
         throw new BudgetBusyError('Other processes keep changing this account.')
     }
@@ -142,12 +114,12 @@ export class AccountQueue {
   }
 
   async #read(): Promise<AccountDocument> {
-    const found = await this.database.call(() => this.database.accounts.findOne({ _id: this.id }))
+    const found = await this.database.findById(this.database.accounts, this.id)
     return found ?? newAccount(this.id, this.text, this.opened)
   }
 
-  async #readDecisions(batch: readonly Waiting[]): Promise<ReadonlyMap<string, DecisionDocument>> {
-    const ids = batch.flatMap(({ task }) => (task.kind === 'settle' ? [task.decision] : []))
+  async #readDecisions(tasks: readonly AccountTask[]): Promise<ReadonlyMap<string, DecisionDocument>> {
+    const ids = tasks.flatMap((task) => (task.kind === 'settle' ? [task.decision] : []))
     if (ids.length === 0) return new Map()
     const found = await this.database.call(() =>
       this.database.decisions
@@ -156,12 +128,6 @@ export class AccountQueue {
         .toArray(),
     )
     return new Map(found.map((decision) => [decision._id, decision]))
-  }
-
-  async #replace(before: AccountDocument, after: AccountDocument): Promise<boolean> {
-    const isWritten = await replaceAccount(this.database, before, after)
-    if (isWritten) this.#known = after
-    return isWritten
   }
 }
 

@@ -1,21 +1,28 @@
 import { StoreUnavailableError } from '@countersign/store-port/store'
-import { MongoNetworkError, MongoServerError } from 'mongodb'
+import { MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb'
 import { expect, test, vi } from 'vitest'
 import type { Database } from '../connection/database.js'
 import type { AccountDocument } from '../stored.js'
-import { replaceAccount } from './account-write.js'
+import { replaceAccounts } from './account-write.js'
 
-/** What becomes of a write that fails. */
-function written(error: Error): Promise<boolean> {
-  const account = { _id: 'a', v: 1 } as AccountDocument
-  const accounts = { updateOne: vi.fn(() => Promise.reject(error)) }
-  return replaceAccount({ assertOpen() {}, accounts } as unknown as Database, account, { ...account, v: 2 })
+/** What becomes of the writes of two accounts that fail. */
+function written(error: Error): Promise<readonly boolean[]> {
+  const writes = ['a', 'b'].map((_id) => {
+    const before = { _id, v: 1 } as AccountDocument
+    return { before, after: { ...before, v: 2 } }
+  })
+  const accounts = { bulkWrite: vi.fn(() => Promise.reject(error)) }
+  return replaceAccounts({ assertOpen() {}, accounts } as unknown as Database, writes)
 }
 
-test('a write whose answer is lost, or that another was faster with, is to be looked at again', async () => {
-  expect(await written(new MongoNetworkError('closed'))).toBe(false)
-  expect(await written(new MongoServerError({ code: 11000 }))).toBe(false)
-  expect(await written(new MongoServerError({ code: 10107, codeName: 'NotWritablePrimary' }))).toBe(false)
+test('writes whose answer is lost are to be looked at again', async () => {
+  expect(await written(new MongoNetworkError('closed'))).toEqual([false, false])
+  expect(await written(new MongoServerError({ code: 10107, codeName: 'NotWritablePrimary' }))).toEqual([false, false])
+})
+
+test('of several writes, the one that another was faster with is to be looked at again', async () => {
+  const writeErrors = [{ code: 11000, index: 1 }]
+  expect(await written(new MongoServerError({ code: 11000, writeErrors }))).toEqual([true, false])
 })
 
 test('a write that will never be taken fails at once', async () => {
@@ -23,4 +30,11 @@ test('a write that will never be taken fails at once', async () => {
     const refusal = new MongoServerError({ code })
     await expect(written(refusal)).rejects.toMatchObject({ name: StoreUnavailableError.name, cause: refusal })
   }
+})
+
+test('that one was late says nothing of the others when no majority may have them', async () => {
+  const result = { getWriteConcernError: () => ({ code: 64 }) }
+  const error = { message: 'late', code: 11000, writeErrors: [{ code: 11000, index: 1 }] }
+  const refusal = new MongoBulkWriteError(error as never, result as never)
+  await expect(written(refusal)).rejects.toMatchObject({ name: StoreUnavailableError.name, cause: refusal })
 })

@@ -1,22 +1,35 @@
 import { StoreUnavailableError } from '@countersign/store-port/store'
-import { type Database, isDuplicate, mayPass } from '../connection/database.js'
+import { type Database, duplicatesOf, mayPass } from '../connection/database.js'
 import type { AccountDocument } from '../stored.js'
 
-/** Writes an account as it was read and changed. False when somebody else was faster, or when that is not known: read it again. */
-export async function replaceAccount(
+/** An account as it was read, and as it shall become. */
+export interface AccountWrite {
+  readonly before: AccountDocument
+  readonly after: AccountDocument
+}
+
+/**
+ * Writes accounts, each by itself. False for one when somebody else was faster, or when that is not known: it has to be read
+ * again. Where the version does not match, the upsert finds the id taken: so the answer says which ones were too late.
+ */
+export async function replaceAccounts(
   database: Database,
-  before: AccountDocument,
-  after: AccountDocument,
-): Promise<boolean> {
+  writes: readonly AccountWrite[],
+): Promise<readonly boolean[]> {
   database.assertOpen()
-  const { accounts } = database
-  const { _id, ...members } = after
+  const updates = writes.map(({ before: { v }, after: { _id, ...members } }) => ({
+    updateOne: { filter: { _id, v }, update: { $set: members }, upsert: true },
+  }))
   try {
-    if (before.v === 0) await accounts.insertOne(after)
-    else return (await accounts.updateOne({ _id, v: before.v }, { $set: members })).matchedCount === 1
-    return true
+    await database.accounts.bulkWrite(updates, { ordered: false })
+    return writes.map(() => true)
   } catch (error) {
-    if (isDuplicate(error) || mayPass(error)) return false
-    throw new StoreUnavailableError('The account could not be written.', { cause: error })
+    if (mayPass(error)) return writes.map(() => false)
+    try {
+      const late = duplicatesOf(error)
+      return writes.map((_, i) => !late.has(i))
+    } catch (cause) {
+      throw new StoreUnavailableError('The account could not be written.', { cause })
+    }
   }
 }

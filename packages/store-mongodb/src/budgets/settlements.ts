@@ -2,11 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
 import { BudgetBusyError } from '@countersign/store-port/ledger'
 import { allDone } from '../connection/all-done.js'
+import { Batches } from '../connection/batches.js'
 import type { Database } from '../connection/database.js'
 import type { DecisionDocument, LedgerLine } from '../stored.js'
 import { accountText, textId } from './account-id.js'
 import { AccountQueue, type AccountTask, type TaskAnswer } from './account-queue.js'
 import { openedAt } from './account-steps.js'
+import { type AccountWrite, replaceAccounts } from './account-write.js'
 import { hasUnsettled, isUnsettled } from './ledger-lines.js'
 
 /** A decision as it was written, for its accounts to follow. */
@@ -21,6 +23,7 @@ const TIDY_AT = 64
 /** The accounts as this process writes them: a queue for each, and the tidying up behind what has settled. */
 export class Settlements {
   readonly #queues = new Map<string, AccountQueue>()
+  readonly #writes = new Batches<AccountWrite, boolean>((writes) => replaceAccounts(this.database, writes))
   #untidy: Settling[] = []
   #tidying: Promise<void> | null = null
   #batch: Promise<void> = Promise.resolve()
@@ -158,7 +161,8 @@ export class Settlements {
     if (this.#queues.size >= MAX_QUEUES)
       for (const [other, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(other)
     const order = openedAt(this.nowMs(), this.#opened++, id)
-    const queue = new AccountQueue(this.database, id, text, order, this.nowMs)
+    const replace = (write: AccountWrite) => this.#writes.ask(write)
+    const queue = new AccountQueue(this.database, replace, id, text, order, this.nowMs)
     this.#queues.set(id, queue)
     return queue
   }

@@ -17,7 +17,7 @@ import { equality, pageOf } from './pages.js'
 export const OPEN_STATUSES: readonly string[] = ['authorized', 'awaiting_review', 'approved']
 
 export async function findDecision(database: Database, id: string): Promise<DecisionWithRequest | null> {
-  const found = await database.call(() => database.decisions.findOne({ _id: { $eq: id } }))
+  const found = await database.findById(database.decisions, id)
   return found === null || found.is_void ? null : decisionOf(found)
 }
 

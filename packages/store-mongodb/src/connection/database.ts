@@ -5,7 +5,9 @@ import {
   type Db,
   type DbOptions,
   type Document,
+  type Filter,
   type IndexDescription,
+  MongoBulkWriteError,
   MongoClient,
   MongoInvalidArgumentError,
   MongoNetworkError,
@@ -35,6 +37,7 @@ import type {
   SigningKeyDocument,
   StoredLastSeen,
 } from '../stored.js'
+import { Batches } from './batches.js'
 import { Semaphore } from './semaphore.js'
 import { readMongoUrl } from './url.js'
 
@@ -66,6 +69,8 @@ const CONCERNS: DbOptions = {
 class Connection {
   readonly #client: MongoClient
   readonly #db: Db
+  /** By their collections. */
+  readonly #finders = new Map<unknown, Batches<string, unknown>>()
   #isClosed = false
   #running = 0
   #wakeIdle: (() => void) | null = null
@@ -125,6 +130,23 @@ class Connection {
         return duplicatesOf(error)
       }
     })
+  }
+
+  /**
+   * Finds a document by its id. What is asked of a collection at the same time leaves as one command.
+   *
+   * @throws StoreUnavailableError
+   */
+  async findById<T extends Document & { _id: string }>(collection: Collection<T>, id: string): Promise<T | null> {
+    const finder = this.#finders.get(collection) ?? new Batches<string, unknown>((ids) => this.#find(collection, ids))
+    this.#finders.set(collection, finder)
+    return (await finder.ask(id)) as T | null
+  }
+
+  async #find<T extends Document>(collection: Collection<T>, ids: readonly string[]): Promise<readonly unknown[]> {
+    const found = await this.call(() => collection.find({ _id: { $in: [...ids] } } as Filter<T>).toArray())
+    const byId = new Map(found.map((document) => [document._id as unknown, document]))
+    return ids.map((id) => byId.get(id) ?? null)
   }
 
   assertOpen(): void {
@@ -235,10 +257,6 @@ export function mayPass(error: unknown): boolean {
 /** Of a member that is no longer the primary, that shuts down or that could not reach the others in time. */
 const PASSING = new Set([6, 7, 63, 64, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436])
 
-export function isDuplicate(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === DUPLICATE_KEY
-}
-
 /** Of an insert or update whose document has more than 16 MiB, or would have. */
 const TOO_LARGE = new Set([10334, 17419, 17420])
 
@@ -263,9 +281,10 @@ function writeErrorsOf(error: MongoServerError & { writeErrors?: unknown }): rea
   return (Array.isArray(writeErrors) ? writeErrors : writeErrors === undefined ? [] : [writeErrors]) as WriteFailure[]
 }
 
-/** The positions of a bulk whose key was taken. Any other error is thrown. */
+/** The positions of a bulk whose key was taken. Any other error is thrown, also that no majority may have the others. */
 export function duplicatesOf(error: unknown): ReadonlySet<number> {
-  if (error instanceof MongoServerError) {
+  const isShort = error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined
+  if (error instanceof MongoServerError && !isShort) {
     const list = writeErrorsOf(error)
     if (list.length > 0 && list.every(({ code }) => code === DUPLICATE_KEY))
       return new Set(list.map(({ index }) => index))

@@ -34,7 +34,7 @@ export function claimOf(record: IdempotencyRecord, position: EntryPosition | nul
 }
 
 export async function findIdempotency(database: Database, name: Name, now: string): Promise<IdempotencyRecord | null> {
-  const found = await database.call(() => database.claims.findOne({ _id: claimId(name) }))
+  const found = await database.findById(database.claims, claimId(name))
   if (found === null) return null
   const nowMs = Date.parse(now)
   const counts = found.expires_ms > nowMs || (await openAmong(database, [found.subject], nowMs)).size > 0
