@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
 
 /** One text an account. */
@@ -23,5 +23,5 @@ export function accountId(account: AccountKey): string {
 }
 
 export function textId(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+  return hash('sha256', text, 'base64url')
 }
