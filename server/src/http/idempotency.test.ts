@@ -28,7 +28,7 @@ test('copies that meet one in progress elsewhere wait for it, one after the othe
       met += 1
       throw new CallInProgressError()
     }
-    return { status: 200, body: {} }
+    return { body: {} }
   })
   const calls = idempotency()
   const answers = await Promise.all([1, 2, 3].map(() => calls.once(meets, '/v1/x', 'k', call)))

@@ -62,7 +62,7 @@ const ROUTES: readonly Route[] = [
     name: 'things.get',
     handle: async (call) => {
       calls.push(call)
-      return { status: 200, body: { id: call.params.id, by: call.caller.key.id } }
+      return { body: { id: call.params.id, by: call.caller.key.id } }
     },
   }),
   route({
@@ -72,7 +72,6 @@ const ROUTES: readonly Route[] = [
     name: 'events.read',
     isUnbounded: true,
     handle: async ({ signal }) => ({
-      status: 200,
       headers: { 'Content-Type': 'text/event-stream' },
       stream: events(signal()),
     }),
@@ -82,7 +81,7 @@ const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/v1/bytes',
     name: 'bytes.read',
-    handle: async () => ({ status: 200, headers: { 'Content-Type': 'image/png' }, text: Buffer.from([0, 255, 10]) }),
+    handle: async () => ({ headers: { 'Content-Type': 'image/png' }, text: Buffer.from([0, 255, 10]) }),
   }),
 ]
 

@@ -483,9 +483,9 @@ it('holds no money and no review slot while a repeated call is found to be one',
       openStore: (dataDir) =>
         openStoreWith(dataDir, (store) => ({
           ledger: new Proxy(store.ledger, {
-            get(ledger, name: keyof typeof ledger) {
+            get(ledger, name) {
               if (name === 'reserve') taken.reservations += 1
-              const method = ledger[name]
+              const method: unknown = Reflect.get(ledger, name)
               return typeof method === 'function' ? method.bind(ledger) : method
             },
           }),
