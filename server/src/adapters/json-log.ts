@@ -41,7 +41,7 @@ function standardOutput(): pino.DestinationStream {
   }
   return {
     write(line) {
-      timer ??= setTimeout(flush, TOGETHER.ms).unref()
+      if (timer === undefined) timer = setTimeout(flush, TOGETHER.ms).unref()
       output.write(line)
     },
   }
