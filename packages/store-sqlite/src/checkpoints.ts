@@ -71,7 +71,7 @@ export class Checkpoints {
 
   #sum(position: WalPosition): void {
     if (position.frames === this.#summed) return
-    this.#sums?.take(sumsOfFrames(`${this.databasePath}-wal`, this.#summed, position))
+    this.#sums?.take(sumsOfFrames(`${this.databasePath}-wal`, this.indexDescriptor, this.#summed, position))
     this.#summed = position.frames
   }
 }

@@ -13,6 +13,10 @@ const MAGIC = 0x377f0682
 /** The log's index in shared memory: two copies of a header, then how much of the log has been copied. */
 const INDEX_HEADER_BYTES = 48
 const INDEX_BYTES = 100
+/** All that is before the first page number, and then the blocks of the index and the numbers in each, in native order. */
+const INDEX_HEADERS_BYTES = 136
+const INDEX_BLOCK_BYTES = 32_768
+const INDEX_PAGES_BYTES = 16_384
 const BLOCK_BYTES = 1024 * 1024
 
 /** What the log holds that counts, and what is wrong with it. */
@@ -131,19 +135,46 @@ async function contentOf(descriptor: number, position: WalPosition | null): Prom
   return { sums, frames, salts, damage }
 }
 
-/** The checksums of the pages in the frames from `first` on, up to the last one that counts. */
-export function sumsOfFrames(path: string, first: number, { frames, salts }: WalPosition): Map<number, number> {
+/**
+ * The checksums of the pages in the frames from `first` on, up to the last one that counts. Most pages have many images:
+ * only the newest is read.
+ */
+export function sumsOfFrames(
+  path: string,
+  indexDescriptor: number,
+  first: number,
+  { frames, salts }: WalPosition,
+): Map<number, number> {
+  const newest = new Map<number, number>()
+  for (const [i, page] of pagesOfFrames(indexDescriptor, frames).subarray(first).entries()) newest.set(page, first + i)
   return withFile(path, (descriptor) => {
     const header = Buffer.alloc(HEADER_BYTES)
     readWhole(descriptor, header, 0)
-    if (!header.subarray(16, 24).equals(salts)) throw new Error('The -wal file does not match its index.')
     const frameBytes = frameBytesOf(header)
+    const frame = Buffer.alloc(frameBytes)
     const sums = new Map<number, number>()
-    for (const block of blocksOf(descriptor, frameBytes, first, frames))
-      for (let at = 0; at < block.length; at += frameBytes)
-        sums.set(block.readUInt32BE(at), pageSum(block.subarray(at + FRAME_HEADER_BYTES, at + frameBytes)))
+    for (const [page, number] of newest) {
+      readWhole(descriptor, frame, HEADER_BYTES + number * frameBytes)
+      if (frame.readUInt32BE(0) !== page || !frame.subarray(8, 16).equals(salts))
+        throw new Error('The -wal file does not match its index.')
+      sums.set(page, pageSum(frame.subarray(FRAME_HEADER_BYTES)))
+    }
     return sums
   })
+}
+
+/** The page of each frame by the log's index: it is in blocks, each begins with these numbers, the first one after the headers. */
+function pagesOfFrames(indexDescriptor: number, frames: number): Uint32Array {
+  const pages = new Uint32Array(frames)
+  for (let frame = 0, at = INDEX_HEADERS_BYTES; frame < frames; ) {
+    const end = at - (at % INDEX_BLOCK_BYTES) + INDEX_PAGES_BYTES
+    const wanted = pages.subarray(frame, frame + (end - at) / 4)
+    const bytes = Buffer.from(wanted.buffer, wanted.byteOffset, wanted.byteLength)
+    if (readWhole(indexDescriptor, bytes, at) < bytes.length) throw new Error('The index of the -wal file is cut.')
+    frame += wanted.length
+    at = end - INDEX_PAGES_BYTES + INDEX_BLOCK_BYTES
+  }
+  return pages
 }
 
 function frameBytesOf(header: Buffer): number {
@@ -151,14 +182,13 @@ function frameBytesOf(header: Buffer): number {
 }
 
 /** Whole frames, many at once. What was yielded is overwritten by the next. */
-function* blocksOf(descriptor: number, frameBytes: number, first = 0, end = Number.POSITIVE_INFINITY) {
+function* blocksOf(descriptor: number, frameBytes: number) {
   const most = Math.max(1, Math.floor(BLOCK_BYTES / frameBytes))
   const block = Buffer.alloc(most * frameBytes)
-  for (let frame = first; frame < end; frame += most) {
-    const wanted = block.subarray(0, Math.min(most, end - frame) * frameBytes)
-    const read = readWhole(descriptor, wanted, HEADER_BYTES + frame * frameBytes)
-    yield wanted.subarray(0, read - (read % frameBytes))
-    if (read < wanted.length) return
+  for (let frame = 0; ; frame += most) {
+    const read = readWhole(descriptor, block, HEADER_BYTES + frame * frameBytes)
+    yield block.subarray(0, read - (read % frameBytes))
+    if (read < block.length) return
   }
 }
 

@@ -1,10 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LogPen } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Connection } from '#store-sqlite/driver'
 import { openSqliteStore } from '#store-sqlite/open'
+import { pageSum } from '#store-sqlite/page-sum'
 import { PageSums } from '#store-sqlite/page-sums'
+import { readWalPosition, sumsOfFrames, type WalPosition } from '#store-sqlite/wal-file'
 
 let dataDir: string
 beforeEach(() => {
@@ -38,4 +41,33 @@ describe('the sums of pages', () => {
       await store.close().catch(() => {})
     }
   })
+
+  it.each([0, 1, 4061, 4062, 4063, 8158, 8159])(
+    'are those of the newest image of each page in the log from frame %i on, over the blocks of its index',
+    (first) => {
+      const db = Connection.open(path(''))
+      db.execute('PRAGMA page_size = 512; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0')
+      db.execute('PRAGMA synchronous = OFF; CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)')
+      const index = openSync(path('-shm'), 'r')
+      const frames = () => (readWalPosition(index) as WalPosition).frames
+      while (frames() < 8400) db.run('INSERT INTO t SELECT NULL, hex(randomblob(100)) FROM json_each(?)', ROWS)
+      const sums = sumsOfFrames(path('-wal'), index, first, readWalPosition(index) as WalPosition)
+      expect(new Map([...sums].sort())).toEqual(new Map([...sumsInLog(first, frames(), 512)].sort()))
+      closeSync(index)
+      db.close()
+    },
+  )
 })
+
+const ROWS = JSON.stringify(Array.from({ length: 200 }, () => 0))
+
+/** Frame by frame. */
+function sumsInLog(first: number, frames: number, pageBytes: number): Map<number, number> {
+  const log = readFileSync(path('-wal'))
+  const sums = new Map<number, number>()
+  for (let frame = first; frame < frames; frame += 1) {
+    const at = 32 + frame * (24 + pageBytes)
+    sums.set(log.readUInt32BE(at), pageSum(log.subarray(at + 24, at + 24 + pageBytes)))
+  }
+  return sums
+}
