@@ -1,7 +1,8 @@
 /**
  * Durable records in a second: the embedded store beside a bare file that is appended to and synced, one at a time and
- * with 64 waiting (all that wait leave together). Both take turns in each round, and ratios are taken inside a round, so
- * that a busy machine and its disk slow them alike. Also the longest gap between two turns of the event loop meanwhile.
+ * with 20 and 64 waiting (all that wait leave together). Both take turns in each round, and ratios are taken inside a round,
+ * so that a busy machine and its disk slow them alike. Also the CPU that a decision takes the main thread and all others (the
+ * writer is nearly all of them), and the longest gap between two turns of the event loop meanwhile.
  * Run: node bench/store.mjs
  */
 import { mkdtemp, open, rm } from 'node:fs/promises'
@@ -9,11 +10,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { cpuOf } from './parts/cpu.mjs'
 
 const ROUNDS = 5
-const WAITING = 64
-const SINGLES = 300
-const GROUPS = 60
+/** How many wait, and how many groups of them are measured in a round. */
+const SIZES = [
+  { waiting: 1, groups: 300 },
+  { waiting: 20, groups: 100 },
+  { waiting: 64, groups: 60 },
+]
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 
 const instant = (ms) => new Date(START + ms).toISOString()
@@ -92,10 +97,13 @@ async function storeIn(directory) {
   const { log } = await store.openLog()
   let next = 0
   return {
-    async write(count) {
-      const { written } = await store.commit(recordsOf(log, next, count))
+    make(count) {
       next += count
-      if (written !== count) throw new Error('The store refused a record.')
+      return recordsOf(log, next - count, count)
+    },
+    async write(records) {
+      const { written } = await store.commit(records)
+      if (written !== records.length) throw new Error('The store refused a record.')
     },
     close: () => store.close(),
   }
@@ -105,9 +113,12 @@ async function fileIn(directory) {
   const file = await open(join(directory, 'bare.jsonl'), 'a')
   let next = 0
   return {
-    async write(count) {
-      const lines = recordsOf('log', next, count).map((record) => `${JSON.stringify(record)}\n`)
+    make(count) {
       next += count
+      return recordsOf('log', next - count, count)
+    },
+    async write(records) {
+      const lines = records.map((record) => `${JSON.stringify(record)}\n`)
       await file.appendFile(lines.join(''))
       await file.datasync()
     },
@@ -116,19 +127,25 @@ async function fileIn(directory) {
 }
 
 /** Groups one after the other, as many as said. */
-async function measure({ write }, groups, groupSize) {
+async function measure({ make, write }, { waiting, groups }) {
+  const made = Array.from({ length: groups }, () => make(waiting))
   const gaps = monitorEventLoopDelay({ resolution: 1 })
   gaps.enable()
   const waits = []
+  const before = cpuOf(process.pid)
   const started = performance.now()
-  for (let group = 0; group < groups; group += 1) {
+  for (const records of made) {
     const left = performance.now()
-    await write(groupSize)
+    await write(records)
     waits.push(performance.now() - left)
   }
   const seconds = (performance.now() - started) / 1000
+  const after = cpuOf(process.pid)
   gaps.disable()
-  return { perSecond: (groups * groupSize) / seconds, waitMs: median(waits), gapMs: gaps.max / 1e6 }
+  const count = groups * waiting
+  const mainUs = (after.main - before.main) / count / 1000
+  const othersUs = (after.all - before.all) / count / 1000 - mainUs
+  return { perSecond: count / seconds, waitMs: median(waits), gapMs: gaps.max / 1e6, mainUs, othersUs }
 }
 
 function median(values) {
@@ -136,14 +153,15 @@ function median(values) {
   return sorted[Math.floor(sorted.length / 2)]
 }
 
-function show(name, rounds) {
+function show({ waiting }, rounds) {
   const middle = (of) => median(rounds.map(of))
   const ratios = rounds.map(({ store, file }) => store.perSecond / file.perSecond)
   console.log(
-    `${name.padEnd(16)} store ${middle(({ store }) => store.perSecond)
+    `${String(waiting).padStart(2)} waiting  store ${middle(({ store }) => store.perSecond)
       .toFixed(0)
       .padStart(6)}/s ` +
-      `(wait p50 ${middle(({ store }) => store.waitMs).toFixed(2)} ms, longest gap ${middle(({ store }) => store.gapMs).toFixed(1)} ms)  ` +
+      `(wait p50 ${middle(({ store }) => store.waitMs).toFixed(2)} ms, longest gap ${middle(({ store }) => store.gapMs).toFixed(1)} ms, ` +
+      `CPU a decision: main ${middle(({ store }) => store.mainUs).toFixed(0)} us, others ${middle(({ store }) => store.othersUs).toFixed(0)} us)  ` +
       `append + fdatasync ${middle(({ file }) => file.perSecond)
         .toFixed(0)
         .padStart(6)}/s ` +
@@ -154,13 +172,11 @@ function show(name, rounds) {
 const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-'))
 const [store, file] = [await storeIn(join(directory, 'store')), await fileIn(directory)]
 try {
-  const [singles, groups] = [[], []]
-  for (let round = 0; round < ROUNDS; round += 1) {
-    singles.push({ store: await measure(store, SINGLES, 1), file: await measure(file, SINGLES, 1) })
-    groups.push({ store: await measure(store, GROUPS, WAITING), file: await measure(file, GROUPS, WAITING) })
-  }
-  show('one at a time', singles)
-  show(`${WAITING} waiting`, groups)
+  const rounds = SIZES.map(() => [])
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const [i, size] of SIZES.entries())
+      rounds[i].push({ store: await measure(store, size), file: await measure(file, size) })
+  for (const [i, size] of SIZES.entries()) show(size, rounds[i])
 } finally {
   await store.close()
   await file.close()
