@@ -93,7 +93,8 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
 
 function recordOf(name: Name, fingerprint: string, subject: string, status: number, now: string): IdempotencyRecord {
   const expiresAt = new Date(Date.parse(now) + KEPT_MS).toISOString()
-  return { ...name, fingerprint, status, subject, created_at: now, expires_at: expiresAt }
+  const { key_id, operation, key } = name
+  return { key_id, operation, key, fingerprint, status, subject, created_at: now, expires_at: expiresAt }
 }
 
 /** A member that is null counts as one that is absent, as it does for the call itself. */
