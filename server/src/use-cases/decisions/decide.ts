@@ -88,7 +88,7 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
 
     const expiresAt = endOf(evaluation.effect, evaluatedAt, deps.lifetimes)
     const received = { request, requestHash, requestId, keyId: caller.key.id, holder, agent }
-    const made: Evaluated = { id, evaluation, at: now, expiresAt, latencyMs, policySet, reserved, ...received }
+    const made: Evaluated = { id, received, evaluation, at: now, expiresAt, latencyMs, policySet, reserved }
     const held: HeldRequest = { context: request.context, salt: deps.ids.salt() }
     const draft = {
       entry: createdEntry(made, held.salt),

@@ -12,13 +12,7 @@ export interface Lifetimes {
   readonly approvalSeconds: number
 }
 
-export interface Evaluated {
-  readonly id: string
-  readonly evaluation: Evaluation
-  readonly at: string
-  readonly expiresAt: string
-  readonly latencyMs: number
-  readonly policySet: number
+interface Received {
   readonly request: EngineRequest
   readonly requestHash: string
   readonly requestId: string
@@ -26,12 +20,23 @@ export interface Evaluated {
   /** The name of the job that asks; null when it gave none. */
   readonly holder: string | null
   readonly agent: StoredAgent | undefined
+}
+
+export interface Evaluated {
+  readonly id: string
+  readonly received: Received
+  readonly evaluation: Evaluation
+  readonly at: string
+  readonly expiresAt: string
+  readonly latencyMs: number
+  readonly policySet: number
   readonly reserved: Pick<ReservedBudgets, 'budgets' | 'postings'>
 }
 
 /** The decision that follows from an evaluation. What was decided never changes; the first status follows from it. */
 export function newDecision(evaluated: Evaluated, audit: AuditPosition): StoredDecision {
-  const { id, evaluation, at, expiresAt, request } = evaluated
+  const { id, received, evaluation, at, expiresAt } = evaluated
+  const { request } = received
   const { effect } = evaluation
   return {
     id,
@@ -56,12 +61,12 @@ export function newDecision(evaluated: Evaluated, audit: AuditPosition): StoredD
     outcome: null,
     advice: adviseOn(evaluation, request, id),
     shadow: evaluation.shadow,
-    request_hash: evaluated.requestHash,
-    key_id: evaluated.keyId,
-    request_id: evaluated.requestId,
-    holder: effect === 'allow' || effect === 'log' ? { name: evaluated.holder } : null,
+    request_hash: received.requestHash,
+    key_id: received.keyId,
+    request_id: received.requestId,
+    holder: effect === 'allow' || effect === 'log' ? { name: received.holder } : null,
     claimed_at: null,
-    agent_revision: evaluated.agent?.registration?.revision ?? null,
+    agent_revision: received.agent?.registration?.revision ?? null,
     redeemed: null,
     audit,
   }
@@ -75,13 +80,13 @@ export function endOf(effect: Effect, evaluatedAt: Date, lifetimes: Lifetimes): 
 
 /** The audit entry of a new decision. Of the request it holds only a salted hash. */
 export function createdEntry(evaluated: Evaluated, salt: string): EntryDraft {
-  const { evaluation, request } = evaluated
+  const { evaluation, received } = evaluated
   return {
     at: evaluated.at,
     type: 'decision.created',
-    actor: evaluated.keyId,
+    actor: received.keyId,
     subject: evaluated.id,
-    agent_id: request.agent_id,
+    agent_id: received.request.agent_id,
     data: {
       effect: evaluation.effect,
       status: FIRST_STATUS[evaluation.effect],
@@ -90,9 +95,9 @@ export function createdEntry(evaluated: Evaluated, salt: string): EntryDraft {
       policy_revision: evaluation.policy_revision,
       policy_set: evaluated.policySet,
       rule: evaluation.rule,
-      action: request.action,
+      action: received.request.action,
       budgets: evaluated.reserved.budgets,
-      request: saltedHash(salt, evaluated.requestHash),
+      request: saltedHash(salt, received.requestHash),
       expires_at: evaluated.expiresAt,
     },
   }
