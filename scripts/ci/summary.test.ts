@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { tiersOf } from '../test-tiers.mjs'
 import { closingLine, type Reports, summarize, tierLine } from './summary.mjs'
 
 const CHECKOUT = {
@@ -139,10 +140,12 @@ describe('the report on MongoDB', () => {
   ])('holds what concerns money on both stores: %s', (file) => {
     const mongodb = { testResults: [...MONGODB.testResults, ...reportOf(file).testResults] }
     const quick = { testResults: [...vitestReport('passed').testResults, ...reportOf(file).testResults] }
+    const again = tiersOf(file).includes('slow') ? reportOf(file).testResults : []
+    const slow = { testResults: [...SLOW.testResults, ...again] }
     const testFiles = [...CHECKOUT.testFiles, file]
-    expect(summaryOf({ steps: STEPS, quick, mongodb }, { ...CHECKOUT, testFiles }).faults).toEqual([])
+    expect(summaryOf({ steps: STEPS, quick, slow, mongodb }, { ...CHECKOUT, testFiles }).faults).toEqual([])
     const missing = `test file ${file}: not in reports/vitest-mongodb.json`
-    expect(summaryOf({ steps: STEPS, quick }, { ...CHECKOUT, testFiles }).faults).toEqual([missing])
+    expect(summaryOf({ steps: STEPS, quick, slow }, { ...CHECKOUT, testFiles }).faults).toEqual([missing])
   })
 
   it('may skip nothing that is not in the list', () => {
