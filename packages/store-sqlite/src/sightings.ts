@@ -1,5 +1,5 @@
 import type { Connection } from './driver.js'
-import { markSeen, type Sighting } from './tables/agents.js'
+import { markSeen } from './tables/agents.js'
 
 /** When the decisions of a group saw their agents: summed up, so that each agent is marked once. */
 export class Sightings {
@@ -14,7 +14,7 @@ export class Sightings {
 
   /** From then on nothing is left to mark. */
   write(db: Connection): void {
-    for (const [agent_id, seen] of this.#byAgent) markSeen(db, { agent_id, ...seen } satisfies Sighting)
+    for (const [agent_id, seen] of this.#byAgent) markSeen(db, { agent_id, ...seen })
     this.#byAgent.clear()
   }
 }

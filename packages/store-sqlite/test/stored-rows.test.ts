@@ -167,7 +167,7 @@ it('a group is stored as one statement a row would store it, byte for byte', asy
         expect(stored[0]).toEqual(stored[1])
         expect(stored[0]?.map((content) => content.length)).toEqual([rows.length, rows.length, rows.length])
       }),
-      { numRuns: drawsOf(100) },
+      { numRuns: drawsOf(50) },
     )
   } finally {
     db.close()

@@ -29,7 +29,7 @@ export function writeAgent(db: Connection, agent: StoredAgent, expectedVersion: 
 }
 
 /** When an agent was seen: when the store first learned of it, and from when to when its decisions are. */
-export interface Sighting {
+interface Sighting {
   readonly agent_id: string
   readonly known: string
   readonly first: string
