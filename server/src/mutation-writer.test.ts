@@ -126,6 +126,16 @@ describe('a conflict', () => {
     expect(store.log.map(({ entry }) => entry?.index)).toEqual([0, 1, 2])
   })
 
+  test('rejects at once all calls that the store says were made before', async () => {
+    const settled = Promise.allSettled(['a', 'b', 'c', 'd'].map((subject) => writer.write(draft(subject))))
+    await store.next(() => ({ written: 0, conflict: 'idempotency_key', repeated: new Set([1, 3]) }))
+    expect(subjects(await store.next())).toEqual(['c'])
+    const results = await settled
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'rejected'])
+    for (const i of [0, 1, 3]) expect(results[i]).toMatchObject({ reason: new ConflictError('idempotency_key') })
+    expect(store.log.map(({ entry }) => entry?.index)).toEqual([0])
+  })
+
   test('what was signed for a position that was lost is thrown away', async () => {
     const signed: number[] = []
     const sign = async ({ index }: { index: number }) => signed.push(index)

@@ -215,7 +215,9 @@ export class MutationWriter {
     if (result.conflict !== null) {
       const { waiting } = sealed[result.written] as Sealed
       this.fail(waiting, errorOf(result.conflict))
-      this.waiting.unshift(...sealed.slice(result.written + 1).map((one) => one.waiting))
+      for (const i of result.repeated ?? []) this.fail((sealed[i] as Sealed).waiting, errorOf('idempotency_key'))
+      const rest = sealed.slice(result.written + 1).map((one) => one.waiting)
+      this.waiting.unshift(...rest.filter((one) => this.unanswered.has(one)))
     }
   }
 

@@ -108,6 +108,11 @@ export interface CommitResult {
   readonly conflict: Conflict | null
   readonly lateConflicts?: ReadonlyMap<number, Conflict>
   readonly unsettled?: ReadonlySet<number>
+  /**
+   * Mutations after the one in conflict whose calls have a record already (absent when there is none): they would meet
+   * `idempotency_key` too. So a group of repeated calls is not tried once for each of them.
+   */
+  readonly repeated?: ReadonlySet<number>
 }
 
 /**

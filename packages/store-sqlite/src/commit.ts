@@ -6,7 +6,7 @@ import { Sightings } from './sightings.js'
 import { writeAgent } from './tables/agents.js'
 import { insertAuditEntry } from './tables/audit-entries.js'
 import { insertDecision, readPostings, sightingOf, updateDecision } from './tables/decisions.js'
-import { insertIdempotency } from './tables/idempotency.js'
+import { insertIdempotency, isTaken } from './tables/idempotency.js'
 import { writeKey } from './tables/keys.js'
 import { writePolicy } from './tables/policies.js'
 import type { Committed } from './writer-tasks.js'
@@ -31,8 +31,18 @@ export function commitMutations(db: Connection, mutations: readonly WritableMuta
     return { written: mutations.length, conflict: null, accounts }
   } catch (error) {
     if (!(error instanceof MetConflict)) throw error
-    return { ...commitMutations(db, mutations.slice(0, error.index)), conflict: error.conflict }
+    const { index, conflict } = error
+    const committed = { ...commitMutations(db, mutations.slice(0, index)), conflict }
+    return conflict === 'idempotency_key' ? { ...committed, repeated: repeatedAfter(db, mutations, index) } : committed
   }
+}
+
+/** The mutations after `index` whose calls have a record. */
+function repeatedAfter(db: Connection, mutations: readonly WritableMutation[], index: number): ReadonlySet<number> {
+  const repeated = mutations.flatMap(({ idempotency }, i) =>
+    i > index && idempotency !== null && isTaken(db, idempotency) ? [i] : [],
+  )
+  return new Set(repeated)
 }
 
 /** @returns the accounts that the group moved, as they are then; throws MetConflict */

@@ -61,10 +61,22 @@ describe('a group of mutations', () => {
       conflict: 'version',
     },
   ])('with $what is written up to the conflict', async ({ group, written, conflict }) => {
-    expect(await pen.commit(...group)).toEqual({ written, conflict })
+    expect(await pen.commit(...group)).toMatchObject({ written, conflict })
     expect((await store.listAuditEntries({}, WHOLE)).items).toHaveLength(written)
     expect((await store.openLog()).next_index).toBe(written)
     expect(await pen.commit(createOf(decisionOf(20)))).toEqual({ written: 1, conflict: null })
+  })
+
+  it('names every call that was made before, so that none of them is tried again', async () => {
+    const call = (n: number): Draft => {
+      const decision = decisionOf(n)
+      return { change: createOf(decision), idempotency: idempotencyOf(decision.id, { key: `call-${n}` }) }
+    }
+    expect(await pen.commit(call(1), call(2), call(3))).toEqual({ written: 3, conflict: null })
+    const again = [call(4), call(1), call(5), call(2), { change: createOf(decisionOf(6)) }, call(3), call(4)]
+    const { written, conflict, repeated } = await pen.commit(...again)
+    expect({ written, conflict }).toEqual({ written: 1, conflict: 'idempotency_key' })
+    expect(repeated).toEqual(new Set([3, 5, 6]))
   })
 
   it('moves an account by what is written of it, and not twice', async () => {

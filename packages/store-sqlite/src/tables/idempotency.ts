@@ -32,6 +32,11 @@ export function insertIdempotency(db: Connection, columns: IdempotencyColumns): 
   return inserted === 1
 }
 
+/** Whether {@link insertIdempotency} would find the name taken. */
+export function isTaken(db: Connection, [keyId, operation, key, , , , createdAt]: IdempotencyColumns): boolean {
+  return findIdempotency(db, { key_id: keyId, operation, key }, createdAt) !== null
+}
+
 export function findIdempotency(
   db: Connection,
   name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>,
