@@ -127,7 +127,8 @@ describe('a commit that never ends', () => {
       const request = { agent_id: 'agent:desk', action: 'pay.create', context: { amount: 50 } }
       return (await succeed(desk.server.call('POST', '/v1/simulate', { body: { request } }))).budgets[0].remaining
     }
-    const whileUnknown = await simulated()
+    // By the clock that went ahead, what a server knows of a shared store was old: it looks again first.
+    const whileUnknown = await vi.waitFor(simulated, { timeout: 5000 })
     release()
     // Both as they would be with the 50 that are asked for.
     expect(whileUnknown).toBe(250)
