@@ -27,8 +27,8 @@ import { printTable } from './parts/table.mjs'
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const MANY = 64
 const ROUND_MS = { [MANY]: 1_500, 1: 1_000 }
-/** Until then functions are compiled again and again. */
-const WARM_UP = { connections: MANY, forMs: 0, atLeast: 5_000 }
+/** Before, threads without JavaScript are busy with compiling it. */
+const WARM_UP = { connections: MANY, forMs: 8_000, atMost: 15_000 }
 const BUDGET = { limit: 1e12, unit: 'EUR', period: 'total' }
 const DECISION_MS = 0.1
 

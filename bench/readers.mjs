@@ -40,6 +40,7 @@ async function measureAll() {
     await Promise.race([...ended, measure(server, callers)])
   } finally {
     for (const child of [server.child, callers]) child.kill()
+    await Promise.allSettled(ended)
     rmSync(directory, { recursive: true })
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The callers of a server, as a process of their own: `fork` this file and send it first `{ requests, needle }`, what they ask and
- * what each answer has to contain, and then `{ port, connections, forMs, atLeast }` for each round,
- * which goes on until both the time is over and so many have been answered. They write ready-made bytes and look
+ * what each answer has to contain, and then `{ port, connections, forMs, atMost }` for each round,
+ * which is over with the time, or when so many have been answered. They write ready-made bytes and look
  * at as little as they can; each UUID of a request is a new one whenever it is sent.
  */
 import { randomUUID } from 'node:crypto'
@@ -25,12 +25,12 @@ process.on('message', async ({ kind, requests, needle, ...round }) => {
   process.send('ready')
 })
 
-async function run(kind, { port, connections, forMs, atLeast = 0 }) {
+async function run(kind, { port, connections, forMs, atMost = Number.POSITIVE_INFINITY }) {
   const waits = []
   const decidedMs = []
   const cpu = process.cpuUsage()
   const started = performance.now()
-  const goesOn = () => performance.now() - started < forMs || waits.length < atLeast
+  const goesOn = () => performance.now() - started < forMs && waits.length < atMost
   await Promise.all(Array.from({ length: connections }, () => callOn(port, kind, goesOn, waits, decidedMs)))
   const elapsedMs = performance.now() - started
   const { user, system } = process.cpuUsage(cpu)
