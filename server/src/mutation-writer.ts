@@ -78,11 +78,15 @@ export class MutationWriter {
   private newestAt = ''
   private newest: LogPosition | null = null
 
-  /** @param deadlineMs how long a caller waits for durability before its call rejects */
+  /**
+   * @param deadlineMs how long a caller waits for durability before its call rejects
+   * @param monotonicMs the clock of the deadlines
+   */
   constructor(
     private readonly store: Pick<Store, 'openLog' | 'commit'>,
     private readonly ids: Pick<Ids, 'next'>,
     private readonly deadlineMs: number,
+    private readonly monotonicMs: () => number = () => performance.now(),
   ) {}
 
   /** The newest position in the audit log that this process has filled; null before the first. */
@@ -140,7 +144,7 @@ export class MutationWriter {
     if (this.waiting.length >= MAX_WAITING)
       return Promise.reject(new StoreUnavailableError('Too many mutations wait for the store.'))
     return new Promise((resolve, reject) => {
-      const lateAt = performance.now() + this.deadlineMs
+      const lateAt = this.monotonicMs() + this.deadlineMs
       const waiting = { job, resolve: resolve as Waiting['resolve'], reject, lateAt }
       this.waiting.push(waiting)
       this.unanswered.add(waiting)
@@ -152,7 +156,7 @@ export class MutationWriter {
   /** Rejects the calls whose deadline has passed. Whoever came first is late first. */
   private sweep(): void {
     this.sweeper = undefined
-    const now = performance.now()
+    const now = this.monotonicMs()
     for (const waiting of this.unanswered) {
       if (waiting.lateAt > now) {
         this.sweeper = setTimeout(() => this.sweep(), waiting.lateAt - now).unref()
@@ -240,15 +244,22 @@ export class MutationWriter {
   private async answer({ waiting, result }: Sealed, beside: unknown, storeMs: number): Promise<void> {
     try {
       waiting.resolve(result(await beside, storeMs))
-      this.unanswered.delete(waiting)
+      this.answered(waiting)
     } catch (error) {
       this.fail(waiting, error)
     }
   }
 
   private fail(waiting: Waiting, error: unknown): void {
-    this.unanswered.delete(waiting)
+    this.answered(waiting)
     waiting.reject(error)
+  }
+
+  private answered(waiting: Waiting): void {
+    this.unanswered.delete(waiting)
+    if (this.unanswered.size > 0) return
+    clearTimeout(this.sweeper)
+    this.sweeper = undefined
   }
 }
 

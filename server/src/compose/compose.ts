@@ -51,7 +51,7 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
   if (behind !== null)
     log.warn(behind, 'the system clock is behind the newest audit entry, from which time goes on: set the clock (NTP)')
   const metrics = prometheusMetrics()
-  const writer = measuredWriter(store, ids, metrics)
+  const writer = measuredWriter(store, ids, metrics, parts)
   let isServing = true
   const connections = parts.connections ?? new Connections(log)
   const base: Base = { ...parts, connections, config, ids, metrics, store, writer, isServing: () => isServing }

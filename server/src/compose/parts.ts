@@ -19,6 +19,8 @@ export interface Parts {
   /** The requests in progress, where the server shares them with its front. */
   readonly connections?: Connections
   readonly ids?: Ids
+  /** The clock of the deadlines of writes: milliseconds since some moment. */
+  readonly monotonicMs?: () => number
   readonly evaluate?: typeof evaluate
   /** Whether the store may lack entries that the signing keys remember. */
   readonly acceptsLoss?: boolean

@@ -40,7 +40,7 @@ export async function openStore({ dataDir, mongodbUrl }: Config, parts: Parts): 
 }
 
 /** Writes to the store, and measures each commit, whether it succeeds or not. */
-export function measuredWriter(store: Store, ids: Ids, metrics: Metrics): MutationWriter {
+export function measuredWriter(store: Store, ids: Ids, metrics: Metrics, { monotonicMs }: Parts): MutationWriter {
   const commit: Store['commit'] = async (mutations) => {
     const started = performance.now()
     try {
@@ -49,7 +49,7 @@ export function measuredWriter(store: Store, ids: Ids, metrics: Metrics): Mutati
       metrics.committed(performance.now() - started)
     }
   }
-  const writer = new MutationWriter({ openLog: () => store.openLog(), commit }, ids, STORE_DEADLINE_MS)
+  const writer = new MutationWriter({ openLog: () => store.openLog(), commit }, ids, STORE_DEADLINE_MS, monotonicMs)
   metrics.watchWaitingMutations(() => writer.waitingMutations)
   return writer
 }
