@@ -22,7 +22,7 @@ export async function profiled(pid, folder, into, measure) {
   mkdirSync(into, { recursive: true })
   const names = await written(folder)
   for (const name of names) renameSync(join(folder, name), join(into, name))
-  // The thread of the store is busier than those that sign and those that collect garbage.
+  // The thread of the store is busier than those that sign, those that compile and collect garbage, and the profiler's own two.
   const [storeUs, ...nativeUs] = othersUs
   const native = nativeUs.filter((us) => us >= 1).map((us) => us.toFixed(0))
   console.log(
