@@ -4,7 +4,7 @@ import { systemClock } from './adapters/system-clock.js'
 import { type Composed, compose } from './compose/compose.js'
 import { type Config, readConfig } from './config.js'
 import type { Log } from './ports/log.js'
-import { closeStore } from './start.js'
+import { closeStore, DRAIN_GRACE_MS } from './start.js'
 
 export interface CountersignOptions {
   /** The URL at which callers reach the handler, with the path that it is mounted at. Permits name it as their issuer. */
@@ -30,8 +30,6 @@ export interface Countersign {
    */
   close(): Promise<void>
 }
-
-const DRAIN_GRACE_MS = 10_000
 
 /**
  * Opens Countersign as a handler for your own server, instead of a server of its own.

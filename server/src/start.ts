@@ -20,7 +20,8 @@ export interface Started {
   stop(graceMs?: number): Promise<void>
 }
 
-const DRAIN_GRACE_MS = 10_000
+/** How long requests in progress may take when the server stops. */
+export const DRAIN_GRACE_MS = 10_000
 /** Longer than any caller waits for the store: a write that takes longer was answered with 503. */
 const CLOSE_DEADLINE_MS = 6_000
 

@@ -33,16 +33,16 @@ export function commitMutations(db: Connection, mutations: readonly WritableMuta
     if (!(error instanceof MetConflict)) throw error
     const { index, conflict } = error
     const committed = { ...commitMutations(db, mutations.slice(0, index)), conflict }
-    return conflict === 'idempotency_key' ? { ...committed, repeated: repeatedAfter(db, mutations, index) } : committed
+    const repeated = conflict === 'idempotency_key' ? repeatedAfter(db, mutations, index) : []
+    return repeated.length === 0 ? committed : { ...committed, repeated: new Set(repeated) }
   }
 }
 
 /** The mutations after `index` whose calls have a record. */
-function repeatedAfter(db: Connection, mutations: readonly WritableMutation[], index: number): ReadonlySet<number> {
-  const repeated = mutations.flatMap(({ idempotency }, i) =>
+function repeatedAfter(db: Connection, mutations: readonly WritableMutation[], index: number): readonly number[] {
+  return mutations.flatMap(({ idempotency }, i) =>
     i > index && idempotency !== null && isTaken(db, idempotency) ? [i] : [],
   )
-  return new Set(repeated)
 }
 
 /** @returns the accounts that the group moved, as they are then; throws MetConflict */

@@ -31,7 +31,7 @@ export interface ComposedHttp {
   readonly routes: readonly Route[]
   /** For a server of its own. */
   readonly listener: RequestListener
-  /** The same as an application of Express. */
+  /** The same as an application of Express: each request passes through it first. */
   readonly app: RequestListener
   /** For an application of Express that has more. */
   readonly router: Listener
@@ -67,8 +67,8 @@ export async function composeHttp(core: Core): Promise<ComposedHttp> {
     isSignerKnown: () => sharedKeys?.isKnown ?? true,
     openApi: () => openApiDocument(routes),
   })
-  const edge = { api, isServing, log, metrics }
-  const listener = apiListener({ ...edge, routes, connections, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
+  const edge = { api, connections, isServing, log, metrics }
+  const listener = apiListener({ ...edge, routes, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
   const router = countersignRouter(edge, listener, pages)
   const app = expressApp(edge, router)
   return { routes, router, app, listener: (req, res) => listener(req, res, () => app(req, res)) }

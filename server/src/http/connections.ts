@@ -13,6 +13,7 @@ export class Exchange {
   /** Called once, at the end. */
   onEnd = NOTHING
   private controller: AbortController | null = null
+  private isAborted = false
 
   constructor(
     readonly req: IncomingMessage,
@@ -21,11 +22,13 @@ export class Exchange {
 
   /** Aborted at the end, and when the server shuts down. For a response that has no end of its own. */
   get signal(): AbortSignal {
+    if (this.isAborted) return AbortSignal.abort()
     this.controller ??= new AbortController()
     return this.controller.signal
   }
 
   abort(): void {
+    this.isAborted = true
     this.controller?.abort()
   }
 }

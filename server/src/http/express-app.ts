@@ -3,6 +3,7 @@ import express, { type Express, type Request, type Response, Router } from 'expr
 import { DomainError } from '../domain-error.js'
 import { type AccessLogDeps, recordAnswer } from './access-log.js'
 import type { Api } from './api.js'
+import type { Connections } from './connections.js'
 import type { Listener } from './listener.js'
 import type { PublicPage } from './public-pages.js'
 import type { Answer, Reply } from './reply.js'
@@ -11,6 +12,7 @@ import { send } from './send.js'
 
 export interface PagesDeps extends AccessLogDeps {
   readonly api: Api
+  readonly connections: Connections
   /** False once the server shuts down: connections are closed after their answer. */
   readonly isServing: () => boolean
 }
@@ -49,9 +51,11 @@ async function reply(
   template: string | null,
   make: () => Reply | Promise<Reply>,
 ): Promise<void> {
-  const startedMs = performance.now()
+  const exchange = deps.connections.exchange(req, res)
+  if (exchange === null) return
+  const { startedMs } = exchange
   let answer: Answer | null = null
-  res.once('close', () => recordAnswer(deps, req, res, { startedMs, template, answer }))
+  exchange.onEnd = () => recordAnswer(deps, req, res, { startedMs, template, answer })
   answer = await deps.api.answerPublic(req.headers, make)
   send(req, res, answer, { isLast: !deps.isServing() })
 }

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { KeyedMutex } from '@countersign/concurrency'
+import { KeyedMutex, withDeadline } from '@countersign/concurrency'
 import { LIMITS } from '@countersign/contract'
 import { canonicalJson } from '@countersign/contract/canonical-json'
 import type { IdempotencyRecord } from '@countersign/store-port/documents'
 import { CallInProgressError } from '@countersign/store-port/ledger'
-import { ConflictError, type Store } from '@countersign/store-port/store'
+import { ConflictError, type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import { waitForCallInProgress } from '../state/call-in-progress.js'
@@ -13,6 +13,8 @@ import { callNameOf, type IdempotencyDraft } from '../use-cases/idempotency.js'
 import type { Reply } from './reply.js'
 import { type Call, handled, type Route } from './route.js'
 
+/** How long a call that could not be written waits for a look at the store. */
+const LOOK_MS = 500
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
@@ -42,21 +44,30 @@ export class Idempotency {
   }
 
   private async attempt(route: Route, name: Name, fingerprint: string, call: Call): Promise<Reply> {
-    const { present, assertAllowed, looksItself } = route.replay as NonNullable<Route['replay']>
+    const { present, assertAllowed, looksBeforeTaking } = route.replay as NonNullable<Route['replay']>
     const find = () => this.store.findIdempotency(name, this.clock.now().toISOString())
+    let own: string | null = null
     const idempotency: IdempotencyDraft = {
-      recordOf: (subject, now) => recordOf(name, fingerprint, subject, route.answer.status, now),
+      recordOf: (subject, now) => {
+        own = subject
+        return recordOf(name, fingerprint, subject, route.answer.status, now)
+      },
       assertNew: async () => {
         if ((await find()) !== null) throw new ConflictError('idempotency_key')
       },
     }
-    let known = looksItself ? null : await find()
+    let known = looksBeforeTaking ? null : await find()
     if (known === null)
       try {
         return await handled(route, { ...call, idempotency, fingerprint })
       } catch (error) {
         // The call may have run before: here, on another server, or in an attempt that was given up.
         if (error instanceof DomainError || isRepeated(error)) known = await find()
+        // A store that cannot write may be able to read. What this attempt wrote is not acknowledged.
+        else if (error instanceof StoreUnavailableError) {
+          const kept = await withDeadline(find(), LOOK_MS, () => error).catch(() => null)
+          if (kept?.subject !== own) known = kept
+        }
         if (known === null) throw error
       }
     if (known.fingerprint !== fingerprint) {

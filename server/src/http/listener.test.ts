@@ -53,6 +53,13 @@ const calls: Call[] = []
 /** What the stream of a test does. */
 let events: (signal: AbortSignal) => AsyncIterable<string>
 
+type OnEvents = (signal: () => AbortSignal) => ReturnType<Route['handle']>
+let onEvents: OnEvents
+const streamOfEvents: OnEvents = async (signal) => ({
+  headers: { 'Content-Type': 'text/event-stream' },
+  stream: events(signal()),
+})
+
 const plain = { summary: '', scopes: { all: [] }, answer: { status: 200, description: '' }, problems: [] } as const
 const ROUTES: readonly Route[] = [
   route({
@@ -71,10 +78,7 @@ const ROUTES: readonly Route[] = [
     path: '/v1/events',
     name: 'events.read',
     isUnbounded: true,
-    handle: async ({ signal }) => ({
-      headers: { 'Content-Type': 'text/event-stream' },
-      stream: events(signal()),
-    }),
+    handle: ({ signal }) => onEvents(signal),
   }),
   route({
     ...plain,
@@ -121,6 +125,7 @@ const ada = { headers: { Cookie: 'session=ada' } }
 
 beforeEach(() => {
   isServing = true
+  onEvents = streamOfEvents
   logged = []
   calls.length = 0
 })
@@ -239,6 +244,27 @@ describe('an answer without an end', () => {
     await listenBare(listenerAt('/v1'))
     const answer = await fetch(`${url}/v1/events`, ada)
     await expect(answer.text()).rejects.toThrow()
+    await until('the log', () =>
+      logged.some(({ message }) => message === 'a response was cut off') ? true : undefined,
+    )
+  })
+
+  it('whose signal is asked for after its caller left has ended', async () => {
+    let ask = (_: () => AbortSignal): void => {}
+    const asked = new Promise<() => AbortSignal>((resolve) => {
+      ask = resolve
+    })
+    onEvents = (signal) => {
+      ask(signal)
+      return new Promise(() => {})
+    }
+    await listenBare(listenerAt('/v1'))
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write('GET /v1/events HTTP/1.1\r\nHost: x\r\nCookie: session=ada\r\n\r\n')
+    const signal = await asked
+    socket.destroy()
+    await connections.drain()
+    expect(signal().aborted).toBe(true)
   })
 
   it('takes no more from its source than its caller reads', async () => {

@@ -70,12 +70,11 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
           body: bodyOf(req),
           isWanted: () => !req.socket.destroyed,
           signal: () => {
-            const { signal } = exchange
             if (!isServing()) exchange.abort()
-            return signal
+            return exchange.signal
           },
         })
-      const { keyId, reply } = answered
+      const { keyId, requestId, reply } = answered
       // No await between the check and `hold`: of many answers that are ready, each is counted before the next check.
       const isChecked = found.route !== null && isReading(found.route) && reply.status < 300
       const overLimit = isChecked && keyId !== undefined ? unread.overLimit(keyId) : null
@@ -84,6 +83,7 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
         hold: (bytes) => {
           if (keyId !== undefined && !req.socket.destroyed) release = unread.hold(keyId, bytes)
         },
+        failed: (err) => log.error({ err, request_id: requestId }, 'a response was cut off'),
       })
     } catch (err) {
       log.error({ err }, 'an answer could not be sent')

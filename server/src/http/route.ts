@@ -53,7 +53,7 @@ interface RouteReplay {
    * Whether the handler calls `idempotency.assertNew` before it takes anything, and so may run before anybody has looked
    * for a record. A repeated call is then found when its write meets the record of the first.
    */
-  readonly looksItself?: boolean
+  readonly looksBeforeTaking?: boolean
 }
 
 /** What a handler answers. The status is that of the route, and of a repeated call that of the first one. */
@@ -120,7 +120,7 @@ interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
     readonly fingerprint?: (body: z.output<Body>) => string
     readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<Content>
     readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
-    readonly looksItself?: boolean
+    readonly looksBeforeTaking?: boolean
   }
   readonly longPoll?: RouteLongPoll<Call<z.output<Body>, z.output<Query>>>
   readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Content>

@@ -32,14 +32,16 @@ export interface SendOptions {
   readonly isLast: boolean
   /** Called with the size in bytes before they are written. */
   readonly hold?: (bytes: number) => void
+  /** Called when a stream fails, which cuts its response off. */
+  readonly failed?: (error: unknown) => void
 }
 
-/** Sends an answer. Nothing else writes a response, but protocol errors. */
+/** Sends an answer. Only protocol errors write a response without it. */
 export function send(
   req: IncomingMessage,
   res: ServerResponse,
   { reply, requestId }: Answer,
-  { isLast, hold }: SendOptions,
+  { isLast, hold, failed }: SendOptions,
 ): void {
   const { status, stream, text = reply.body === undefined ? undefined : JSON.stringify(reply.body) } = reply
   const head = headOf(reply.headers, requestId)
@@ -49,7 +51,10 @@ export function send(
     res.writeHead(status, head)
     if (stream === undefined || req.method === 'HEAD') res.end()
     // What ends one of the two ends the other: an error cuts the response off, and a caller who leaves ends the stream.
-    else pipeline(Readable.from(stream), res, () => {})
+    else
+      pipeline(Readable.from(stream), res, (error) => {
+        if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') failed?.(error)
+      })
     return
   }
   if (reply.headers?.['Content-Type'] === undefined) head.push('Content-Type', 'application/json')

@@ -16,7 +16,7 @@ export interface IdempotencyDraft {
    */
   readonly recordOf: (subject: string, now: string) => IdempotencyRecord
   /**
-   * To be called before the use case takes anything, where the route says that it `looksItself`: a repeated call must not
+   * To be called before the use case takes anything, where the route says that it `looksBeforeTaking`: a repeated call must not
    * hold money or a review slot, not even for a moment.
    *
    * @throws ConflictError idempotency_key when the call has a record already

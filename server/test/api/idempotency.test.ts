@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '@countersign/store-port/store'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
@@ -511,5 +512,65 @@ it('holds no money and no review slot while a repeated call is found to be one',
     expect((await shown.call('POST', '/v1/decisions', { body: REVIEWED, headers: slot })).body).toEqual(waiting.body)
   } finally {
     await shown.stop()
+  }
+})
+
+it('gives a stored decision again while the store can read and cannot write', async () => {
+  let isFull = false
+  const full = await runServer({
+    settings: { rateLimitPerSecond: 0 },
+    parts: {
+      openStore: (dataDir) =>
+        openStoreWith(dataDir, (store) => ({
+          commit: (mutations) =>
+            isFull ? Promise.reject(new StoreUnavailableError('The disk is full.')) : store.commit(mutations),
+        })),
+    },
+  })
+  try {
+    await createPolicy(full, REFUNDS)
+    const ask = (key: string) =>
+      full.call('POST', '/v1/decisions', { body: ALLOWED, headers: { 'Idempotency-Key': key } })
+    const first = await ask('before')
+    isFull = true
+    const again = await ask('before')
+    expect(again).toMatchObject({ status: 200, body: first.body })
+    expect(isReplayed(again)).toBe(true)
+    expect((await ask('new')).status).toBe(503)
+  } finally {
+    await full.stop()
+  }
+})
+
+it('finds hundreds of repeated calls in a few writes', async () => {
+  let commits = 0
+  const counted = await runServer({
+    settings: { rateLimitPerSecond: 0 },
+    parts: {
+      openStore: (dataDir) =>
+        openStoreWith(dataDir, (store) => ({
+          commit: (mutations) => {
+            commits += 1
+            return store.commit(mutations)
+          },
+        })),
+    },
+  })
+  try {
+    await createPolicy(counted, REFUNDS)
+    const askAll = () =>
+      Promise.all(
+        Array.from({ length: 300 }, (_, i) =>
+          counted.call('POST', '/v1/decisions', { body: ALLOWED, headers: { 'Idempotency-Key': `call-${i}` } }),
+        ),
+      )
+    const before = await askAll()
+    const after = commits
+    const again = await askAll()
+    expect(again.map(({ body }) => body)).toEqual(before.map(({ body }) => body))
+    // One at most for each group, as when they were new; each repeated call alone would be 300.
+    expect(commits - after).toBeLessThan(150)
+  } finally {
+    await counted.stop()
   }
 })

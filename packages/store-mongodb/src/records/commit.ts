@@ -31,12 +31,14 @@ const MOST_TRIES = 20
 export async function commitMutations(deps: CommitDeps, records: readonly Mutation[]): Promise<CommitResult> {
   const lateConflicts = new Map<number, Conflict>()
   const unsettled = new Set<number>()
+  const repeated = new Set<number>()
   let written = 0
   let conflict: Conflict | null = null
   while (written < records.length && conflict === null) {
     const segment = await new Segment(deps, takeSegment(deps.ledger, records, written)).write()
     for (const [i, reason] of segment.lateConflicts) lateConflicts.set(written + i, reason)
     for (const i of segment.unsettled) unsettled.add(written + i)
+    for (const i of segment.repeated) repeated.add(written + i)
     written += segment.written
     conflict = segment.conflict
   }
@@ -45,6 +47,7 @@ export async function commitMutations(deps: CommitDeps, records: readonly Mutati
     conflict,
     ...(lateConflicts.size > 0 && { lateConflicts }),
     ...(unsettled.size > 0 && { unsettled }),
+    ...(repeated.size > 0 && { repeated }),
   }
 }
 
@@ -72,6 +75,7 @@ interface Written {
   readonly conflict: Conflict | null
   readonly lateConflicts: ReadonlyMap<number, Conflict>
   readonly unsettled: readonly number[]
+  readonly repeated: readonly number[]
 }
 
 class Segment {
@@ -81,6 +85,8 @@ class Segment {
   /** Each with what the accounts of its decision have to follow. */
   readonly #committed = new Map<Step, Settling | null>()
   #conflict: Conflict | null = null
+  /** The steps after the one in conflict whose calls have a record, by number. */
+  #repeated: readonly number[] = []
 
   constructor(
     private readonly deps: CommitDeps,
@@ -116,6 +122,7 @@ class Segment {
       conflict: this.#conflict,
       lateConflicts: new Map([...this.#lateConflicts].map(([step, conflict]) => [this.steps.indexOf(step), conflict])),
       unsettled: [...this.#unsettled].map((step) => this.steps.indexOf(step)),
+      repeated: this.#repeated,
     }
   }
 
@@ -174,6 +181,8 @@ class Segment {
           ? 'idempotency_key'
           : primaries.conflictOf(step, this.deps.ledger)
       if (conflict !== null) {
+        const isRepeated = ({ claim }: Step) => claim !== null && taken.has(claim._id)
+        this.#repeated = this.steps.flatMap((one, at) => (at > i && isRepeated(one) ? [at] : []))
         this.steps = this.steps.slice(0, i)
         this.#conflict = conflict
         return

@@ -70,7 +70,7 @@ export function decisionRoutes(deps: DecisionRouteDeps): Route[] {
           body: await replayDecision(deps, caller, id, body.holder ?? null),
         }),
         assertAllowed: ({ caller, body }) => assertMaySpeakFor(caller, body.agent_id),
-        looksItself: true,
+        looksBeforeTaking: true,
       },
       handle: async ({ caller, body, requestId, idempotency, fingerprint, authMs }) => {
         const request: DecisionRequest = body

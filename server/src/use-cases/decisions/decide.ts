@@ -44,6 +44,7 @@ export interface DecideOutput {
  * all.
  *
  * @throws DomainError agent_not_allowed
+ * @throws ConflictError idempotency_key: the same call was made before
  * @throws CallInProgressError a copy of the same call has reserved what this one needs
  * @throws StoreUnavailableError nothing was permitted
  *
