@@ -204,7 +204,8 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function isHttpUrl(text: string): boolean {
+/** Whether permits may name it as their issuer. */
+export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, username, password } = new URL(text)
   return /^https?:$/.test(protocol) && username === '' && password === '' && !/[?#]/.test(text)

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { jsonLog } from './adapters/json-log.js'
 import { systemClock } from './adapters/system-clock.js'
 import { type Composed, compose } from './compose/compose.js'
-import { type Config, readConfig } from './config.js'
+import { type Config, ConfigError, isHttpUrl, readConfig } from './config.js'
 import type { Log } from './ports/log.js'
 import { closeStore, DRAIN_GRACE_MS } from './start.js'
 
@@ -37,6 +37,8 @@ export interface Countersign {
  * @throws ConfigError, or what refuses to open: the store, the signing keys
  */
 export async function createCountersign({ address, ...options }: CountersignOptions): Promise<Countersign> {
+  if (!isHttpUrl(address))
+    throw new ConfigError(['address must be an http or https URL without credentials, query and fragment.'])
   const config = options.config ?? readConfig(process.env)
   const log = options.log ?? jsonLog(config.logLevel)
   const composed = await compose(config, { clock: systemClock(), log, address })

@@ -1,11 +1,11 @@
 /** Countersign in an application of Express that others wrote, as docs/embedding.md shows it. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import express, { type Express } from 'express'
 import request from 'supertest'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readConfig } from '#server/config'
+import { ConfigError, readConfig } from '#server/config'
 import { type Countersign, createCountersign } from '#server/create-countersign'
 import { ALLOWED, REFUNDS } from './api/refunds.js'
 
@@ -132,4 +132,22 @@ it('gives the first key of an empty store, and where it is kept', async () => {
     await other.close()
     await rm(fresh, { recursive: true })
   }
+})
+
+it.each([
+  undefined,
+  42,
+  '',
+  'not a url',
+  '/authorization',
+  'ftp://shop.example',
+  'https://a:b@h/',
+  'https://h/?x',
+  'https://h/#x',
+])('does not start at the address %j, which permits could not name', async (address) => {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-embedded-'))
+  const config = readConfig({ DATA_DIR: join(folder, 'data') })
+  await expect(createCountersign({ address: address as string, config })).rejects.toThrow(ConfigError)
+  expect(await readdir(folder)).toEqual([])
+  await rm(folder, { recursive: true })
 })

@@ -169,6 +169,17 @@ describe.each([
     expect(logged[0]?.fields).toMatchObject({ path, status: 400, key_id: 'key_1' })
   })
 
+  it('takes a fragment for no part of the path', async () => {
+    await mount(listenerAt('/v1'))
+    const { hostname, port, pathname } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    const path = `${pathname.replace(/\/$/, '')}/v1/things/1#part`
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: session=ada\r\nConnection: close\r\n\r\n`)
+    let text = ''
+    for await (const chunk of socket) text += chunk
+    expect(text).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   it('sends bytes as they are', async () => {
     await mount(listenerAt('/v1'))
     const answer = await fetch(`${url}/v1/bytes`, ada)

@@ -92,9 +92,10 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
   }
 }
 
-/** The path and the query of a request target. RFC 9112, 3.2.2: it may be a whole URL. */
+/** The path and the query of a request target. RFC 9112, 3.2.2: it may be a whole URL. A fragment is left out, as Express does. */
 function targetOf(url: string): readonly [path: string, query: string] {
-  const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
+  const [given = ''] = url.includes('#') ? url.split('#', 1) : [url]
+  const target = given.startsWith('/') ? given : given.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
   const at = target.indexOf('?')
   return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)]
 }
