@@ -2,15 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { jsonLog } from './adapters/json-log.js'
 import { systemClock } from './adapters/system-clock.js'
 import { type Composed, compose } from './compose/compose.js'
-import { type Config, ConfigError, isHttpUrl, readConfig } from './config.js'
+import { type Config, ConfigError, isHttpUrl } from './config.js'
 import type { Log } from './ports/log.js'
 import { closeStore, DRAIN_GRACE_MS } from './start.js'
 
 export interface CountersignOptions {
   /** The URL at which callers reach the handler, with the path that it is mounted at. Permits name it as their issuer. */
   readonly address: string
-  /** The settings; read from the environment when absent. */
-  readonly config?: Config
+  readonly config: Config
   /** JSON lines on standard output when absent. */
   readonly log?: Log
 }
@@ -34,12 +33,11 @@ export interface Countersign {
 /**
  * Opens Countersign as a handler for your own server, instead of a server of its own.
  *
- * @throws ConfigError, or what refuses to open: the store, the signing keys
+ * @throws ConfigError when permits could not name the address; what refuses to open: the store, the signing keys
  */
-export async function createCountersign({ address, ...options }: CountersignOptions): Promise<Countersign> {
+export async function createCountersign({ address, config, ...options }: CountersignOptions): Promise<Countersign> {
   if (!isHttpUrl(address))
     throw new ConfigError(['address must be an http or https URL without credentials, query and fragment.'])
-  const config = options.config ?? readConfig(process.env)
   const log = options.log ?? jsonLog(config.logLevel)
   const composed = await compose(config, { clock: systemClock(), log, address })
   return {

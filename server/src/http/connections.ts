@@ -5,13 +5,11 @@ import type { Log } from '../ports/log.js'
 /** How many requests of one connection may wait for their answers. Few clients send a second one before the first answer. */
 export const MAX_PIPELINED_REQUESTS = 16
 
-const NOTHING = (): void => {}
-
 /** One request and its response, until the response is sent or the connection has closed. */
 export class Exchange {
   readonly startedMs = performance.now()
   /** Called once, at the end. */
-  onEnd = NOTHING
+  onEnd: (() => void) | null = null
   private controller: AbortController | null = null
   private isAborted = false
 
@@ -106,7 +104,7 @@ export class Connections {
   private end(exchange: Exchange): void {
     if (this.connections.get(exchange.req.socket)?.unanswered.delete(exchange) !== true) return
     exchange.abort()
-    exchange.onEnd()
+    exchange.onEnd?.()
     if (this.waiting.length > 0 && this.isIdle()) for (const resolve of this.waiting.splice(0)) resolve()
   }
 }

@@ -53,9 +53,8 @@ async function reply(
 ): Promise<void> {
   const exchange = deps.connections.exchange(req, res)
   if (exchange === null) return
-  const { startedMs } = exchange
   let answer: Answer | null = null
-  exchange.onEnd = () => recordAnswer(deps, req, res, { startedMs, template, answer })
+  exchange.onEnd = () => recordAnswer(deps, req, res, { startedMs: exchange.startedMs, template, answer })
   answer = await deps.api.answerPublic(req.headers, make)
   send(req, res, answer, { isLast: !deps.isServing() })
 }
