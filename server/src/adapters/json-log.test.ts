@@ -39,13 +39,3 @@ test.each([
   for (const line of lines) expect(line).toContain('[Redacted]')
   expect(lines.join('')).not.toContain('secret')
 })
-
-test('warnings and errors do not wait for other lines', () => {
-  let flushed = 0
-  const log = jsonLog('info', { ...output, flush: () => void flushed++ })
-  log.info({}, 'answered')
-  expect(flushed).toBe(0)
-  log.warn({}, 'odd')
-  log.error({}, 'failed')
-  expect(flushed).toBe(2)
-})
