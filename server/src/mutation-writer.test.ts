@@ -90,6 +90,16 @@ describe('group commit', () => {
     await Promise.all(written)
   })
 
+  test('a large group leaves before the turn ends: the store begins while the rest of the turn comes', async () => {
+    const written = Array.from({ length: 16 }, (_, i) => writer.write(draft(`early ${i}`)))
+    await Promise.resolve()
+    await Promise.resolve()
+    written.push(...['late', 'later'].map((subject) => writer.write(draft(subject))))
+    expect(subjects(await store.next())).toHaveLength(16)
+    expect(subjects(await store.next())).toEqual(['late', 'later'])
+    await Promise.all(written)
+  })
+
   test('what gathers while one group is written leaves together as the next', async () => {
     const first = writer.write(draft('a'))
     await store.left()

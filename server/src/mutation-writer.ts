@@ -1,7 +1,7 @@
 /**
  * The one way into the store. Requests that wait together become durable together (group commit): what comes in one turn of
- * the event loop leaves as one group, and while it is on its way to the disk the next one gathers. A mutation gets its
- * position in the audit log only when its group leaves, so that the log has no gaps whatever fails.
+ * the event loop leaves as one group, unless it becomes large before. While it is on its way to the disk the next one gathers.
+ * A mutation gets its position in the audit log only when its group leaves, so that the log has no gaps whatever fails.
  */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
@@ -63,6 +63,8 @@ interface Sealed extends SealedMutation {
 }
 
 const MAX_GROUP = 256
+/** A turn in which so many come is long. The store begins with these meanwhile. */
+const LARGE_GROUP = 16
 /** More than this many waiting mutations mean that the store does not keep up: reject rather than grow. */
 const MAX_WAITING = 20_000
 
@@ -72,6 +74,8 @@ export class MutationWriter {
   private readonly unanswered = new Set<Waiting>()
   private sweeper: NodeJS.Timeout | undefined
   private draining: Promise<void> | null = null
+  /** The first group leaves before the event loop turns. Does nothing while a group is on its way. */
+  private leaveNow: () => void = () => {}
   /** The way of the newest group to the disk. What had not left by its end, and was answered, never leaves. */
   private sending: Promise<void> = Promise.resolve()
   private log: { readonly log: string; next_index: number } | null = null
@@ -150,6 +154,7 @@ export class MutationWriter {
       this.unanswered.add(waiting)
       this.sweeper ??= setTimeout(() => this.sweep(), this.deadlineMs).unref()
       this.draining ??= this.drain()
+      if (this.waiting.length === LARGE_GROUP) this.leaveNow()
     })
   }
 
@@ -173,8 +178,11 @@ export class MutationWriter {
   }
 
   private async drain(): Promise<void> {
-    // The whole of what comes in this turn of the event loop is the first group, not the one that comes first.
-    await new Promise((resolve) => setImmediate(resolve))
+    // The first group is all that comes in this turn of the event loop, not only the mutation that comes first.
+    await new Promise<void>((resolve) => {
+      this.leaveNow = resolve
+      setImmediate(resolve)
+    })
     while (this.waiting.length > 0) {
       this.sending = this.send(this.waiting.splice(0, MAX_GROUP))
       await this.sending

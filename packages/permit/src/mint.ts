@@ -1,4 +1,4 @@
-import { sign } from 'node:crypto'
+import { type KeyObject, sign } from 'node:crypto'
 import type { PermitClaims } from '@countersign/contract'
 import { findIllFormedClaim, MAX_PERMIT_LIFE_SECONDS } from './claims.js'
 import type { SigningKey } from './signing-key.js'
@@ -14,10 +14,10 @@ import type { SigningKey } from './signing-key.js'
  */
 export function mintPermit(key: SigningKey, claims: PermitClaims): Promise<string> {
   return new Promise((resolve, reject) => {
-    const input = signingInput(key, claims)
-    sign(null, Buffer.from(input, 'ascii'), key.privateKey, (error, signature) => {
+    const unsigned = unsignedPermit(key, claims)
+    sign(null, Buffer.from(unsigned, 'ascii'), key.privateKey, (error, signature) => {
       if (error) reject(error)
-      else resolve(`${input}.${signature.toString('base64url')}`)
+      else resolve(`${unsigned}.${signature.toString('base64url')}`)
     })
   })
 }
@@ -28,13 +28,22 @@ export function mintPermit(key: SigningKey, claims: PermitClaims): Promise<strin
  * @throws TypeError as `mintPermit` does
  */
 export function mintPermitSync(key: SigningKey, claims: PermitClaims): string {
-  const input = signingInput(key, claims)
-  return `${input}.${sign(null, Buffer.from(input, 'ascii'), key.privateKey).toString('base64url')}`
+  return signPermit(key.privateKey, unsignedPermit(key, claims))
+}
+
+/** The whole permit of one that is not signed yet. Another thread can do this part: it gets no claims and checks none. */
+export function signPermit(privateKey: KeyObject, unsigned: string): string {
+  return `${unsigned}.${sign(null, Buffer.from(unsigned, 'ascii'), privateKey).toString('base64url')}`
 }
 
 const headerSegments = new WeakMap<SigningKey, string>()
 
-function signingInput(key: SigningKey, claims: PermitClaims): string {
+/**
+ * A permit without its signature, for {@link signPermit} with the private half of the same key.
+ *
+ * @throws TypeError as `mintPermit` does
+ */
+export function unsignedPermit(key: SigningKey, claims: PermitClaims): string {
   assertMintable(claims)
   let header = headerSegments.get(key)
   if (header === undefined) {

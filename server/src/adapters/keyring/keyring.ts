@@ -2,14 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Poll, poll, SerialQueue } from '@countersign/concurrency'
 import { whileLocked } from '@countersign/durable-files'
-import {
-  importSigningKey,
-  mintPermit,
-  mintPermitSync,
-  type PermitClaims,
-  type PublicKeySet,
-  type SigningKey,
-} from '@countersign/permit'
+import { importSigningKey, type PermitClaims, type PublicKeySet, type SigningKey } from '@countersign/permit'
+import { PermitSigner } from '@countersign/permit/signer'
 import type { LogPosition } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
 import { EarlyRotationError, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../../ports/signer.js'
@@ -67,7 +61,7 @@ export class Keyring implements Signer {
   private newest: LogPosition | null
   private active: SigningKey
   private readonly queue = new SerialQueue()
-  private signing = 0
+  private readonly signer = new PermitSigner()
   private watcher: Poll | undefined
 
   /** Use `openKeyring` or `findKeyring`. */
@@ -81,24 +75,8 @@ export class Keyring implements Signer {
     this.active = activeKey(keys)
   }
 
-  /**
-   * Signs on this thread when nothing else is being signed: that is fastest. Under load it signs on the thread pool, so
-   * that this thread can serve other requests.
-   */
-  async sign(claims: PermitClaims): Promise<string> {
-    this.signing += 1
-    if (this.signing === 1) {
-      // Another call that comes before the next turn of the event loop waits at the same time: that is load.
-      setImmediate(() => {
-        this.signing -= 1
-      })
-      return mintPermitSync(this.active, claims)
-    }
-    try {
-      return await mintPermit(this.active, claims)
-    } finally {
-      this.signing -= 1
-    }
+  sign(claims: PermitClaims): Promise<string> {
+    return this.signer.sign(this.active, claims)
   }
 
   jwks(): PublicKeySet {
@@ -176,9 +154,10 @@ export class Keyring implements Signer {
     this.watcher = poll(reloadAndReport, { everyMs: intervalMs, onError: reportOnce })
   }
 
-  /** Stops watching, once the poll in progress has ended. */
+  /** Stops watching, once the poll in progress has ended, and signing. */
   async close(): Promise<void> {
     await this.watcher?.stop()
+    await this.signer.close()
   }
 
   /** Changes the keys in the file, under its lock. */

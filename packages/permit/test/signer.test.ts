@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import type { Worker } from 'node:worker_threads'
+import { generateSigningKey, mintPermitSync, type PermitClaims } from '@countersign/permit'
+import { PermitSigner } from '@countersign/permit/signer'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { claims, key } from './permit-fixture.js'
+
+let signer: PermitSigner
+beforeEach(() => {
+  signer = new PermitSigner()
+})
+afterEach(() => signer.close())
+
+const numbered = (count: number): PermitClaims[] =>
+  Array.from({ length: count }, (_, i) => ({ ...claims, jti: `dec_${i}` }))
+const WANTED = numbered(8)
+const PERMITS = WANTED.map((one) => mintPermitSync(key, one))
+/** Asks for all of them in one step. */
+const signTogether = (by = signer) => Promise.all(WANTED.map((one) => by.sign(key, one)))
+
+/** The thread of the signer, once it runs, and how many batches it has answered. */
+async function startThread(): Promise<{ thread: Worker; answers: () => number }> {
+  const started = once(process, 'worker')
+  await signTogether()
+  const [thread] = (await started) as [Worker]
+  let answers = 0
+  thread.on('message', () => {
+    answers += 1
+  })
+  await once(thread, 'online')
+  return { thread, answers: () => answers }
+}
+
+test('permits that are wanted together are signed on a thread of their own, in one batch', async () => {
+  const { answers } = await startThread()
+  expect(await signTogether()).toEqual(PERMITS)
+  expect(answers()).toBe(1)
+})
+
+test('a permit that is wanted alone is signed on the calling thread', async () => {
+  const { answers } = await startThread()
+  expect(await signer.sign(key, WANTED[0] as PermitClaims)).toBe(PERMITS[0])
+  expect(answers()).toBe(0)
+})
+
+test('a permit that is wanted while others are being signed comes from the thread too', async () => {
+  const { answers } = await startThread()
+  const others = signTogether()
+  await Promise.resolve()
+  expect(await signer.sign(key, WANTED[0] as PermitClaims)).toBe(PERMITS[0])
+  expect(await others).toEqual(PERMITS)
+  expect(answers()).toBe(2)
+})
+
+test('until the thread runs, the calling thread signs', async () => {
+  expect(await signTogether()).toEqual(PERMITS)
+})
+
+test('each permit is signed with the key that it was wanted for', async () => {
+  const other = generateSigningKey()
+  await startThread()
+  const [one, another] = WANTED as [PermitClaims, PermitClaims]
+  expect(await Promise.all([signer.sign(key, one), signer.sign(other, another)])).toEqual([
+    mintPermitSync(key, one),
+    mintPermitSync(other, another),
+  ])
+})
+
+test('claims that a verifier would refuse are refused alone', async () => {
+  const { answers } = await startThread()
+  const refused = signer.sign(key, { ...claims, exp: claims.iat + 7200 })
+  const permits = signTogether()
+  await expect(refused).rejects.toThrow(TypeError)
+  expect(await permits).toEqual(PERMITS)
+  expect(answers()).toBe(1)
+})
+
+test('what a thread has not signed when it ends is signed on the calling thread', async () => {
+  const { thread } = await startThread()
+  const permits = signTogether()
+  await Promise.resolve()
+  await thread.terminate()
+  expect(await permits).toEqual(PERMITS)
+  expect(await signTogether()).toEqual(PERMITS)
+})
+
+test('a closed signer still signs', async () => {
+  await startThread()
+  await signer.close()
+  expect(await signTogether()).toEqual(PERMITS)
+})
