@@ -18,6 +18,10 @@ const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domai
 export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'packages/contract', mayImport: ['zod'] },
   { area: 'packages/engine', mayImport: ['@countersign/contract'] },
+  {
+    area: 'packages/permit/src/signer',
+    mayImport: ['packages/permit', '@countersign/contract', 'node:crypto', 'node:worker_threads'],
+  },
   { area: 'packages/permit', mayImport: ['@countersign/contract', 'node:crypto', 'jose'] },
   { area: 'packages/audit-log', mayImport: ['@countersign/contract', 'node:crypto'] },
   { area: 'packages/client/src/node-transport', mayImport: ['packages/client', 'node:*'] },

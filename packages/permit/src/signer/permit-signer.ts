@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import type { PermitClaims } from '@countersign/contract'
-import { signPermit, unsignedPermit } from './mint.js'
-import type { SigningKey } from './signing-key.js'
+import { signPermit, unsignedPermit } from '../mint.js'
+import type { SigningKey } from '../signing-key.js'
 
 /** A permit that lacks only its signature. */
 export interface UnsignedPermit {
@@ -17,8 +17,8 @@ interface Wanted extends UnsignedPermit {
 
 /**
  * Signs a permit that is wanted alone on the calling thread: that is fastest. Permits that are wanted together are signed on
- * a thread of their own, which wakes the calling one once for all of them. The thread starts when it is first needed, and does
- * not keep the process alive.
+ * a thread of their own, which wakes the calling one once for all of them. The thread starts when it is first needed. It keeps
+ * the process alive only while it signs.
  */
 export class PermitSigner {
   #wanted: Wanted[] = []
@@ -54,18 +54,19 @@ export class PermitSigner {
       return
     }
     this.#sent.push(wanted)
+    this.#thread?.ref()
     this.#thread?.postMessage(wanted.map(({ privateKey, text }): UnsignedPermit => ({ privateKey, text })))
   }
 
   #startThread(): Worker {
     // Flags such as --input-type are for the program that signs, and would stop the thread.
-    const thread = new Worker(new URL('./signing-worker.js', import.meta.url), { execArgv: [] })
-    thread.unref()
+    const thread = new Worker(new URL('./worker.js', import.meta.url), { execArgv: [] })
     thread.on('online', () => {
       this.#isRunning = true
     })
     thread.on('message', (permits: readonly string[]) => {
       for (const [i, { resolve }] of (this.#sent.shift() ?? []).entries()) resolve(permits[i] as string)
+      if (this.#sent.length === 0) thread.unref()
     })
     // The end of the thread follows.
     thread.on('error', () => {})
@@ -73,6 +74,8 @@ export class PermitSigner {
       this.#isRunning = false
       for (const wanted of this.#sent.splice(0)) signHere(wanted)
     })
+    // Last: a listener of messages would undo it.
+    thread.unref()
     return thread
   }
 }
