@@ -1,4 +1,4 @@
-import { fsyncSync, statSync } from 'node:fs'
+import { existsSync, fsyncSync, statSync } from 'node:fs'
 import type { Store } from '@countersign/store-port/store'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
 import { Connection, isDamage } from './driver.js'
@@ -41,9 +41,30 @@ export async function openSqliteStore({
 async function prepare(path: string): Promise<void> {
   const inLog = await assertAsWritten(path)
   if (hasSums(path)) openSums(path, inLog)
-  else if (statSync(path).size > 0) await assertSound(path)
+  else {
+    rollBackJournal(path)
+    if (statSync(path).size > 0) await assertSound(path)
+  }
   await bringUpToDate(path)
   if (!hasSums(path)) await makeSums(path)
+}
+
+/**
+ * A process that was killed while it gave the database its log left a journal. Until SQLite has taken that change back, nobody
+ * can read the database, and only a connection that may write does so. Prepares no statement.
+ *
+ * @throws DamagedStoreError
+ */
+function rollBackJournal(path: string): void {
+  if (!existsSync(`${path}-journal`)) return
+  const db = Connection.open(path)
+  try {
+    db.execute('BEGIN IMMEDIATE; ROLLBACK')
+  } catch (error) {
+    throw damageOr(path, error)
+  } finally {
+    db.close()
+  }
 }
 
 /** @throws DamagedStoreError */
@@ -61,9 +82,12 @@ async function bringUpToDate(path: string): Promise<void> {
     }
     lookAt(path, (db) => assertSchema(db, path))
   } catch (error) {
-    if (isDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
-    throw error
+    throw damageOr(path, error)
   }
+}
+
+function damageOr(path: string, error: unknown): unknown {
+  return isDamage(error) ? new DamagedStoreError(path, (error as Error).message, { cause: error }) : error
 }
 
 /**

@@ -1,6 +1,16 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -213,6 +223,22 @@ describe('the embedded store beside other processes', () => {
       }
     },
   )
+
+  it.skipIf(cannotTrace !== null)('is made by the next start, wherever a kill interrupts the first one', async () => {
+    const calls = 'pwrite64,fsync,unlink,ftruncate'
+    const left: string[][] = []
+    for (let step = 1; step <= 16; step += 1) {
+      rmSync(dataDir, { recursive: true })
+      mkdirSync(dataDir)
+      const inject = `-e trace=${calls} -e inject=${calls}:signal=SIGKILL:when=${step}`
+      const starting = start(1, `exec strace -f -qq -o /dev/null ${inject} "$0" "$@"`)
+      expect(await starting.next()).toBeNull()
+      left.push(readdirSync(dataDir).filter((name) => statSync(join(dataDir, name)).size > 0))
+      await (await openSqliteStore({ dataDir })).close()
+    }
+    // The change to a file with a log is in the database, and the journal that would take it back is still there.
+    expect(left).toContainEqual(['countersign.db', 'countersign.db-journal'])
+  })
 
   it('refuses a commit when the disk is full, keeps reading, and writes again when there is room', async () => {
     const writing = start(20, 'ulimit -S -f 4096; exec "$0" "$@"')
