@@ -63,7 +63,7 @@ interface Sealed extends SealedMutation {
 }
 
 const MAX_GROUP = 256
-/** A turn in which so many come is long. The store begins with these meanwhile. */
+/** With so many the store begins. The rest of the turn is the next group. */
 const LARGE_GROUP = 16
 /** More than this many waiting mutations mean that the store does not keep up: reject rather than grow. */
 const MAX_WAITING = 20_000
@@ -74,7 +74,7 @@ export class MutationWriter {
   private readonly unanswered = new Set<Waiting>()
   private sweeper: NodeJS.Timeout | undefined
   private draining: Promise<void> | null = null
-  /** The first group leaves before the event loop turns. Does nothing while a group is on its way. */
+  /** Sends the first group before the event loop turns. Does nothing later. */
   private leaveNow: () => void = () => {}
   /** The way of the newest group to the disk. What had not left by its end, and was answered, never leaves. */
   private sending: Promise<void> = Promise.resolve()
@@ -178,7 +178,7 @@ export class MutationWriter {
   }
 
   private async drain(): Promise<void> {
-    // The first group is all that comes in this turn of the event loop, not only the mutation that comes first.
+    // The first group is what comes in this turn of the event loop, or what has come when it is large.
     await new Promise<void>((resolve) => {
       this.leaveNow = resolve
       setImmediate(resolve)

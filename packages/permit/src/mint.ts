@@ -4,7 +4,7 @@ import { findIllFormedClaim, MAX_PERMIT_LIFE_SECONDS } from './claims.js'
 import type { SigningKey } from './signing-key.js'
 
 /**
- * Signs a permit on the thread pool: the form for a busy process.
+ * Signs a permit on the thread pool.
  *
  * The result is a compact JWS of `{alg: "EdDSA", typ: "permit+jwt", kid}` and the claims, as given.
  *
@@ -28,18 +28,19 @@ export function mintPermit(key: SigningKey, claims: PermitClaims): Promise<strin
  * @throws TypeError as `mintPermit` does
  */
 export function mintPermitSync(key: SigningKey, claims: PermitClaims): string {
-  return signPermit(key.privateKey, unsignedPermit(key, claims))
+  const unsigned = unsignedPermit(key, claims)
+  return `${unsigned}.${signatureOf(key.privateKey, unsigned)}`
 }
 
-/** The whole permit of one that is not signed yet. Another thread can do this part: it gets no claims and checks none. */
-export function signPermit(privateKey: KeyObject, unsigned: string): string {
-  return `${unsigned}.${sign(null, Buffer.from(unsigned, 'ascii'), privateKey).toString('base64url')}`
+/** The last part of a permit, in base64url. Checks no claims. */
+export function signatureOf(privateKey: KeyObject, unsigned: string): string {
+  return sign(null, Buffer.from(unsigned, 'ascii'), privateKey).toString('base64url')
 }
 
 const headerSegments = new WeakMap<SigningKey, string>()
 
 /**
- * A permit without its signature, for {@link signPermit} with the private half of the same key.
+ * A permit without its signature and the dot before it.
  *
  * @throws TypeError as `mintPermit` does
  */

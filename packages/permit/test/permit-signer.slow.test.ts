@@ -13,7 +13,7 @@ const PROGRAM = `
   await signTogether()
   const [thread] = await started
   const alive = setInterval(() => {}, 1000)
-  await once(thread, 'online')
+  await once(thread, 'message')
   clearInterval(alive)
   console.log((await signTogether()).length)
 `
@@ -25,4 +25,19 @@ test('the thread keeps a process alive while it signs, and no longer', () => {
     timeout: 30_000,
   })
   expect(run).toMatchObject({ status: 0, stdout: '2\n', stderr: '' })
+})
+
+test('where no thread can start, the calling thread signs, with a warning', () => {
+  const program = `
+    import { generateSigningKey } from '@countersign/permit'
+    import { PermitSigner } from '@countersign/permit/signer'
+    const [key, signer] = [generateSigningKey(), new PermitSigner()]
+    const permits = await Promise.all([1, 2].map(() => signer.sign(key, ${JSON.stringify(claims)})))
+    console.log(permits.length, permits[0] === permits[1])
+  `
+  const flags = ['--experimental-permission', '--allow-fs-read=*', '--input-type=module']
+  const cwd = fileURLToPath(new URL('.', import.meta.url))
+  const run = spawnSync(process.execPath, [...flags, '--eval', program], { cwd, encoding: 'utf8', timeout: 30_000 })
+  expect(run).toMatchObject({ status: 0, stdout: '2 true\n' })
+  expect(run.stderr).toContain('COUNTERSIGN_SIGNING_THREAD_ENDED')
 })

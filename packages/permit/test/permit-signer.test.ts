@@ -23,12 +23,18 @@ async function startThread(): Promise<{ thread: Worker; answers: () => number }>
   const started = once(process, 'worker')
   await signTogether()
   const [thread] = (await started) as [Worker]
+  expect(await once(thread, 'message')).toEqual(['ready'])
   let answers = 0
   thread.on('message', () => {
     answers += 1
   })
-  await once(thread, 'online')
   return { thread, answers: () => answers }
+}
+
+/** The next warning of the process, without its stack. */
+async function nextWarning(): Promise<string> {
+  const [warning] = (await once(process, 'warning')) as [Error & { code: string }]
+  return `${warning.code}: ${warning.message}`
 }
 
 test('permits that are wanted together are signed on a thread of their own, in one batch', async () => {
@@ -75,17 +81,55 @@ test('claims that a verifier would refuse are refused alone', async () => {
   expect(answers()).toBe(1)
 })
 
-test('what a thread has not signed when it ends is signed on the calling thread', async () => {
+test('what a thread has not signed when it ends is signed on the calling thread, with a warning', async () => {
   const { thread } = await startThread()
+  const warning = nextWarning()
   const permits = signTogether()
   await Promise.resolve()
   await thread.terminate()
   expect(await permits).toEqual(PERMITS)
   expect(await signTogether()).toEqual(PERMITS)
+  expect(await warning).toMatch(/^COUNTERSIGN_SIGNING_THREAD_ENDED: The thread that signs permits has ended/)
 })
 
-test('a closed signer still signs', async () => {
+test('an error in the thread ends it, and loses no permit', async () => {
+  const { thread } = await startThread()
+  const warning = nextWarning()
+  thread.emit('error', new Error('out of memory'))
+  const permits = signTogether()
+  expect(await permits).toEqual(PERMITS)
+  expect(await warning).toContain('out of memory')
+  await once(thread, 'exit')
+})
+
+test('an answer that lacks signatures gives no permit that is not signed', async () => {
+  const { thread } = await startThread()
+  const permits = signTogether()
+  await Promise.resolve()
+  thread.emit('message', { number: 1, signatures: [null] })
+  expect(await permits).toEqual(PERMITS)
+})
+
+test('an answer to no batch changes nothing', async () => {
+  const { thread } = await startThread()
+  const permits = signTogether()
+  await Promise.resolve()
+  thread.emit('message', { number: 7, signatures: ['x'] })
+  expect(await permits).toEqual(PERMITS)
+})
+
+test('a closed signer still signs, and starts no thread', async () => {
   await startThread()
   await signer.close()
   expect(await signTogether()).toEqual(PERMITS)
+  const fresh = new PermitSigner()
+  await fresh.close()
+  let threads = 0
+  const count = () => {
+    threads += 1
+  }
+  process.on('worker', count)
+  expect(await signTogether(fresh)).toEqual(PERMITS)
+  process.off('worker', count)
+  expect(threads).toBe(0)
 })

@@ -36,7 +36,7 @@ export interface SigningKeyChange {
  * what happened, oldest first. Changes run one at a time, across processes too. Signing never waits for a change.
  */
 export interface Signer {
-  /** Signs with the active key. This may keep the thread busy, so begin the durable write first. Rejects claims that a verifier would reject. */
+  /** Signs with the active key. This may block the calling thread, so begin the durable write first. Rejects claims that a verifier would reject. */
   sign(claims: PermitClaims): Promise<string>
   /** The public keys that verify permits now: next, active and retiring. */
   jwks(): PublicKeySet

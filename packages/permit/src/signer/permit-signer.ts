@@ -1,31 +1,41 @@
 import type { KeyObject } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import type { PermitClaims } from '@countersign/contract'
-import { signPermit, unsignedPermit } from '../mint.js'
+import { signatureOf, unsignedPermit } from '../mint.js'
 import type { SigningKey } from '../signing-key.js'
 
-/** A permit that lacks only its signature. */
-export interface UnsignedPermit {
-  readonly privateKey: KeyObject
-  readonly text: string
+/** Permits that lack only their signatures. */
+export interface UnsignedBatch {
+  readonly number: number
+  readonly permits: readonly { readonly privateKey: KeyObject; readonly text: string }[]
 }
 
-interface Wanted extends UnsignedPermit {
+/** A signature is null when it could not be made. */
+export interface SignedBatch {
+  readonly number: number
+  readonly signatures: readonly (string | null)[]
+}
+
+interface Wanted {
+  readonly privateKey: KeyObject
+  readonly text: string
   readonly resolve: (permit: string) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * Signs a permit that is wanted alone on the calling thread: that is fastest. Permits that are wanted together are signed on
- * a thread of their own, which wakes the calling one once for all of them. The thread starts when it is first needed. It keeps
- * the process alive only while it signs.
+ * Signs permits. One that is wanted alone is signed on the calling thread: that is fastest. Permits that are wanted in one step
+ * are signed on an extra thread, which wakes the calling one once for all of them. Until that thread runs, and after it has
+ * ended, the calling thread signs. The extra thread starts when it is first needed, and keeps the process alive only while it
+ * signs.
  */
 export class PermitSigner {
   #wanted: Wanted[] = []
-  /** What the thread has, in the order in which it answers. */
-  readonly #sent: (readonly Wanted[])[] = []
+  /** What the thread has, by the number of the batch. */
+  readonly #sent = new Map<number, readonly Wanted[]>()
+  #batches = 0
   #thread: Worker | null = null
-  #isRunning = false
+  #state: 'idle' | 'starting' | 'running' | 'ended' = 'idle'
 
   /**
    * The same token as that of `mintPermit`.
@@ -39,51 +49,89 @@ export class PermitSigner {
     })
   }
 
-  /** Ends the thread. What it has not signed yet, and what is wanted later, is signed on the calling thread. */
+  /** Ends the extra thread. The calling thread signs what that one has not signed, and what is wanted later. */
   async close(): Promise<void> {
+    this.#state = 'ended'
     await this.#thread?.terminate()
   }
 
   #leave(): void {
     const wanted = this.#wanted
     this.#wanted = []
-    const isAlone = wanted.length === 1 && this.#sent.length === 0
-    if (!isAlone) this.#thread ??= this.#startThread()
-    if (isAlone || !this.#isRunning) {
-      signHere(wanted)
-      return
-    }
-    this.#sent.push(wanted)
-    this.#thread?.ref()
-    this.#thread?.postMessage(wanted.map(({ privateKey, text }): UnsignedPermit => ({ privateKey, text })))
+    const isAlone = wanted.length === 1 && this.#sent.size === 0
+    if (!isAlone && this.#state === 'idle') this.#start()
+    if (isAlone || this.#state !== 'running' || !this.#send(wanted)) signHere(wanted)
   }
 
-  #startThread(): Worker {
-    // Flags such as --input-type are for the program that signs, and would stop the thread.
-    const thread = new Worker(new URL('./worker.js', import.meta.url), { execArgv: [] })
-    thread.on('online', () => {
-      this.#isRunning = true
+  /** False when the thread cannot get them. */
+  #send(wanted: readonly Wanted[]): boolean {
+    this.#batches += 1
+    const permits = wanted.map(({ privateKey, text }) => ({ privateKey, text }))
+    try {
+      this.#thread?.postMessage({ number: this.#batches, permits } satisfies UnsignedBatch)
+    } catch (error) {
+      this.#end(error)
+      return false
+    }
+    this.#sent.set(this.#batches, wanted)
+    this.#thread?.ref()
+    return true
+  }
+
+  #start(): void {
+    this.#state = 'starting'
+    try {
+      // Flags such as --input-type are for the program that signs, and would stop the thread.
+      const thread = new Worker(new URL('./worker.js', import.meta.url), { execArgv: [] })
+      thread.on('message', (answer: 'ready' | SignedBatch) => this.#take(thread, answer))
+      thread.on('messageerror', (error) => this.#end(error))
+      thread.on('error', (error) => this.#end(error))
+      thread.on('exit', () => {
+        this.#end(new Error('It exited.'))
+        for (const wanted of this.#sent.values()) signHere(wanted)
+        this.#sent.clear()
+      })
+      // After the listeners: a listener of messages keeps the process alive again.
+      thread.unref()
+      this.#thread = thread
+    } catch (error) {
+      // A limit of threads, for one.
+      this.#end(error)
+    }
+  }
+
+  #take(thread: Worker, answer: 'ready' | SignedBatch): void {
+    if (answer === 'ready') {
+      if (this.#state === 'starting') this.#state = 'running'
+      return
+    }
+    const wanted = this.#sent.get(answer.number) ?? []
+    this.#sent.delete(answer.number)
+    for (const [i, one] of wanted.entries()) {
+      const signature = answer.signatures[i]
+      if (typeof signature === 'string') one.resolve(`${one.text}.${signature}`)
+      else signHere([one])
+    }
+    if (this.#sent.size === 0 && this.#state === 'running') thread.unref()
+  }
+
+  /** What the thread has is signed when it exits. */
+  #end(error: unknown): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    const reason = error instanceof Error ? error.message : String(error)
+    process.emitWarning(`The thread that signs permits has ended, so the calling thread signs: ${reason}`, {
+      type: 'CountersignWarning',
+      code: 'COUNTERSIGN_SIGNING_THREAD_ENDED',
     })
-    thread.on('message', (permits: readonly string[]) => {
-      for (const [i, { resolve }] of (this.#sent.shift() ?? []).entries()) resolve(permits[i] as string)
-      if (this.#sent.length === 0) thread.unref()
-    })
-    // The end of the thread follows.
-    thread.on('error', () => {})
-    thread.on('exit', () => {
-      this.#isRunning = false
-      for (const wanted of this.#sent.splice(0)) signHere(wanted)
-    })
-    // Last: a listener of messages would undo it.
-    thread.unref()
-    return thread
+    void this.#thread?.terminate()
   }
 }
 
 function signHere(wanted: readonly Wanted[]): void {
   for (const { privateKey, text, resolve, reject } of wanted)
     try {
-      resolve(signPermit(privateKey, text))
+      resolve(`${text}.${signatureOf(privateKey, text)}`)
     } catch (error) {
       reject(error)
     }

@@ -1,8 +1,18 @@
-/** The thread of `PermitSigner`: permits in, the same signed out. */
-import { parentPort } from 'node:worker_threads'
-import { signPermit } from '../mint.js'
-import type { UnsignedPermit } from './permit-signer.js'
+/** The extra thread of `PermitSigner`: unsigned permits in, their signatures out. */
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { signatureOf } from '../mint.js'
+import type { SignedBatch, UnsignedBatch } from './permit-signer.js'
 
-parentPort?.on('message', (permits: readonly UnsignedPermit[]) => {
-  parentPort?.postMessage(permits.map(({ privateKey, text }) => signPermit(privateKey, text)))
+const port = parentPort as MessagePort
+port.on('message', ({ number, permits }: UnsignedBatch) => {
+  const signatures = permits.map(({ privateKey, text }) => {
+    try {
+      return signatureOf(privateKey, text)
+    } catch {
+      // The caller finds out why.
+      return null
+    }
+  })
+  port.postMessage({ number, signatures } satisfies SignedBatch)
 })
+port.postMessage('ready')

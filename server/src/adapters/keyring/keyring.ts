@@ -154,7 +154,7 @@ export class Keyring implements Signer {
     this.watcher = poll(reloadAndReport, { everyMs: intervalMs, onError: reportOnce })
   }
 
-  /** Stops watching, once the poll in progress has ended, and signing. */
+  /** Stops watching, once the poll in progress has ended. Ends the thread that signs. */
   async close(): Promise<void> {
     await this.watcher?.stop()
     await this.signer.close()
