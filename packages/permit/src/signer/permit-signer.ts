@@ -4,10 +4,15 @@ import type { PermitClaims } from '@countersign/contract'
 import { signatureOf, unsignedPermit } from '../mint.js'
 import type { SigningKey } from '../signing-key.js'
 
-/** Permits that lack only their signatures. */
+/** A permit that lacks only its signature, and the key to sign it with. */
+interface UnsignedPermit {
+  readonly privateKey: KeyObject
+  readonly text: string
+}
+
 export interface UnsignedBatch {
   readonly number: number
-  readonly permits: readonly { readonly privateKey: KeyObject; readonly text: string }[]
+  readonly permits: readonly UnsignedPermit[]
 }
 
 /** A signature is null when it could not be made. */
@@ -16,9 +21,7 @@ export interface SignedBatch {
   readonly signatures: readonly (string | null)[]
 }
 
-interface Wanted {
-  readonly privateKey: KeyObject
-  readonly text: string
+interface Wanted extends UnsignedPermit {
   readonly resolve: (permit: string) => void
   readonly reject: (error: unknown) => void
 }
