@@ -2,11 +2,11 @@ import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isFileLocked } from '@countersign/durable-files'
 import { assertDatabaseIsThere, DamagedStoreError } from './data-directory.js'
-import { Connection, isDamage } from './driver.js'
 import { readThrough, UncheckedStoreError } from './fault-report.js'
 import { assertAsWritten } from './page-sums.js'
-import { assertKnown, KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
+import { KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
 import { assertReadable } from './soundness.js'
+import { lookAt } from './use-database.js'
 
 export interface SqliteInspection {
   readonly schema: number
@@ -23,21 +23,12 @@ export interface SqliteInspection {
  */
 export function inspectSqliteStore(path: string): SqliteInspection {
   assertDatabaseIsThere(path)
-  let db: Connection | null = null
-  try {
-    db = Connection.openReadOnly(path)
-    db.execute('PRAGMA busy_timeout = 2000; PRAGMA cell_size_check = ON')
-    assertKnown(db, path)
+  return lookAt(path, (db) => {
     const schema = schemaVersionOf(db)
     if (schema > 0) assertReadable(db, path)
     const newest = schema > 0 ? db.get('SELECT max(at_ms) AS at_ms FROM audit_entries')?.at_ms : null
     return { schema, knownSchema: KNOWN_SCHEMA, newestEntryAt: (newest ?? null) as number | null }
-  } catch (error) {
-    if (isDamage(error)) throw new DamagedStoreError(path, (error as Error).message, { cause: error })
-    throw error
-  } finally {
-    db?.close()
-  }
+  })
 }
 
 /**

@@ -1,12 +1,13 @@
 import { existsSync, fsyncSync, statSync } from 'node:fs'
 import type { Store } from '@countersign/store-port/store'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
-import { Connection, isDamage } from './driver.js'
+import type { Connection } from './driver.js'
 import { readThrough } from './fault-report.js'
 import { assertAsWritten, dropSums, hasSums, makeSums, openSums } from './page-sums.js'
-import { assertKnown, isWalMode, KNOWN_SCHEMA, migrate, schemaVersionOf, shareLog } from './schema.js'
+import { isWalMode, KNOWN_SCHEMA, migrate, schemaVersionOf, shareLog } from './schema.js'
 import { assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
+import { changeAlone, lookAt } from './use-database.js'
 import { withFile } from './wal-file.js'
 
 export interface SqliteStoreOptions {
@@ -51,20 +52,13 @@ async function prepare(path: string): Promise<void> {
 
 /**
  * A process that was killed while it gave the database its log left a journal. Until SQLite has taken that change back, nobody
- * can read the database, and only a connection that may write does so. Prepares no statement.
+ * can read the database, and only a connection that may write does so.
  *
  * @throws DamagedStoreError
  */
 function rollBackJournal(path: string): void {
   if (!existsSync(`${path}-journal`)) return
-  const db = Connection.open(path)
-  try {
-    db.execute('BEGIN IMMEDIATE; ROLLBACK')
-  } catch (error) {
-    throw damageOr(path, error)
-  } finally {
-    db.close()
-  }
+  changeAlone(path, (db) => db.execute('BEGIN IMMEDIATE; ROLLBACK'))
 }
 
 /** @throws DamagedStoreError */
@@ -74,47 +68,18 @@ async function assertSound(path: string): Promise<void> {
 }
 
 async function bringUpToDate(path: string): Promise<void> {
-  try {
-    const { version, isReady } = lookAt(path, (db) => ({ version: schemaVersionOf(db), isReady: isWalMode(db) }))
-    if (version < KNOWN_SCHEMA || !isReady) {
-      dropSums(path)
-      migrateFile(path, version)
-    }
-    lookAt(path, (db) => assertSchema(db, path))
-  } catch (error) {
-    throw damageOr(path, error)
+  const { version, isReady } = lookAt(path, (db) => ({ version: schemaVersionOf(db), isReady: isWalMode(db) }))
+  if (version < KNOWN_SCHEMA || !isReady) {
+    dropSums(path)
+    changeAlone(path, (db) => migrateFile(db, path, version))
   }
+  lookAt(path, (db) => assertSchema(db, path))
 }
 
-function damageOr(path: string, error: unknown): unknown {
-  return isDamage(error) ? new DamagedStoreError(path, (error as Error).message, { cause: error }) : error
-}
-
-/**
- * Writes nothing. The library closes a connection only when its statements are garbage-collected. One that may write would
- * copy the log at that moment, and no page would be summed.
- */
-function lookAt<T>(path: string, look: (db: Connection) => T): T {
-  const db = Connection.openReadOnly(path)
-  try {
-    db.execute('PRAGMA busy_timeout = 2000; PRAGMA cell_size_check = ON')
-    assertKnown(db, path)
-    return look(db)
-  } finally {
-    db.close()
-  }
-}
-
-/** Prepares no statement, so that the connection is closed when this returns. */
-function migrateFile(path: string, version: number): void {
-  const db = Connection.open(path)
-  try {
-    shareLog(db)
-    migrate(db, version)
-    db.execute('PRAGMA wal_checkpoint(PASSIVE)')
-    // The last connection to close removes the log. After a loss of power the index must not name frames that are copied already.
-    withFile(`${path}-shm`, fsyncSync)
-  } finally {
-    db.close()
-  }
+function migrateFile(db: Connection, path: string, version: number): void {
+  shareLog(db)
+  migrate(db, version)
+  db.execute('PRAGMA wal_checkpoint(PASSIVE)')
+  // The last connection to close removes the log. After a loss of power the index must not name frames that are copied already.
+  withFile(`${path}-shm`, fsyncSync)
 }
