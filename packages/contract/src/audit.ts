@@ -30,6 +30,8 @@ export const AUDIT_TYPES = [
   'webhook.updated',
   'webhook.deleted',
   'webhook.disabled',
+  'budget.threshold',
+  'budget.exceeded',
   'signing_key.created',
   'signing_key.rotated',
   'signing_key.revoked',

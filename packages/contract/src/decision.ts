@@ -130,16 +130,22 @@ const decisionShape = {
 export const DecisionSchema = z.strictObject(decisionShape).meta({ id: 'Decision' })
 export type Decision = Immutable<z.infer<typeof DecisionSchema>>
 
+const detailShape = {
+  request_hash: z
+    .string()
+    .meta({ description: 'base64url SHA-256 of the JCS form of agent_id, action, resource and context.' }),
+  key_id: z.string().meta({ description: 'The API key that requested the decision.' }),
+  request_id: z.string(),
+}
+
 /** A decision as GET and lists answer it: with what was asked, by whom. */
 export const DecisionDetailSchema = z
-  .strictObject({
-    ...decisionShape,
-    context: jsonObject('As the request gave it.').nullable(),
-    request_hash: z
-      .string()
-      .meta({ description: 'base64url SHA-256 of the JCS form of agent_id, action, resource and context.' }),
-    key_id: z.string().meta({ description: 'The API key that requested the decision.' }),
-    request_id: z.string(),
-  })
+  .strictObject({ ...decisionShape, context: jsonObject('As the request gave it.').nullable(), ...detailShape })
   .meta({ id: 'DecisionDetail' })
 export type DecisionDetail = Immutable<z.infer<typeof DecisionDetailSchema>>
+
+const { shadow: _shadow, permit_token: _permit, ...eventShape } = decisionShape
+
+/** A decision as events show it: as of the event, without the permit, the context and what shadow policies said. */
+export const EventDecisionSchema = z.strictObject({ ...eventShape, ...detailShape }).meta({ id: 'EventDecision' })
+export type EventDecision = Immutable<z.infer<typeof EventDecisionSchema>>

@@ -7,7 +7,10 @@ import type {
   Advice,
   DecisionBudget,
   DecisionStatus,
+  DeliveryAttempt,
+  DeliveryStatus,
   Effect,
+  EventType,
   JsonObject,
   Outcome,
   PolicyDocument,
@@ -16,6 +19,8 @@ import type {
   Scope,
   Shadow,
   Warning,
+  Webhook,
+  WebhookType,
 } from '@countersign/contract'
 
 /** Where an audit entry is in the log, and its hash; part of the permit. */
@@ -173,4 +178,54 @@ export interface IdempotencyRecord {
   readonly created_at: string
   /** From then on the name is free again, if `subject` is no decision that is still open. */
   readonly expires_at: string
+}
+
+export interface WebhookSecret {
+  /** `whsec_` and the base64 of 32 random bytes. */
+  readonly text: string
+  /** Null for the present secret; the end of the grace for one that was rotated away. */
+  readonly expires_at: string | null
+}
+
+export interface StoredWebhook {
+  readonly id: string
+  readonly version: number
+  readonly url: string
+  /** Null for every type. */
+  readonly events: readonly EventType[] | null
+  readonly description: string | null
+  /** Null while it is enabled. */
+  readonly disabled: Webhook['disabled']
+  /** Since when it gets events: when it was created, or enabled again. */
+  readonly enabled_at: string
+  readonly created_at: string
+  readonly updated_at: string
+  readonly created_by: string
+  /** Newest first. */
+  readonly secrets: readonly WebhookSecret[]
+  readonly deleted_at: string | null
+}
+
+/** One event on its way to one endpoint. Its body is made anew for each attempt, from what never changes. */
+export interface StoredDelivery {
+  readonly id: string
+  readonly version: number
+  readonly webhook_id: string
+  readonly event: {
+    readonly id: string
+    readonly type: WebhookType
+    readonly subject: string
+    readonly at: string
+    /** The audit entry that tells of it; null for a test. */
+    readonly entry: { readonly log: string; readonly index: number } | null
+  }
+  readonly created_at: string
+  readonly status: DeliveryStatus
+  /** Attempts so far, and those of the present schedule, which a retry by hand begins anew. */
+  readonly attempt_count: number
+  readonly scheduled_count: number
+  /** The last of them, oldest first. */
+  readonly attempts: readonly DeliveryAttempt[]
+  /** Null when none is planned. */
+  readonly next_attempt_at: string | null
 }

@@ -22,7 +22,9 @@ import type {
   StoredDecision,
   StoredKey,
   StoredPolicy,
+  StoredWebhook,
 } from './documents.js'
+import type { FeedReads, FeedWrites } from './feed.js'
 import type { Ledger } from './ledger.js'
 import type { Replicas } from './replicas.js'
 
@@ -69,6 +71,8 @@ export type Change =
       /** Keys that have to be at these versions, too; absent for none. */
       readonly beside?: readonly Pick<StoredKey, 'id' | 'version'>[]
     }
+  /** With `deleted_at` set, the webhook is removed. */
+  | { readonly kind: 'webhook.write'; readonly webhook: StoredWebhook; readonly expected_version: number }
   /** Nothing but the entry: what changed is not in the store (a signing key). */
   | { readonly kind: 'entry.only' }
   /** Nothing but the idempotency record: the call found things as it wanted them. */
@@ -230,6 +234,9 @@ export interface Store {
   /** Null when no other process can change the store. */
   readonly replicas: Replicas | null
 
+  /** What the feed keeps here. */
+  readonly feed: FeedReads & FeedWrites
+
   /**
    * Makes the mutations durable, in order, as far as their conditions hold. One call at a time. Rejects until `openLog` was
    * called, and again from a rejected commit until the next `openLog`.
@@ -300,6 +307,9 @@ export interface Store {
   /** When each key was last used; kept to the minute, may be lost in a crash. */
   loadKeyUses(): Promise<ReadonlyMap<string, string>>
   saveKeyUses(uses: ReadonlyMap<string, string>): Promise<void>
+
+  /** In the order of their ids. */
+  loadWebhooks(): Promise<readonly StoredWebhook[]>
 
   /** The record of that name that still counts at `now`. */
   findIdempotency(

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import type { Immutable } from './immutable.js'
+import { TimestampSchema } from './timestamp.js'
+
+/** The length of a bucket. A bucket starts at a whole minute, hour or day in UTC. */
+export const STATS_INTERVALS = ['minute', 'hour', 'day'] as const
+export type StatsInterval = (typeof STATS_INTERVALS)[number]
+
+/** What decisions can be counted by. */
+export const STATS_GROUPS = ['effect', 'action', 'agent', 'policy'] as const
+export type StatsGroup = (typeof STATS_GROUPS)[number]
+
+const count = () => z.int().min(0)
+
+/** Milliseconds of the evaluations; each is at most 5 percent above the true quantile. */
+const LatencySchema = z
+  .strictObject({ p50: z.number(), p90: z.number(), p99: z.number(), max: z.number() })
+  .meta({ id: 'Latency' })
+export type Latency = Immutable<z.infer<typeof LatencySchema>>
+
+const countsShape = {
+  decisions: count(),
+  effects: z.strictObject({ allow: count(), deny: count(), review: count(), log: count() }),
+  latency_ms: LatencySchema.nullable().meta({ description: 'Null without a decision.' }),
+}
+
+/** The decisions of one bucket, and of one value of the group when there is one. */
+export const StatsBucketSchema = z
+  .strictObject({
+    starts_at: TimestampSchema,
+    value: z.string().nullable().meta({
+      description:
+        'The effect, action, agent or policy. Null without `group`, and with it for all values beyond the 1,000 of a bucket that came first.',
+    }),
+    ...countsShape,
+  })
+  .meta({ id: 'StatsBucket' })
+export type StatsBucket = Immutable<z.infer<typeof StatsBucketSchema>>
+
+/** The money of one budget in the whole time span, in its unit. */
+export const StatsBudgetSchema = z
+  .strictObject({
+    policy_id: z.string(),
+    unit: z.string(),
+    decided: z.number().meta({ description: 'What decisions and approvals reserved.' }),
+    settled: z.number().meta({
+      description: 'What was spent: confirmed, expired and corrected amounts. Negative when corrections gave back more.',
+    }),
+    released: z.number().meta({ description: 'What was reserved and then not spent.' }),
+  })
+  .meta({ id: 'StatsBudget' })
+export type StatsBudget = Immutable<z.infer<typeof StatsBudgetSchema>>
+
+/** Counts for charts, from aggregates: the cost does not grow with the number of decisions. */
+export const StatsSchema = z
+  .strictObject({
+    from: TimestampSchema.meta({ description: 'Inclusive: the start of the first bucket.' }),
+    to: TimestampSchema.meta({ description: 'Exclusive: the end of the last bucket.' }),
+    interval: z.enum(STATS_INTERVALS),
+    group: z.enum(STATS_GROUPS).nullable(),
+    total: z.strictObject(countsShape),
+    data: z.array(StatsBucketSchema).meta({ description: 'Oldest first. Buckets without a decision are left out.' }),
+    budgets: z.array(StatsBudgetSchema).meta({ description: 'Empty for a key without `budgets:read`.' }),
+  })
+  .meta({ id: 'Stats' })
+export type Stats = Immutable<z.infer<typeof StatsSchema>>
