@@ -1,7 +1,7 @@
 /** The feed: everything that reads the audit log after the fact. Nothing waits for it, and it changes no decision. */
 import { randomUUID } from 'node:crypto'
 import { KeyedMutex, type Poll, poll } from '@countersign/concurrency'
-import { type LiveEvent, LIVE_TYPES } from '@countersign/contract'
+import { LIVE_TYPES, type LiveEvent } from '@countersign/contract'
 import type { FeedReads, FeedWrites, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
