@@ -30,7 +30,7 @@ export async function openSqliteStore({
   mayBeNew = true,
   nowMs = () => performance.now(),
   onError = () => {},
-}: SqliteStoreOptions): Promise<Store> {
+}: SqliteStoreOptions): Promise<SqliteStore> {
   const directory = holdDataDirectory(dataDir, mayBeNew)
   try {
     await prepare(directory.databasePath)
