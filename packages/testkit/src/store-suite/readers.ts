@@ -157,7 +157,7 @@ export const READER_CASES: readonly StoreCase[] = [
     },
   },
   {
-    title: 'shows the positions of a batch never before its deliveries and counts',
+    title: 'shows the positions of a batch never before its deliveries',
     async run({ store }) {
       const reader = await held(store, 'reader')
       for (let round = 1; round <= 20; round += 1) {
