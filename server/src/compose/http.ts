@@ -21,6 +21,7 @@ import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
+import type { Feed } from '../feed/feed.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import type { Core } from './live-state.js'
 
@@ -38,7 +39,7 @@ export interface ComposedHttp {
 }
 
 /** @throws StoreUnavailableError */
-export async function composeHttp(core: Core): Promise<ComposedHttp> {
+export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp> {
   const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
   const routes = composeRoutes(core, new Cursors(await store.secret('cursors')))

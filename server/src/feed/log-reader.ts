@@ -1,7 +1,7 @@
 /**
  * Reads the audit logs of all processes as one, forward. A log is gapless and its entries are in order of time. Between two
- * logs the order is that of time, and never against cause: a later change of a decision does not come before an earlier one,
- * however far the clocks of two processes are apart.
+ * logs the order is that of time, and not against cause: a later change of a decision does not come before an earlier one,
+ * however far the clocks of two processes are apart. Only a reader that is more than 500 entries behind goes by time alone.
  */
 import type { AuditEntry } from '@countersign/contract'
 import type { FeedReads, LogEnd, Positions } from '@countersign/store-port/feed'
@@ -16,6 +16,8 @@ export interface LogPage {
 
 /** So much of one log is read at a time. */
 const MAX_BYTES = 1024 * 1024
+/** Of several logs so many entries are compared at a time, however few are wanted: a cause is hardly ever further away. */
+const COMPARED = 500
 
 /** What was read of one log. */
 interface Tail {
@@ -32,84 +34,87 @@ export async function readLogs(reads: LogReads, positions: Positions, limit: num
   const unread = ends.filter(({ log, next_index }) => (positions[log] ?? 0) < next_index)
   if (unread.length === 0) return { entries: [], positions }
   // One log alone needs no comparison. It is all there is on the embedded store.
-  if (ends.length === 1) return pageOf(positions, await readTail(reads, positions, unread[0] as LogEnd, limit))
-  return pageOf(positions, merged(await readTails(reads, positions, unread, limit), limit))
-}
-
-async function readTail(reads: LogReads, positions: Positions, { log }: LogEnd, limit: number) {
-  return reads.readLog(log, positions[log] ?? 0, limit, MAX_BYTES)
+  if (ends.length > 1)
+    return pageOf(positions, merged(await readTails(reads, positions, unread, Math.max(limit, COMPARED)), limit))
+  const { log, next_index } = unread[0] as LogEnd
+  const from = positions[log] ?? 0
+  return pageOf(positions, await reads.readLog(log, from, Math.min(limit, next_index - from), MAX_BYTES))
 }
 
 /**
  * What caused an entry was durable before it. So of all that the logs held at first, every cause is there when each log is
- * read afterwards.
+ * read up to its end of a later moment.
  */
 async function readTails(reads: LogReads, positions: Positions, first: readonly LogEnd[], limit: number) {
-  const wantedOf = new Map(first.map(({ log, next_index }) => [log, next_index]))
-  const ends = (await reads.listLogs()).filter(({ log, next_index }) => (positions[log] ?? 0) < next_index)
-  return Promise.all(
-    ends.map(async (end): Promise<Tail> => {
-      const from = positions[end.log] ?? 0
-      const entries = await readTail(reads, positions, end, limit)
-      return { entries, wanted: Math.max(0, (wantedOf.get(end.log) ?? 0) - from), taken: 0 }
-    }),
-  )
+  const firstEnds = new Map(first.map(({ log, next_index }) => [log, next_index]))
+  const ends = await reads.listLogs()
+  const tails = ends.map(async ({ log, next_index }): Promise<Tail> => {
+    const from = positions[log] ?? 0
+    const wanted = Math.max(0, (firstEnds.get(log) ?? 0) - from)
+    const entries = wanted === 0 ? [] : await reads.readLog(log, from, Math.min(limit, wanted), MAX_BYTES)
+    // What came meanwhile is little.
+    const later = next_index - from - wanted
+    const isWhole = entries.length === wanted && later > 0
+    return {
+      entries: isWhole ? [...entries, ...(await reads.readLog(log, from + wanted, later))] : entries,
+      wanted,
+      taken: 0,
+    }
+  })
+  return Promise.all(tails)
 }
 
 /** The wanted entries of several logs in one order, as far as it is known. */
 function merged(tails: readonly Tail[], limit: number): readonly AuditEntry[] {
-  const waiting = versionsOf(tails.flatMap(({ entries }) => entries))
+  const places = placesOf(tails)
   const result: AuditEntry[] = []
   while (result.length < limit) {
     const open = tails.filter(({ wanted, taken }) => taken < wanted)
     if (open.length === 0 || open.some(({ entries, taken }) => taken === entries.length)) break
-    const tail = earliest(open, waiting) ?? earliest(tails, waiting)
-    if (tail === undefined) break
-    const entry = headOf(tail) as AuditEntry
+    const tail = withoutCause(open.reduce(earlier), places)
+    const entry = headOf(tail)
     tail.taken += 1
-    if (versionOf(entry) !== null) waiting.get(entry.subject)?.shift()
+    places.get(entry.subject)?.delete(versionOf(entry) as number)
     result.push(entry)
   }
   return result
 }
 
-/** The tail whose next entry comes first, of those whose cause does not wait elsewhere. */
-function earliest(tails: readonly Tail[], waiting: ReadonlyMap<string, readonly number[]>): Tail | undefined {
-  let found: Tail | undefined
-  for (const tail of tails) {
-    const entry = headOf(tail)
-    if (entry === undefined || !isNext(waiting, entry)) continue
-    if (found === undefined || compare(entry, headOf(found) as AuditEntry) < 0) found = tail
-  }
-  return found
+/** The tail itself, unless a cause of its next entry waits in another: then that one, and so on. */
+function withoutCause(tail: Tail, places: ReturnType<typeof placesOf>): Tail {
+  const entry = headOf(tail)
+  const waiting = places.get(entry.subject)
+  const version = versionOf(entry)
+  if (version === null || waiting === undefined) return tail
+  const first = Math.min(...waiting.keys())
+  return first < version ? withoutCause(waiting.get(first) as Tail, places) : tail
 }
 
-function headOf({ entries, taken }: Tail): AuditEntry | undefined {
-  return entries[taken]
+function earlier(one: Tail, other: Tail): Tail {
+  return compare(headOf(one), headOf(other)) <= 0 ? one : other
+}
+
+function headOf({ entries, taken }: Tail): AuditEntry {
+  return entries[taken] as AuditEntry
+}
+
+/** By subject and version, the tail that has the entry. */
+function placesOf(tails: readonly Tail[]): ReadonlyMap<string, Map<number, Tail>> {
+  const places = new Map<string, Map<number, Tail>>()
+  for (const tail of tails)
+    for (const entry of tail.entries) {
+      const version = versionOf(entry)
+      if (version === null) continue
+      const known = places.get(entry.subject)
+      if (known === undefined) places.set(entry.subject, new Map([[version, tail]]))
+      else known.set(version, tail)
+    }
+  return places
 }
 
 function compare(one: AuditEntry, other: AuditEntry): number {
   if (one.at !== other.at) return one.at < other.at ? -1 : 1
   return one.id < other.id ? -1 : 1
-}
-
-/** By subject, the versions that are still to come, the lowest first. */
-function versionsOf(entries: readonly AuditEntry[]): ReadonlyMap<string, number[]> {
-  const versions = new Map<string, number[]>()
-  for (const entry of entries) {
-    const version = versionOf(entry)
-    if (version === null) continue
-    const list = versions.get(entry.subject)
-    if (list === undefined) versions.set(entry.subject, [version])
-    else list.push(version)
-  }
-  for (const list of versions.values()) list.sort((one, other) => one - other)
-  return versions
-}
-
-function isNext(waiting: ReadonlyMap<string, readonly number[]>, entry: AuditEntry): boolean {
-  const version = versionOf(entry)
-  return version === null || (waiting.get(entry.subject)?.[0] ?? version) >= version
 }
 
 /** The number of this change of a decision or policy, null for other objects, and for entries of older releases. */
