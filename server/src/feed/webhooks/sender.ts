@@ -64,6 +64,10 @@ export class Sender {
     return this.options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
   }
 
+  get isIdle(): boolean {
+    return this.sending.size === 0
+  }
+
   /** Never rejects. */
   async send(headers: Readonly<Record<string, string>>, body: Buffer): Promise<SendResult> {
     const startedMs = performance.now()
@@ -77,14 +81,14 @@ export class Sender {
       return { status: null, error: sentenceOf(error), response: null, retryAfterMs: null, durationMs: durationMs() }
     } finally {
       this.sending.delete(ending)
-      if (this.isClosed && this.sending.size === 0) this.agent.destroy()
+      if (this.isClosed && this.isIdle) this.agent.destroy()
     }
   }
 
   /** Closes its connections when nothing is sent any more. */
   close(): void {
     this.isClosed = true
-    if (this.sending.size === 0) this.agent.destroy()
+    if (this.isIdle) this.agent.destroy()
   }
 
   /** Gives up what is in progress. */
