@@ -74,13 +74,7 @@ export interface DeliveryFilter {
 export interface FeedReads
   extends Pick<
     Store,
-    | 'readLog'
-    | 'findDecision'
-    | 'findAgent'
-    | 'loadKeys'
-    | 'loadWebhooks'
-    | 'readAccounts'
-    | 'listPolicyRevisions'
+    'readLog' | 'findDecision' | 'findAgent' | 'loadKeys' | 'loadWebhooks' | 'readAccounts' | 'listPolicyRevisions'
   > {
   /** Every log that has an entry, in the order of the names. */
   listLogs(): Promise<readonly LogEnd[]>

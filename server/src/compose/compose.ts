@@ -45,7 +45,7 @@ export async function compose(config: Config, parts: Parts): Promise<Composed> {
   }
 }
 
-async function composeOn({ store, lease }: OpenedStore, config: Config, parts: Parts): Promise<Composed> {
+async function composeOn({ store, lease, feedThread }: OpenedStore, config: Config, parts: Parts): Promise<Composed> {
   const { clock, log, ids = typeidIds(clock) } = parts
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
   const behind = await startClock(clock, store)
@@ -61,7 +61,7 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
   const state = await loadLiveState(base, signingKeys)
   const core: Core = { ...base, ...signingKeys, ...state }
   const bootstrap = await firstKey(core)
-  const feed = startFeed(core)
+  const feed = startFeed(core, feedThread)
   writer.onEntries = () => feed.wake()
   const http = await composeHttp(core, feed)
   // After everything else has succeeded: an accepted loss counts from then on.

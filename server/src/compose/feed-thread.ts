@@ -1,10 +1,11 @@
 /** The thread of the feed: it opens the feed's part of the store for itself, so that the main thread pays nothing for its reads. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
+import type { FeedStore } from '@countersign/store-port/feed'
+import type { AskWriter } from '@countersign/store-sqlite/open-feed'
 import { systemClock } from '../adapters/system-clock.js'
-import type { Log } from '../ports/log.js'
 import { type FeedHost, RunningFeed } from '../feed/feed.js'
 import { ThreadCalls } from '../feed/thread-calls.js'
+import type { Log } from '../ports/log.js'
 
 /** What the thread starts with. */
 export interface FeedThreadData {
@@ -18,13 +19,18 @@ export type FeedStoreAddress =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | { readonly kind: 'mongodb'; readonly url: string }
 
+/** What the thread may ask of the main thread. */
+export interface FeedThreadHost extends FeedHost {
+  log(level: keyof Log, fields: object, message: string): void
+  /** The embedded store has one writer for all threads. */
+  askWriter: AskWriter
+}
+
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
 
 const { store: address, allowsPrivate, wanted } = workerData as FeedThreadData
 const flag = new Int32Array(wanted)
-
-let closeStore = async (): Promise<void> => {}
 
 const calls = new ThreadCalls(port, {
   async wake() {
@@ -35,11 +41,11 @@ const calls = new ThreadCalls(port, {
   catchUpStatistics: async () => (await feed).catchUpStatistics(),
   async close() {
     await (await feed).close()
-    await closeStore()
+    await (await store).close()
     setImmediate(() => port.close())
   },
 })
-const host = calls.remote<FeedHost & FeedWrites>()
+const host = calls.remote<FeedThreadHost>()
 
 const log: Log = {
   info: (fields, message) => calls.tell('log', 'info', fields, message),
@@ -47,35 +53,15 @@ const log: Log = {
   error: (fields, message) => calls.tell('log', 'error', fields, message),
 }
 
-const feed = openStore().then(
-  (store) => new RunningFeed({ store, clock: systemClock(), log, host, allowsPrivate }),
-)
+const store = openStore()
+const feed = store.then((opened) => new RunningFeed({ store: opened, clock: systemClock(), log, host, allowsPrivate }))
 
-async function openStore(): Promise<FeedReads & FeedWrites> {
+/** Loaded only when used: the driver of MongoDB takes long to load. */
+async function openStore(): Promise<FeedStore> {
   if (address.kind === 'mongodb') {
     const { openMongoFeedStore } = await import('@countersign/store-mongodb/open-feed')
-    const store = await openMongoFeedStore({ url: address.url })
-    closeStore = () => store.close()
-    return store
+    return openMongoFeedStore({ url: address.url })
   }
-  const { openSqliteFeedReads } = await import('@countersign/store-sqlite/open-feed')
-  const reads = await openSqliteFeedReads(address.dataDir)
-  closeStore = () => reads.close()
-  return { ...reads, ...writesOf(host) }
-}
-
-/** The main thread writes: its writer is the only one. A proxy has no members that could be spread. */
-function writesOf(writes: FeedWrites): FeedWrites {
-  const { holdReader, releaseReaders, save, removeReader } = writes
-  const { addDelivery, updateDeliveries, removeDeliveries, removeCounts } = writes
-  return {
-    holdReader,
-    releaseReaders,
-    save,
-    removeReader,
-    addDelivery,
-    updateDeliveries,
-    removeDeliveries,
-    removeCounts,
-  }
+  const { openSqliteFeed } = await import('@countersign/store-sqlite/open-feed')
+  return openSqliteFeed(address.dataDir, host.askWriter)
 }

@@ -1,41 +1,29 @@
 /** Starts the feed: in a thread of its own, or in this one. */
 import { Worker } from 'node:worker_threads'
 import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
-import type { Config } from '../config.js'
 import type { BudgetAlarm } from '../feed/budget-alarms.js'
 import { type Feed, type FeedHost, RunningFeed } from '../feed/feed.js'
 import { ThreadCalls } from '../feed/thread-calls.js'
 import type { Log } from '../ports/log.js'
-import type { FeedStoreAddress, FeedThreadData } from './feed-thread.js'
+import type { FeedThreadData, FeedThreadHost } from './feed-thread.js'
 import type { Core } from './live-state.js'
+import type { FeedThreadStore } from './store.js'
 
 const RESTART_AFTER_MS = 1000
 
-export function startFeed(core: Core): Feed {
-  const { store, clock, log, config, feedInThread = false } = core
+/** @param thread null: the feed runs in this thread */
+export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
+  const { store, clock, log, config } = core
   const host = feedHost(core)
   const allowsPrivate = config.webhookAllowPrivate
-  if (!feedInThread) return new RunningFeed({ store: store.feed, clock, log, host, allowsPrivate })
-  return new FeedThread({ store: addressOf(config), allowsPrivate }, { ...functionsOf(core), ...host }, log)
-}
-
-function addressOf({ dataDir, mongodbUrl }: Config): FeedStoreAddress {
-  return mongodbUrl === null ? { kind: 'sqlite', dataDir } : { kind: 'mongodb', url: mongodbUrl }
-}
-
-/** What the thread may call. */
-function functionsOf({ store: { feed }, log }: Core) {
-  return {
+  if (thread === null) return new RunningFeed({ store: store.feed, clock, log, host, allowsPrivate })
+  const { address, askWriter } = thread
+  const own = {
+    ...host,
+    askWriter,
     log: (level: keyof Log, fields: object, message: string) => log[level](fields, message),
-    holdReader: feed.holdReader.bind(feed),
-    releaseReaders: feed.releaseReaders.bind(feed),
-    save: feed.save.bind(feed),
-    removeReader: feed.removeReader.bind(feed),
-    addDelivery: feed.addDelivery.bind(feed),
-    updateDeliveries: feed.updateDeliveries.bind(feed),
-    removeDeliveries: feed.removeDeliveries.bind(feed),
-    removeCounts: feed.removeCounts.bind(feed),
   }
+  return new FeedThread({ store: address, allowsPrivate }, own satisfies FeedThreadHost, log)
 }
 
 function feedHost({ clock, writer }: Core): FeedHost {
@@ -68,7 +56,7 @@ class FeedThread implements Feed {
 
   constructor(
     private readonly data: Omit<FeedThreadData, 'wanted'>,
-    private readonly own: ConstructorParameters<typeof ThreadCalls>[1],
+    private readonly own: FeedThreadHost,
     private readonly log: Log,
   ) {
     this.#start()
@@ -97,7 +85,7 @@ class FeedThread implements Feed {
     // Flags such as --input-type are for the program that starts the server, and would stop the thread.
     const workerData: FeedThreadData = { ...this.data, wanted: this.#flag.buffer as SharedArrayBuffer }
     const thread = new Worker(new URL('./feed-thread.js', import.meta.url), { workerData, execArgv: [] })
-    const calls = new ThreadCalls(thread, this.own)
+    const calls = new ThreadCalls(thread, { ...this.own })
     this.#thread = thread
     this.#calls = calls
     this.#remote = calls.remote<Feed>()

@@ -1,6 +1,7 @@
 /** The API over HTTP: what each group of routes may touch, the API around them, and Express at the rim. */
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
+import type { Feed } from '../feed/feed.js'
 import { Api } from '../http/api.js'
 import { bearerKeys } from '../http/callers.js'
 import { Cursors } from '../http/cursor.js'
@@ -21,7 +22,6 @@ import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
-import type { Feed } from '../feed/feed.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import type { Core } from './live-state.js'
 
@@ -39,7 +39,7 @@ export interface ComposedHttp {
 }
 
 /** @throws StoreUnavailableError */
-export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp> {
+export async function composeHttp(core: Core, _feed: Feed): Promise<ComposedHttp> {
   const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
   const routes = composeRoutes(core, new Cursors(await store.secret('cursors')))
