@@ -8,6 +8,7 @@ import type { Log } from '../ports/log.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
+import { Statistics } from './statistics/statistics.js'
 
 /** Live events, and the positions behind each. */
 export interface LivePage {
@@ -54,6 +55,9 @@ const EVERY_MS = 1000
 /** What is written within this time is read together. */
 const GATHER_MS = 20
 
+/** Of those who wait for the statistics. */
+const CATCH_UP = 'catch up'
+
 /** A part of the feed: a turn does what there is to do, or a share of it. */
 interface Part {
   readonly name: string
@@ -65,6 +69,7 @@ export class RunningFeed implements Feed {
   readonly #holder = randomUUID()
   readonly #parts: readonly Part[]
   readonly #turns = new KeyedMutex()
+  readonly #statistics: Statistics
   readonly #poll: Poll
   #isClosed = false
   #waking: NodeJS.Timeout | null = null
@@ -73,7 +78,11 @@ export class RunningFeed implements Feed {
     const { store, clock, host } = deps
     const readers = { store, holder: this.#holder, monotonicMs: () => performance.now() }
     const alarms = new BudgetAlarms({ ...readers, clock, raise: (alarm) => host.raise(alarm) })
-    this.#parts = [{ name: 'budget alarms', turn: () => alarms.turn() }]
+    this.#statistics = new Statistics({ ...readers, clock })
+    this.#parts = [
+      { name: 'budget alarms', turn: () => alarms.turn() },
+      { name: 'statistics', turn: () => this.#statistics.turn() },
+    ]
     this.#poll = poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} })
   }
 
@@ -117,13 +126,16 @@ export class RunningFeed implements Feed {
     return { events, positions }
   }
 
-  async catchUpStatistics(): Promise<void> {}
+  async catchUpStatistics(): Promise<void> {
+    if (!this.#isClosed) await this.#turns.join(CATCH_UP, () => this.#statistics.catchUp())
+  }
 
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#waking !== null) clearTimeout(this.#waking)
     await this.#poll.stop()
-    await Promise.all(this.#parts.map(({ name }) => this.#turns.run(name, async () => {})))
+    const names = [...this.#parts.map(({ name }) => name), CATCH_UP]
+    await Promise.all(names.map((name) => this.#turns.run(name, async () => {})))
     await this.deps.store.releaseReaders(this.#holder)
   }
 }
