@@ -21,6 +21,7 @@ import { decisionRoutes } from '../http/routes/decisions.js'
 import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
+import { statsRoutes } from '../http/routes/stats.js'
 import { webhookRoutes } from '../http/routes/webhooks.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
@@ -101,5 +102,6 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ store, cursors }),
     ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
+    ...statsRoutes({ clock, store, feed }),
   ]
 }
