@@ -7,7 +7,7 @@ import type { Positions } from '@countersign/store-port/feed'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
 import type { Log } from '../ports/log.js'
-import type { LivePage } from './live-ring.js'
+import type { LivePage, RingLimits } from './live-ring.js'
 import { LiveStream, type LiveStreamHost, type LiveStreamOptions } from './live-stream.js'
 import { type LiveSource, LiveTail } from './live-tail.js'
 
@@ -18,6 +18,7 @@ export interface LiveEventsOptions {
   readonly log: Log
   /** A monotonic clock. */
   readonly nowMs?: () => number
+  readonly ringLimits?: RingLimits
 }
 
 interface OpenOptions extends Omit<LiveStreamOptions, 'from'> {
@@ -131,6 +132,7 @@ export class LiveEvents {
       source: this.options.source,
       seal: this.options.seal,
       nowMs: this.nowMs,
+      ...(this.options.ringLimits && { ringLimits: this.options.ringLimits }),
       onMove: () => this.turn(),
       onError: (error) => this.failed(error),
     })

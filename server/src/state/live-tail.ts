@@ -1,6 +1,6 @@
 import type { Positions } from '@countersign/store-port/feed'
 import { entriesBetween } from './live-positions.js'
-import { type LivePage, LiveRing } from './live-ring.js'
+import { type LivePage, LiveRing, type RingLimits } from './live-ring.js'
 
 /** What finds live events in the logs. */
 export interface LiveSource {
@@ -16,6 +16,7 @@ export interface LiveTailOptions {
   readonly source: LiveSource
   readonly seal: (positions: Positions) => string
   readonly nowMs: () => number
+  readonly ringLimits?: RingLimits
   /** Called after the ring has got something. */
   readonly onMove: () => void
   readonly onError: (error: unknown) => void
@@ -81,12 +82,12 @@ export class LiveTail {
 
   /** @returns how many entries were read */
   private async readPage(): Promise<number> {
-    const { source, seal, onMove } = this.options
+    const { source, seal, ringLimits, onMove } = this.options
     const { ring } = this
     const page = await source.readEvents(ring?.end ?? null, PAGE_ENTRIES)
     if (this.isStopped) return 0
     const entries = ring === null ? 0 : entriesBetween(ring.end, page.positions)
-    if (ring === null) this.ring = new LiveRing(page.positions, seal)
+    if (ring === null) this.ring = new LiveRing(page.positions, seal, ringLimits)
     else ring.add(page)
     if (ring === null || page.events.length > 0) onMove()
     return entries
