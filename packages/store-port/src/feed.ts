@@ -4,8 +4,9 @@
  *
  * What every adapter promises:
  * - A reader belongs to one holder at a time. `save` of a holder that has lost its reader to another writes no position and
- *   answers false.
- * - The positions of a batch never become durable before the rest of it. So a crash repeats work, and leaves none out.
+ *   no count, and answers false.
+ * - The positions of a batch never become durable before the rest of it. So a crash repeats work, and leaves none out. The
+ *   counts become durable together with the positions: so nothing is counted twice.
  * - `save` may be repeated with the same batch, and then changes nothing more.
  * - Everything else as in `Store`: durable when it resolves, absence is null or an empty list, `StoreUnavailableError`.
  */
@@ -41,7 +42,7 @@ export interface FeedBatch {
   readonly state: JsonObject
   /** Deliveries that are new: one that exists already stays as it is. */
   readonly deliveries: readonly StoredDelivery[]
-  /** Counts, each as it is now: the one of the same id is replaced. */
+  /** Counts, each as it is now: the one of the same id is replaced. At most 8 MiB of them, as JSON. */
   readonly counts: readonly StoredCount[]
 }
 
@@ -71,7 +72,10 @@ export interface DeliveryFilter {
 
 /** What the feed reads. Any number of threads may, at any time. */
 export interface FeedReads
-  extends Pick<Store, 'readLog' | 'findDecision' | 'findAgent' | 'loadKeys' | 'loadWebhooks' | 'readAccounts'> {
+  extends Pick<
+    Store,
+    'readLog' | 'findDecision' | 'findAgent' | 'loadKeys' | 'loadWebhooks' | 'readAccounts' | 'listPolicyRevisions'
+  > {
   /** Every log that has an entry, in the order of the names. */
   listLogs(): Promise<readonly LogEnd[]>
   /** One revision of a policy, of a deleted one too. */

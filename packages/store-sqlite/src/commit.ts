@@ -9,6 +9,7 @@ import { insertDecision, readPostings, sightingOf, updateDecision } from './tabl
 import { insertIdempotency, isTaken } from './tables/idempotency.js'
 import { writeKey } from './tables/keys.js'
 import { writePolicy } from './tables/policies.js'
+import { writeWebhook } from './tables/webhooks.js'
 import type { Committed } from './writer-tasks.js'
 
 /** The mutation of a group that cannot be written, and why. */
@@ -95,6 +96,8 @@ function writeChange(
       return writeAgent(db, change.agent, change.expected_version) ? null : 'version'
     case 'key.write':
       return writeKey(db, change)
+    case 'webhook.write':
+      return writeWebhook(db, change.webhook, change.expected_version) ? null : 'version'
     case 'entry.only':
     case 'call.only':
       return null

@@ -14,6 +14,8 @@ export interface SqliteStoreOptions {
   readonly dataDir: string
   /** False: a database that is missing or empty is refused. */
   readonly mayBeNew?: boolean
+  /** The time for leases, in milliseconds since any moment. Default: since the process began, which no clock sets back. */
+  readonly nowMs?: () => number
   /** Gets the errors of what the store does by itself; it tries again. */
   readonly onError?: (error: Error) => void
 }
@@ -26,12 +28,13 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore({
   dataDir,
   mayBeNew = true,
+  nowMs = () => performance.now(),
   onError = () => {},
-}: SqliteStoreOptions): Promise<Store> {
+}: SqliteStoreOptions): Promise<SqliteStore> {
   const directory = holdDataDirectory(dataDir, mayBeNew)
   try {
     await prepare(directory.databasePath)
-    return new SqliteStore(directory, onError)
+    return new SqliteStore(directory, nowMs, onError)
   } catch (error) {
     directory.release()
     throw error

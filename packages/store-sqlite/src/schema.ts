@@ -89,6 +89,24 @@ const MIGRATIONS: readonly string[] = [
   `,
   // Nothing but the number: a release that keeps no sums of the pages must not write to a file that has some.
   '',
+  // The feed. A delivery is soon delivered, and then in no index but those of its id and its time.
+  `
+  CREATE TABLE webhooks (id TEXT PRIMARY KEY, version INTEGER NOT NULL, document TEXT NOT NULL);
+
+  CREATE TABLE readers (name TEXT PRIMARY KEY, fence INTEGER NOT NULL, document TEXT) WITHOUT ROWID;
+
+  CREATE TABLE deliveries (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, webhook_id TEXT NOT NULL,
+    at_ms INTEGER NOT NULL, status TEXT NOT NULL, event_ms INTEGER NOT NULL, next_ms INTEGER, document TEXT NOT NULL);
+  CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, at_ms, id);
+  CREATE INDEX deliveries_undelivered ON deliveries (webhook_id, status, at_ms, id) WHERE status <> 'delivered';
+  CREATE INDEX deliveries_due ON deliveries (webhook_id, next_ms, id) WHERE status = 'pending';
+  CREATE INDEX deliveries_pending ON deliveries (webhook_id, event_ms) WHERE status = 'pending';
+
+  CREATE TABLE counts (
+    id TEXT PRIMARY KEY, series TEXT NOT NULL, starts_ms INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX counts_by_start ON counts (series, starts_ms, id);
+  `,
 ]
 
 /** The version that this release works on. */

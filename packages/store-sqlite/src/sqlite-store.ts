@@ -16,6 +16,7 @@ import {
 } from '@countersign/store-port/store'
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
+import { type AskWriter, couldNotRead, SqliteFeed } from './feed.js'
 import { groupText } from './group-text.js'
 import { SqliteLedger } from './ledger.js'
 import { markClosed } from './page-sums.js'
@@ -36,6 +37,7 @@ import { findIdempotency } from './tables/idempotency.js'
 import { loadKeys, loadKeyUses } from './tables/keys.js'
 import { findSecret, isRestored } from './tables/meta.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './tables/policies.js'
+import { loadWebhooks } from './tables/webhooks.js'
 import { Writer } from './writer.js'
 import type { Committed } from './writer-tasks.js'
 
@@ -46,6 +48,7 @@ import type { Committed } from './writer-tasks.js'
 export class SqliteStore implements Store {
   readonly replicas = null
   readonly ledger = new SqliteLedger((read) => this.#readNow(read))
+  readonly feed: SqliteFeed
   readonly #directory: DataDirectory
   readonly #reader: Connection
   readonly #indexDescriptor: number
@@ -57,10 +60,17 @@ export class SqliteStore implements Store {
   /** The last commit failed, and no ping has shown since that there is room. */
   #hasFailed = false
 
-  /** @param onError gets the errors of what the store does by itself; it tries again */
-  constructor(directory: DataDirectory, onError: (error: Error) => void) {
+  /** For a feed that another thread has opened (`open-feed.ts`). */
+  readonly askWriter: AskWriter = async (task, ...parameters) => (await this.#usableWriter()).ask(task, ...parameters)
+
+  /**
+   * @param nowMs the time that leases of readers are measured by
+   * @param onError gets the errors of what the store does by itself; it tries again
+   */
+  constructor(directory: DataDirectory, nowMs: () => number, onError: (error: Error) => void) {
     this.#directory = directory
     this.#onError = onError
+    this.feed = new SqliteFeed((read) => this.#read(read), this.askWriter, nowMs)
     this.#reader = Connection.openReadOnly(directory.databasePath)
     configureReader(this.#reader)
     this.#indexDescriptor = openSync(`${directory.databasePath}-shm`, 'r')
@@ -167,6 +177,10 @@ export class SqliteStore implements Store {
     await (await this.#usableWriter()).ask('saveKeyUses', uses)
   }
 
+  loadWebhooks() {
+    return this.#read(loadWebhooks)
+  }
+
   findIdempotency(name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>, now: string) {
     return this.#read((db) => findIdempotency(db, name, now))
   }
@@ -261,8 +275,4 @@ export class SqliteStore implements Store {
   #assertOpen(): void {
     if (this.#closed !== null) throw new StoreUnavailableError('The store is closed.')
   }
-}
-
-function couldNotRead(cause: unknown): StoreUnavailableError {
-  return new StoreUnavailableError('The store could not read.', { cause })
 }

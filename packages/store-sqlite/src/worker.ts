@@ -4,12 +4,16 @@ import { Checkpoints } from './checkpoints.js'
 import { commitMutations } from './commit.js'
 import { Connection, sqliteCode } from './driver.js'
 import { mutationsOf } from './group-text.js'
+import { saveBatch } from './save-batch.js'
 import { configureWriter } from './schema.js'
 import { nextLogIndex } from './tables/audit-entries.js'
+import { removeCounts } from './tables/counts.js'
 import { removeDecisions } from './tables/decisions.js'
+import { addDeliveries, removeDeliveries, updateDeliveries } from './tables/deliveries.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
 import { beginLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
+import { removeReader, takeReader } from './tables/readers.js'
 import type { WriterAnswer, WriterData, WriterRequest, WriterTasks } from './writer-tasks.js'
 
 const port = parentPort
@@ -32,6 +36,13 @@ const tasks: WriterTasks = {
   saveKeyUses: (uses) => saveKeyUses(db, uses),
   purgeIdempotency: (now) => purgeIdempotency(db, now),
   removeDecisions: (decisions, now) => removeDecisions(db, decisions, now),
+  takeReader: (name) => takeReader(db, name),
+  saveBatch: (batch) => saveBatch(db, JSON.parse(batch)),
+  removeReader: (name) => removeReader(db, name),
+  addDeliveries: (deliveries) => db.transaction(() => addDeliveries(db, JSON.parse(deliveries))),
+  updateDeliveries: (deliveries) => updateDeliveries(db, JSON.parse(deliveries)),
+  removeDeliveries: (webhookId, before) => removeDeliveries(db, webhookId, before),
+  removeCounts: (series, beforeMs) => removeCounts(db, series, beforeMs),
   makeSecret: (name) => makeSecret(db, name),
   touch: () => touch(db),
   proveRoom: () => proveRoom(db),

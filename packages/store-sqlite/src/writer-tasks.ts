@@ -1,4 +1,5 @@
 import type { StoredAccount, StoredDecision } from '@countersign/store-port/documents'
+import type { HeldReader } from '@countersign/store-port/feed'
 import type { CommitResult } from '@countersign/store-port/store'
 
 /** What the thread starts with. */
@@ -22,6 +23,16 @@ export interface WriterTasks {
   saveKeyUses(uses: ReadonlyMap<string, string>): void
   purgeIdempotency(now: string): number
   removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): number
+  takeReader(name: string): HeldReader
+  /** @param batch the JSON text of a `FeedBatch` */
+  saveBatch(batch: string): boolean
+  removeReader(name: string): void
+  /** @param deliveries the JSON text of them */
+  addDeliveries(deliveries: string): void
+  /** @param deliveries the JSON text of them */
+  updateDeliveries(deliveries: string): readonly string[]
+  removeDeliveries(webhookId: string, before: string | null): number
+  removeCounts(series: string, beforeMs: number): number
   makeSecret(name: string): string
   touch(): void
   proveRoom(): void

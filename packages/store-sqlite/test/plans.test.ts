@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AccountFilter, AuditFilter, DecisionFilter } from '@countersign/store-port/store'
-import { accountOf, idempotencyOf, idOf, instant, WHOLE } from '@countersign/testkit/store-suite'
+import { accountOf, deliveryOf, idempotencyOf, idOf, instant, WHOLE } from '@countersign/testkit/store-suite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Connection, type SqlValue } from '#store-sqlite/driver'
 import { openSqliteStore } from '#store-sqlite/open'
 import { listAccounts, readAccounts } from '#store-sqlite/tables/accounts'
 import { findAgent, findAgentMetadata, listAgents, loadAgents } from '#store-sqlite/tables/agents'
-import { listAuditEntries, nextLogIndex, readLog } from '#store-sqlite/tables/audit-entries'
+import { listAuditEntries, listLogs, nextLogIndex, readLog } from '#store-sqlite/tables/audit-entries'
+import { listCounts, removeCounts } from '#store-sqlite/tables/counts'
 import {
   findDecision,
   firstApprovalEnd,
@@ -17,8 +18,17 @@ import {
   listOverdue,
   readPostings,
 } from '#store-sqlite/tables/decisions'
+import {
+  findDelivery,
+  listDeliveries,
+  listDue,
+  pendingOf,
+  removeDeliveries,
+  updateDeliveries,
+} from '#store-sqlite/tables/deliveries'
 import { findIdempotency } from '#store-sqlite/tables/idempotency'
-import { listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#store-sqlite/tables/policies'
+import { findPolicyRevision, listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#store-sqlite/tables/policies'
+import { findHeldReader, findReader, listReaders, saveReader } from '#store-sqlite/tables/readers'
 import { walkRows } from '#store-sqlite/walk-rows'
 
 describe('the plans of the embedded store', () => {
@@ -44,10 +54,10 @@ describe('the plans of the embedded store', () => {
     }
     const watched = new Proxy(db, {
       get(target, member) {
-        if (member === 'snapshot') return (work: () => unknown) => work()
+        if (member === 'snapshot' || member === 'transaction') return (work: () => unknown) => work()
         return (sql: string, ...values: SqlValue[]) => {
           explain(sql, values)
-          return target[member as 'get' | 'all'](sql, ...values)
+          return target[member as 'get' | 'all' | 'run'](sql, ...values)
         }
       },
     })
@@ -150,6 +160,40 @@ describe('the plans of the embedded store', () => {
     ['an idempotency record', (on) => findIdempotency(on, name, instant(0)), '(key_id=? AND operation=? AND key=?)'],
     ['the entries of a log', (on) => readLog(on, 'log', 7, 10, 1000), '(log=? AND log_index=?)'],
     ['the end of the log', (on) => nextLogIndex(on, 'log'), '(log=?)'],
+    ['the logs', listLogs, 'sqlite_autoindex_audit_entries_1 (log>?)'],
+    ['a revision', (on) => findPolicyRevision(on, 'pol_1', 1), '(id=? AND version=?)'],
+    ['a reader', (on) => findReader(on, 'reader'), 'PRIMARY KEY (name=?)'],
+    ['a reader to hold', (on) => findHeldReader(on, 'reader'), 'PRIMARY KEY (name=?)'],
+    [
+      'a reader to save',
+      (on) => saveReader(on, { reader: { name: 'reader', fence: 1 }, positions: {}, state: {} }),
+      'PRIMARY KEY (name=?)',
+    ],
+    ['readers', (on) => listReaders(on, 'webhook/'), 'PRIMARY KEY (name>?)'],
+    ['a delivery', (on) => findDelivery(on, 'dlv'), 'sqlite_autoindex_deliveries_1 (id=?)'],
+    ['a delivery to write', (on) => updateDeliveries(on, [deliveryOf(1)]), 'sqlite_autoindex_deliveries_1 (id=?)'],
+    [
+      'deliveries',
+      (on) => listDeliveries(on, { webhook_id: 'whk' }, WHOLE),
+      `deliveries_by_webhook (webhook_id=? AND ${TIME})`,
+    ],
+    [
+      'deliveries that are delivered',
+      (on) => listDeliveries(on, { webhook_id: 'whk', status: 'delivered' }, WHOLE),
+      `deliveries_by_webhook (webhook_id=? AND ${TIME})`,
+    ],
+    [
+      'deliveries that failed',
+      (on) => listDeliveries(on, { webhook_id: 'whk', status: 'failed' }, WHOLE),
+      `deliveries_undelivered (webhook_id=? AND status=? AND ${TIME})`,
+    ],
+    ['due deliveries', (on) => listDue(on, 'whk', instant(0), 5), 'deliveries_due (webhook_id=? AND next_ms<?)'],
+    ['the next attempt and the oldest event', (on) => pendingOf(on, 'whk'), '(webhook_id=?'],
+    [
+      'counts',
+      (on) => listCounts(on, { series: 'series', from_ms: 0, to_ms: 9 }, 5),
+      'counts_by_start (series=? AND starts_ms>? AND starts_ms<?)',
+    ],
   ]
   it.each(others)('find %s by an index', async (_, read, search) => {
     await expectIndexed(read, search)
@@ -179,6 +223,14 @@ describe('the plans of the embedded store', () => {
     expect(keys.size).toBe(1200)
     expect(plans.filter((plan) => plan.includes(search))).toHaveLength(2)
     expect(plans.filter((plan) => /TEMP B-TREE/.test(plan))).toEqual([])
+  })
+
+  it('remove the oldest deliveries and counts by the index of their times', async () => {
+    const [deliveries] = await plansOf((on) => removeDeliveries(on, 'whk', instant(0)))
+    expect(deliveries).toContain('deliveries_by_webhook (webhook_id=? AND at_ms<?)')
+    const [counts] = await plansOf((on) => removeCounts(on, 'series', 0))
+    expect(counts).toContain('counts_by_start (series=? AND starts_ms<?)')
+    for (const plan of [deliveries, counts]) expect(plan).not.toMatch(/SCAN|TEMP B-TREE/)
   })
 
   it('find the first end of all approvals at the beginning of an index of approvals', async () => {

@@ -1,6 +1,7 @@
 /** The API over HTTP: what each group of routes may touch, the API around them, and Express at the rim. */
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
+import type { Feed } from '../feed/feed.js'
 import { Api } from '../http/api.js'
 import { bearerKeys } from '../http/callers.js'
 import { Cursors } from '../http/cursor.js'
@@ -38,7 +39,7 @@ export interface ComposedHttp {
 }
 
 /** @throws StoreUnavailableError */
-export async function composeHttp(core: Core): Promise<ComposedHttp> {
+export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp> {
   const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
   const routes = composeRoutes(core, new Cursors(await store.secret('cursors')))

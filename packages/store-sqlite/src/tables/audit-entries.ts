@@ -1,4 +1,5 @@
 import type { AuditEntry } from '@countersign/contract'
+import type { LogEnd } from '@countersign/store-port/feed'
 import { PageRoom } from '@countersign/store-port/page-room'
 import type { AuditFilter, LogPosition, Page, PageRequest } from '@countersign/store-port/store'
 import type { Connection, Row } from '../driver.js'
@@ -60,6 +61,17 @@ export function readLog(
 export function nextLogIndex(db: Connection, log: string): number {
   const last = db.get('SELECT max(log_index) AS last FROM audit_entries WHERE log = ?', log)?.last as number | null
   return last === null ? 0 : last + 1
+}
+
+/** From the first position of each log to that of the next: the entries between them are not passed. */
+export function listLogs(db: Connection): readonly LogEnd[] {
+  const ends: LogEnd[] = []
+  for (let last = ''; ; ) {
+    const row = db.get('SELECT log FROM audit_entries WHERE log > ? ORDER BY log LIMIT 1', last)
+    if (row === undefined) return ends
+    last = row.log as string
+    ends.push({ log: last, next_index: nextLogIndex(db, last) })
+  }
 }
 
 export function listAuditEntries(db: Connection, filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>> {

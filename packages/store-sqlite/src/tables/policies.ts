@@ -74,9 +74,14 @@ export function listPolicyRevisions(db: Connection, id: string, page: PageReques
   )
   return readPage(found, page, {
     read: (seq) => db.get('SELECT deleted_at, document FROM policies WHERE seq = ?', seq),
-    make: (row) => ({ ...policyOf(row), deleted_at: row.deleted_at as string | null }),
+    make: revisionOf,
     nameOf: ({ version }) => String(version),
   })
+}
+
+export function findPolicyRevision(db: Connection, id: string, revision: number): StoredPolicy | null {
+  const row = db.get('SELECT deleted_at, document FROM policies WHERE id = ? AND version = ?', id, revision)
+  return row === undefined ? null : revisionOf(row)
 }
 
 function writePolicySet(db: Connection, policySet: number): void {
@@ -95,6 +100,11 @@ function presentVersion(db: Connection, id: string): number {
   const last = db.get('SELECT version, deleted_at FROM policies WHERE id = ? ORDER BY version DESC LIMIT 1', id)
   if (last === undefined) return 0
   return (last.version as number) + (last.deleted_at === null ? 0 : 1)
+}
+
+/** As it is now: the last one of a deleted policy says when it was deleted. */
+function revisionOf(row: Row): StoredPolicy {
+  return { ...policyOf(row), deleted_at: row.deleted_at as string | null }
 }
 
 function policyOf(row: Row): StoredPolicy {

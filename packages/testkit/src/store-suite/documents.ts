@@ -6,8 +6,10 @@ import type {
   Posting,
   StoredAgent,
   StoredDecision,
+  StoredDelivery,
   StoredKey,
   StoredPolicy,
+  StoredWebhook,
 } from '@countersign/store-port/documents'
 import type { Change, CommitResult, Mutation, Store } from '@countersign/store-port/store'
 
@@ -186,6 +188,51 @@ export function writeKeyOf(key: StoredKey): Extract<Change, { kind: 'key.write' 
   return { kind: 'key.write', key, expected_version: key.version - 1 }
 }
 
+export function webhookOf(number: number, over: Partial<StoredWebhook> = {}): StoredWebhook {
+  return {
+    id: idOf('whk', number),
+    version: 1,
+    url: `https://example.com/hooks/${number}`,
+    events: null,
+    description: null,
+    disabled: null,
+    enabled_at: instant(number),
+    created_at: instant(number),
+    updated_at: instant(number),
+    created_by: idOf('key', 1),
+    secrets: [{ text: `whsec_${number}`, expires_at: null }],
+    deleted_at: null,
+    ...over,
+  }
+}
+
+export function writeWebhookOf(webhook: StoredWebhook): Extract<Change, { kind: 'webhook.write' }> {
+  return { kind: 'webhook.write', webhook, expected_version: webhook.version - 1 }
+}
+
+/** A delivery that waits for its first attempt. */
+export function deliveryOf(number: number, over: Partial<StoredDelivery> = {}): StoredDelivery {
+  return {
+    id: idOf('dlv', number),
+    version: 1,
+    webhook_id: idOf('whk', 1),
+    event: {
+      id: idOf('evt', number),
+      type: 'decision.created',
+      subject: idOf('dec', number),
+      at: instant(number),
+      entry: { log: 'log', index: number },
+    },
+    created_at: instant(number),
+    status: 'pending',
+    attempt_count: 0,
+    scheduled_count: 0,
+    attempts: [],
+    next_attempt_at: instant(number),
+    ...over,
+  }
+}
+
 export const DAY = 86_400
 
 export function idempotencyOf(subject: string, over: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
@@ -270,6 +317,8 @@ function subjectOf(change: Change): string {
       return change.agent.id
     case 'key.write':
       return change.key.id
+    case 'webhook.write':
+      return change.webhook.id
     case 'entry.only':
     case 'call.only':
       return 'kid-1'

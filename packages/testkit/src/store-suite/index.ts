@@ -9,6 +9,7 @@ export {
   DAY,
   type Draft,
   decisionOf,
+  deliveryOf,
   heldIn,
   idempotencyOf,
   idOf,
@@ -22,9 +23,11 @@ export {
   spentIn,
   TTL,
   updateOf,
+  webhookOf,
   writeAgentOf,
   writeKeyOf,
   writePolicyOf,
+  writeWebhookOf,
 } from './documents.js'
 export { expectCaught, sabotageSuite } from './sabotages.js'
 export { type OpenedSharedStore, SHARED_STORE_CASES, sharedStoreSuite } from './shared.js'

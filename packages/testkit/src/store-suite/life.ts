@@ -1,13 +1,16 @@
+import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
 import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { expect } from 'vitest'
-import { accountOf, createOf, decisionOf, idempotencyOf, idOf, instant, LogPen } from './documents.js'
+import { accountOf, createOf, decisionOf, deliveryOf, idempotencyOf, idOf, instant, LogPen } from './documents.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
 /** Every call of the port that can be refused. */
 const CALLS: {
-  readonly [Name in Exclude<keyof Store, 'close' | 'ledger' | 'replicas'> | 'ledger.reserve' | 'ledger.balances']: (
-    store: Store,
-  ) => Promise<unknown>
+  readonly [Name in
+    | Exclude<keyof Store, 'close' | 'ledger' | 'replicas' | 'feed'>
+    | 'ledger.reserve'
+    | 'ledger.balances'
+    | `feed.${keyof FeedReads | keyof FeedWrites}`]: (store: Store) => Promise<unknown>
 } = {
   commit: (store) => store.commit([]),
   openLog: (store) => store.openLog(),
@@ -36,6 +39,7 @@ const CALLS: {
   loadKeys: (store) => store.loadKeys(),
   loadKeyUses: (store) => store.loadKeyUses(),
   saveKeyUses: (store) => store.saveKeyUses(new Map()),
+  loadWebhooks: (store) => store.loadWebhooks(),
   findIdempotency: (store) => store.findIdempotency(idempotencyOf(''), instant(0)),
   purgeIdempotency: (store) => store.purgeIdempotency(instant(0)),
   listAuditEntries: (store) => store.listAuditEntries({}, WHOLE),
@@ -48,6 +52,30 @@ const CALLS: {
       demands: [{ account: accountOf(), amount: 0n, limit: null }],
     }),
   'ledger.balances': (store) => store.ledger.balances([accountOf()]),
+  'feed.readLog': ({ feed }) => feed.readLog('log', 0, 10),
+  'feed.listLogs': ({ feed }) => feed.listLogs(),
+  'feed.findDecision': ({ feed }) => feed.findDecision(idOf('dec', 1)),
+  'feed.findAgent': ({ feed }) => feed.findAgent('agent:1'),
+  'feed.findPolicyRevision': ({ feed }) => feed.findPolicyRevision(idOf('pol', 1), 1),
+  'feed.loadKeys': ({ feed }) => feed.loadKeys(),
+  'feed.loadWebhooks': ({ feed }) => feed.loadWebhooks(),
+  'feed.readAccounts': ({ feed }) => feed.readAccounts([]),
+  'feed.holdReader': ({ feed }) => feed.holdReader('reader', 'a', 1000),
+  'feed.save': ({ feed }) =>
+    feed.save({ reader: { name: 'reader', fence: 0 }, positions: {}, state: {}, deliveries: [], counts: [] }),
+  'feed.listReaders': ({ feed }) => feed.listReaders(''),
+  'feed.findReader': ({ feed }) => feed.findReader('reader'),
+  'feed.releaseReaders': ({ feed }) => feed.releaseReaders('a'),
+  'feed.removeReader': ({ feed }) => feed.removeReader('reader'),
+  'feed.addDelivery': ({ feed }) => feed.addDelivery(deliveryOf(1)),
+  'feed.updateDeliveries': ({ feed }) => feed.updateDeliveries([]),
+  'feed.findDelivery': ({ feed }) => feed.findDelivery(idOf('dlv', 1)),
+  'feed.listDeliveries': ({ feed }) => feed.listDeliveries({ webhook_id: idOf('whk', 1) }, WHOLE),
+  'feed.listDue': ({ feed }) => feed.listDue(idOf('whk', 1), instant(0), 10),
+  'feed.pendingOf': ({ feed }) => feed.pendingOf(idOf('whk', 1)),
+  'feed.removeDeliveries': ({ feed }) => feed.removeDeliveries(idOf('whk', 1), null),
+  'feed.listCounts': ({ feed }) => feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 10),
+  'feed.removeCounts': ({ feed }) => feed.removeCounts('series', 0),
 }
 
 export const LIFE_CASES: readonly StoreCase[] = [

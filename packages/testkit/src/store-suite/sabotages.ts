@@ -601,10 +601,11 @@ function breakStore(sound: Store, { broken }: Sabotage): Store {
 }
 
 async function openBroken(open: () => Promise<OpenedStore>, sabotage: Sabotage): Promise<OpenedStore> {
-  const { store, reopen, destroy } = await open()
+  const { store, reopen, openFeedReads, destroy } = await open()
   return {
     store: breakStore(store, sabotage),
     reopen: async () => breakStore(await reopen(), sabotage),
+    openFeedReads,
     destroy,
   }
 }

@@ -1,3 +1,4 @@
+import type { FeedReads } from '@countersign/store-port/feed'
 import type { Page, PageRequest, Store } from '@countersign/store-port/store'
 
 /** A store that was opened for one case. */
@@ -5,6 +6,8 @@ export interface OpenedStore {
   readonly store: Store
   /** Closes the store and opens what it left. */
   reopen(): Promise<Store>
+  /** Opens what the feed reads beside the store, as a thread of its own does. The one who opened it closes it. */
+  openFeedReads(): Promise<FeedReads & { close(): Promise<void> }>
   /** Closes the store and removes everything. */
   destroy(): Promise<void>
 }

@@ -7,8 +7,11 @@ import { ACCOUNT_CASES } from './accounts.js'
 import { AGENT_CASES } from './agents.js'
 import { AUDIT_CASES } from './audit-entries.js'
 import { COMMIT_CASES } from './commit.js'
+import { COUNT_CASES } from './counts.js'
 import { DECISION_LIST_CASES } from './decision-lists.js'
 import { DECISION_CASES } from './decisions.js'
+import { DELIVERY_CASES } from './deliveries.js'
+import { FEED_READ_CASES } from './feed-reads.js'
 import { IDEMPOTENCY_CASES } from './idempotency.js'
 import { KEY_CASES } from './keys.js'
 import { LEDGER_CASES } from './ledger.js'
@@ -18,8 +21,10 @@ import { OVERDUE_CASES } from './overdue.js'
 import { PAGES_BY_BYTES_CASES } from './pages-by-bytes.js'
 import { POLICY_CASES } from './policies.js'
 import { READ_LOG_CASES } from './read-log.js'
+import { READER_CASES } from './readers.js'
 import { REMOVAL_CASES } from './removal.js'
 import type { OpenedStore, StoreCase } from './store-case.js'
+import { WEBHOOK_CASES } from './webhooks.js'
 
 export const STORE_CASES: readonly StoreCase[] = [
   ...COMMIT_CASES,
@@ -37,6 +42,11 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...AUDIT_CASES,
   ...READ_LOG_CASES,
   ...PAGES_BY_BYTES_CASES,
+  ...WEBHOOK_CASES,
+  ...READER_CASES,
+  ...DELIVERY_CASES,
+  ...COUNT_CASES,
+  ...FEED_READ_CASES,
   ...LIFE_CASES,
 ]
 

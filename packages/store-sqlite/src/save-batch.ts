@@ -1,0 +1,15 @@
+import type { FeedBatch } from '@countersign/store-port/feed'
+import type { Connection } from './driver.js'
+import { writeCounts } from './tables/counts.js'
+import { addDeliveries } from './tables/deliveries.js'
+import { saveReader } from './tables/readers.js'
+
+/** In one transaction, so that the positions are never there without the rest. False: another holder has the reader. */
+export function saveBatch(db: Connection, batch: FeedBatch): boolean {
+  return db.transaction(() => {
+    if (!saveReader(db, batch)) return false
+    addDeliveries(db, batch.deliveries)
+    writeCounts(db, batch.counts)
+    return true
+  })
+}

@@ -1,0 +1,246 @@
+import type { FeedBatch, HeldReader } from '@countersign/store-port/feed'
+import type { Store } from '@countersign/store-port/store'
+import { expect } from 'vitest'
+import { deliveryOf, idOf } from './documents.js'
+import type { StoreCase } from './store-case.js'
+
+/** Longer than any case takes. */
+export const LONG_MS = 600_000
+
+export function batchOf(reader: Pick<HeldReader, 'name' | 'fence'>, over: Partial<FeedBatch> = {}): FeedBatch {
+  const { name, fence } = reader
+  return { reader: { name, fence }, positions: {}, state: {}, deliveries: [], counts: [], ...over }
+}
+
+/** Holds a reader that nobody else holds. */
+export async function held(
+  { feed }: Pick<Store, 'feed'>,
+  name: string,
+  holder = 'holder',
+  forMs = LONG_MS,
+): Promise<HeldReader> {
+  const reader = await feed.holdReader(name, holder, forMs)
+  expect(reader).not.toBeNull()
+  return reader as HeldReader
+}
+
+/** Of several holders in turn: their fences rise. */
+function expectRising(fences: readonly number[]): void {
+  for (const [i, fence] of fences.entries()) {
+    expect(Number.isSafeInteger(fence)).toBe(true)
+    if (i > 0) expect(fence).toBeGreaterThan(fences[i - 1] as number)
+  }
+}
+
+const POSITIONS = { 'log-b': 7, 'log.a': 0, $log: 12, '': 3, 'naïve ☃': 1 }
+const STATE = { since: '2026-11-21T10:00:00.000Z', 'a.b': { $set: [1e-7, null, '\u0000'] } }
+
+export const READER_CASES: readonly StoreCase[] = [
+  {
+    title: 'gives a reader to one holder at a time, and the same one holds on to it',
+    async run({ store }) {
+      const first = await held(store, 'reader', 'a')
+      expect(first).toStrictEqual({ name: 'reader', fence: first.fence, positions: null, state: {} })
+      for (let round = 0; round < 3; round += 1) {
+        expect(await store.feed.holdReader('reader', 'b', LONG_MS)).toBeNull()
+        expect(await held(store, 'reader', 'a')).toStrictEqual(first)
+      }
+      expect((await held(store, 'reader/2', 'b')).name).toBe('reader/2')
+      expect(await store.feed.holdReader('reader/2', 'a', LONG_MS)).toBeNull()
+    },
+  },
+  {
+    title: 'gives a new reader to one of those who ask for it at once',
+    async run({ store }) {
+      for (let round = 1; round <= 10; round += 1) {
+        const asked = [...'abcdef'].map((holder) => store.feed.holdReader(`reader ${round}`, holder, LONG_MS))
+        expect((await Promise.all(asked)).filter((reader) => reader !== null)).toHaveLength(1)
+      }
+    },
+  },
+  {
+    title: 'gives a reader to the next holder once its lease is over, and raises the fence each time',
+    async run({ store }) {
+      const fences: number[] = []
+      for (const holder of ['a', 'b', 'b', 'a']) fences.push((await held(store, 'reader', holder, 0)).fence)
+      const last = await held(store, 'reader', 'b', 50)
+      let next: HeldReader | null = null
+      while (next === null) next = await store.feed.holdReader('reader', 'c', LONG_MS)
+      expectRising([...fences, last.fence, next.fence])
+      expect(await store.feed.holdReader('reader', 'b', LONG_MS)).toBeNull()
+    },
+  },
+  {
+    title: 'ends a lease at the time that its holder asked for last',
+    async run({ store }) {
+      const first = await held(store, 'reader', 'a', LONG_MS)
+      expect(await held(store, 'reader', 'a', 0)).toStrictEqual(first)
+      const next = await held(store, 'reader', 'b', 0)
+      expect((await held(store, 'reader', 'b', LONG_MS)).fence).toBeGreaterThan(next.fence)
+      expect(await store.feed.holdReader('reader', 'a', LONG_MS)).toBeNull()
+    },
+  },
+  {
+    title: 'gives readers that their holder released to the next one, and no others',
+    async run({ store }) {
+      const first = await held(store, 'one', 'a')
+      const second = await held(store, 'two', 'a')
+      await held(store, 'three', 'b')
+      await store.feed.releaseReaders('nobody')
+      expect(await store.feed.holdReader('one', 'c', LONG_MS)).toBeNull()
+      await store.feed.releaseReaders('a')
+      expectRising([first.fence, (await held(store, 'one', 'c')).fence])
+      expectRising([second.fence, (await held(store, 'two', 'a')).fence])
+      expect(await store.feed.holdReader('three', 'c', LONG_MS)).toBeNull()
+    },
+  },
+  {
+    title: 'keeps the positions and the state of a reader as they were saved last',
+    async run({ store, reopen }) {
+      const reader = await held(store, 'reader', 'a')
+      expect(await store.feed.findReader('reader')).toBeNull()
+      expect(await store.feed.save(batchOf(reader, { positions: { log: 1 }, state: { first: true } }))).toBe(true)
+      expect(await store.feed.save(batchOf(reader, { positions: POSITIONS, state: STATE }))).toBe(true)
+      const saved = { positions: POSITIONS, state: STATE }
+      expect(await store.feed.findReader('reader')).toStrictEqual(saved)
+      expect(await held(store, 'reader', 'a')).toStrictEqual({ ...reader, ...saved })
+      expect(await store.feed.findReader('another')).toBeNull()
+      await store.feed.releaseReaders('a')
+      const reopened = await reopen()
+      expect(await reopened.feed.findReader('reader')).toStrictEqual(saved)
+      const next = await held(reopened, 'reader', 'b')
+      expect(next).toStrictEqual({ name: 'reader', fence: next.fence, ...saved })
+      expectRising([reader.fence, next.fence])
+    },
+  },
+  {
+    title: 'writes no position and no count for a holder that has lost its reader',
+    async run({ store, reopen }) {
+      const old = await held(store, 'reader', 'a', 0)
+      const count = { id: 'count', series: 'series', starts_ms: 0, document: { of: 'b' } }
+      const reader = await held(store, 'reader', 'b')
+      const batch = batchOf(reader, { positions: { log: 5 }, state: { of: 'b' }, counts: [count] })
+      const stale = batchOf(old, {
+        positions: { log: 9 },
+        state: { of: 'a' },
+        counts: [
+          { ...count, document: { of: 'a' } },
+          { ...count, id: 'other', document: { of: 'a' } },
+        ],
+      })
+      const counts = { series: 'series', from_ms: 0, to_ms: 1 }
+      expect(await store.feed.save(stale)).toBe(false)
+      expect(await store.feed.findReader('reader')).toBeNull()
+      expect(await store.feed.listCounts(counts, 10)).toEqual([])
+      expect(await store.feed.save(batch)).toBe(true)
+      expect(await store.feed.save(stale)).toBe(false)
+      expect(await store.feed.save({ ...stale, reader: { name: 'unknown', fence: old.fence } })).toBe(false)
+      // The same holder, who had the reader twice.
+      await store.feed.releaseReaders('b')
+      const again = await held(store, 'reader', 'b')
+      expect(await store.feed.save({ ...batch, positions: { log: 9 } })).toBe(false)
+      expect(again.positions).toEqual({ log: 5 })
+      const { feed } = await reopen()
+      expect(await feed.findReader('reader')).toStrictEqual({ positions: { log: 5 }, state: { of: 'b' } })
+      expect(await feed.listCounts(counts, 10)).toStrictEqual([count])
+      expect(await feed.listReaders('')).toEqual(['reader'])
+    },
+  },
+  {
+    title: 'lets a holder save behind the end of its lease, as long as nobody else has taken the reader',
+    async run({ store }) {
+      const reader = await held(store, 'reader', 'a', 0)
+      expect(await store.feed.save(batchOf(reader, { positions: { log: 1 } }))).toBe(true)
+      await held(store, 'reader', 'b', 0)
+      expect(await store.feed.save(batchOf(reader, { positions: { log: 2 } }))).toBe(false)
+      expect((await store.feed.findReader('reader'))?.positions).toEqual({ log: 1 })
+    },
+  },
+  {
+    title: 'shows the positions of a batch never before its deliveries and counts',
+    async run({ store }) {
+      const reader = await held(store, 'reader')
+      for (let round = 1; round <= 20; round += 1) {
+        const count = { id: 'count', series: 'series', starts_ms: 0, document: { round } }
+        const deliveries = [0, 1, 2].map((i) => deliveryOf(10 * round + i))
+        let isSaved = false
+        const saved = store.feed
+          .save(batchOf(reader, { positions: { log: round }, deliveries, counts: [count] }))
+          .finally(() => {
+            isSaved = true
+          })
+        while (!isSaved && (await store.feed.findReader('reader'))?.positions?.log !== round);
+        for (const { id } of deliveries) expect(await store.feed.findDelivery(id)).not.toBeNull()
+        expect(await saved).toBe(true)
+        expect(await store.feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 2)).toStrictEqual([count])
+      }
+    },
+  },
+  {
+    title: 'changes nothing more when a batch is saved again',
+    async run({ store, reopen }) {
+      const reader = await held(store, 'reader')
+      const deliveries = [deliveryOf(1), deliveryOf(2)]
+      const counts = [{ id: 'count', series: 'series', starts_ms: 0, document: { count: 5 } }]
+      const batch = batchOf(reader, { positions: { log: 2 }, state: { a: 1 }, deliveries, counts })
+      expect(await store.feed.save(batch)).toBe(true)
+      const delivered = deliveryOf(1, { version: 2, status: 'delivered', next_attempt_at: null })
+      await store.feed.updateDeliveries([delivered])
+      expect(await store.feed.save(batch)).toBe(true)
+      const { feed } = await reopen()
+      expect(await feed.findDelivery(idOf('dlv', 1))).toStrictEqual(delivered)
+      expect(await feed.findDelivery(idOf('dlv', 2))).toStrictEqual(deliveries[1])
+      expect(await feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 10)).toStrictEqual(counts)
+      expect(await feed.findReader('reader')).toStrictEqual({ positions: { log: 2 }, state: { a: 1 } })
+    },
+  },
+  {
+    title: 'names the readers that begin so, in order',
+    async run({ store, reopen }) {
+      const names = [
+        'webhook/b',
+        'webhook/a',
+        'webhook',
+        'webhook/',
+        'webhoo',
+        'webhook0',
+        'webhook.',
+        'webhook/\u{10ffff}',
+        'w%',
+      ]
+      for (const name of names) await held(store, name, 'a')
+      const { feed } = await reopen()
+      expect(await feed.listReaders('webhook/')).toEqual(['webhook/', 'webhook/a', 'webhook/b', 'webhook/\u{10ffff}'])
+      expect(await feed.listReaders('webhook/b')).toEqual(['webhook/b'])
+      expect(await feed.listReaders('')).toEqual(names.toSorted())
+      for (const prefix of ['webhook/c', 'x', 'w_', '%', '.', '^']) expect(await feed.listReaders(prefix)).toEqual([])
+    },
+  },
+  {
+    title: 'names more readers than it reads at a time',
+    async run({ store }) {
+      const names = [...Array(210).keys()].map((i) => `replay/${String(i).padStart(3, '0')}`)
+      await Promise.all(names.map((name) => held(store, name)))
+      expect(await store.feed.listReaders('replay/')).toEqual(names)
+      expect(await store.feed.listReaders('replay/1')).toEqual(names.slice(100, 200))
+    },
+  },
+  {
+    title: 'forgets a reader whole, and its holder loses it',
+    async run({ store, reopen }) {
+      const reader = await held(store, 'reader', 'a')
+      await held(store, 'reader/2', 'a')
+      await store.feed.save(batchOf(reader, { positions: { log: 1 } }))
+      await store.feed.removeReader('reader')
+      await store.feed.removeReader('unknown')
+      expect(await store.feed.listReaders('')).toEqual(['reader/2'])
+      expect(await store.feed.findReader('reader')).toBeNull()
+      expect(await store.feed.save(batchOf(reader, { positions: { log: 2 } }))).toBe(false)
+      const next = await held(store, 'reader', 'b')
+      expect(next).toStrictEqual({ name: 'reader', fence: next.fence, positions: null, state: {} })
+      expect(await store.feed.save(batchOf(reader, { positions: { log: 2 } }))).toBe(false)
+      expect(await store.feed.save(batchOf(next, { positions: { log: 3 } }))).toBe(true)
+      expect(await (await reopen()).feed.findReader('reader')).toStrictEqual({ positions: { log: 3 }, state: {} })
+    },
+  },
+]
