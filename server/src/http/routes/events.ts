@@ -20,7 +20,12 @@ const PATH = '/v1/events'
 
 /** The id of an event is a cursor of the one stream that all have a part of: it fits any filters, and any key. */
 export function eventIds(cursors: Cursors): (positions: Positions) => string {
-  return (positions) => cursors.seal(PATH, JSON.stringify(positions))
+  return (positions) => cursors.seal(PATH, JSON.stringify(Object.entries(positions)))
+}
+
+/** @throws DomainError invalid_cursor */
+function positionsOf(cursors: Cursors, id: string): Positions {
+  return Object.fromEntries(JSON.parse(cursors.open(PATH, id)) as [log: string, nextIndex: number][])
 }
 
 const TypesSchema = z
@@ -72,7 +77,7 @@ export function eventRoutes(deps: { readonly liveEvents: LiveEvents; readonly cu
           keyId: caller.key.id,
           callerNow,
           filter: givenFilters({ ...filters, types: type }),
-          from: cursor === undefined ? null : (JSON.parse(deps.cursors.open(PATH, cursor)) as Positions),
+          from: cursor === undefined ? null : positionsOf(deps.cursors, cursor),
           signal: signal(),
         })
         return {
