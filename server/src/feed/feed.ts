@@ -76,7 +76,7 @@ export class RunningFeed implements Feed {
   #waking: NodeJS.Timeout | null = null
 
   constructor(private readonly deps: FeedDeps) {
-    const { store, clock, log, host } = deps
+    const { store, clock, host } = deps
     const readers = { store, holder: this.#holder, monotonicMs: () => performance.now() }
     const alarms = new BudgetAlarms({ ...readers, clock, raise: (alarm) => host.raise(alarm) })
     this.#parts = [{ name: 'budget alarms', turn: () => alarms.turn() }]
