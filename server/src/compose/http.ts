@@ -42,7 +42,7 @@ export interface ComposedHttp {
 }
 
 /** @throws StoreUnavailableError */
-export async function composeHttp(core: Core, _feed: Feed): Promise<ComposedHttp> {
+export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp> {
   const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
   const cursors = new Cursors(await store.secret('cursors'))

@@ -130,11 +130,11 @@ class Reader {
     this.chunks += 1
     expect(text.endsWith('\n\n')).toBe(true)
     for (const block of text.slice(0, -2).split('\n\n')) {
-      const valueOf = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1] ?? null
-      const data = valueOf('data')
+      const fieldOf = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1] ?? null
+      const data = fieldOf('data')
       this.blocks.push({
-        id: valueOf('id'),
-        event: valueOf('event'),
+        id: fieldOf('id'),
+        event: fieldOf('event'),
         of: data === null ? null : JSON.parse(data).data.id,
       })
     }

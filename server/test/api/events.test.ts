@@ -2,6 +2,7 @@
 import { LiveEventSchema } from '@countersign/contract'
 import { until } from '@countersign/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { RawConnection } from '../process/raw-connection.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { EventReader, type ReadEvent, type ReaderOptions } from './event-reader.js'
 import { ALLOWED, allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, REVIEWED, succeed } from './refunds.js'
@@ -262,11 +263,15 @@ describe('a stream ends', () => {
     const ask = (on: RunningServer) => decide(on, { agent_id: 'agent:a', action: 'mail.send' })
     await ask(own)
     await reader.first(1)
+    const kept = await RawConnection.open(own.url)
+    await kept.send(`GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\n\r\n`)
+    await until('a stream on a connection that stays open', () => kept.received.includes('id: ') || undefined)
     const draining = performance.now()
     const drained = own.started.composed.drain()
     expect(await reader.ended()).toBe('whole')
     await drained
     expect(performance.now() - draining).toBeLessThan(1000)
+    expect(await kept.answer()).toMatch(/0\r\n\r\n$/)
     const restarted = await own.restart()
     try {
       const made = await ask(restarted)
