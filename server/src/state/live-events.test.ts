@@ -264,8 +264,8 @@ describe('a stream', () => {
 
   it('says how far it has come while it passes over a long past without anything for its reader', async () => {
     source.append('A', ...Array.from({ length: 2000 }, () => CREATED))
-    source.hold = () => new Promise((resolve) => setTimeout(resolve, 300))
     const reader = await open({ from: {}, filter: { agent_id: 'agent:b' } })
+    source.hold = () => new Promise((resolve) => setTimeout(resolve, 300))
     for (let i = 0; i < 100; i++) {
       reader.take()
       await passes(200)
@@ -287,6 +287,12 @@ describe('a stream', () => {
     await passes(1000)
     await reader.takeAll()
     expect(reader.events).toEqual(['A0'])
+  })
+
+  it('is refused to a reader who knows of more than there is: the store was set back', async () => {
+    source.append('A', CREATED)
+    await expect(open({ from: { A: 2 } })).rejects.toMatchObject({ code: 'invalid_cursor' })
+    expect((await connected({ from: { A: 1, gone: 7 } })).events).toEqual([])
   })
 
   it('is refused while the end of the logs cannot be read', async () => {

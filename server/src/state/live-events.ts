@@ -79,14 +79,16 @@ export class LiveEvents {
   /**
    * Opens a stream. It is counted until its signal is aborted.
    *
-   * @throws DomainError rate_limited, when there are too many; StoreUnavailableError
+   * @throws DomainError rate_limited, when there are too many; invalid_cursor; StoreUnavailableError
    */
   async open({ from, signal, ...options }: OpenOptions): Promise<LiveStream> {
     this.assertRoom(options.keyId)
     const leave = this.enter(options.keyId)
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
-    const stream = new LiveStream(this.host, { ...options, from: from ?? (await this.presentEnd()) })
+    const end = await this.presentEnd()
+    if (from !== null) assertWithin(end, from)
+    const stream = new LiveStream(this.host, { ...options, from: from ?? end })
     if (signal.aborted) {
       stream.close()
       return stream
@@ -170,4 +172,18 @@ export class LiveEvents {
     this.reportedAtMs = this.nowMs()
     this.options.log.error({ err }, 'live events could not be read; streams go on when they can')
   }
+}
+
+/**
+ * A reader knows of more than there is only when the store was set back. It would miss what comes in place of that.
+ *
+ * @throws DomainError invalid_cursor
+ */
+function assertWithin(end: Positions, from: Positions): void {
+  for (const log in end)
+    if ((from[log] ?? 0) > (end[log] as number))
+      throw new DomainError('invalid_cursor', {
+        detail:
+          'The audit log ends before this event: the store was set back. Read the lists, and begin without an id.',
+      })
 }
