@@ -22,6 +22,7 @@ import { eventIds, eventRoutes } from '../http/routes/events.js'
 import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
+import { webhookRoutes } from '../http/routes/webhooks.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
 import { LiveEvents } from '../state/live-events.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
@@ -47,7 +48,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
   const cursors = new Cursors(await store.secret('cursors'))
   const liveEvents = new LiveEvents({ source: feed, seal: eventIds(cursors), log })
-  const routes = [...composeRoutes(core, cursors), ...eventRoutes({ liveEvents, cursors })]
+  const routes = [...composeRoutes(core, feed, cursors), ...eventRoutes({ liveEvents, cursors })]
   metrics.watchUnreadBytes(() => unread.total)
   metrics.watchLiveStreams(() => liveEvents.size)
   const api = new Api({
@@ -82,7 +83,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */
-function composeRoutes(core: Core, cursors: Cursors): Route[] {
+function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
   const { config, isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = core
   const { openReviews, approvalEnds, mutex, longPolls, signer, permits, expireOverdue } = core
   const { maxEvaluationSteps } = config
@@ -94,6 +95,7 @@ function composeRoutes(core: Core, cursors: Cursors): Route[] {
   }
   const transition = { clock, store, writer, openReviews, mutex }
   const decide = { ...transition, ...evaluation, approvalEnds, lifetimes, signer, permits }
+  const urlRules = { allowsPrivate: config.webhookAllowPrivate }
   const verifyPermit = permitCheck(signer, clock, permits)
   return [
     ...decisionRoutes({ ...decide, ids, metrics, longPolls, isServing, cursors }),
@@ -104,5 +106,6 @@ function composeRoutes(core: Core, cursors: Cursors): Route[] {
     ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ store, cursors }),
+    ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
   ]
 }
