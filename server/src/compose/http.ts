@@ -22,6 +22,7 @@ import { eventIds, eventRoutes } from '../http/routes/events.js'
 import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
+import { statsRoutes } from '../http/routes/stats.js'
 import { webhookRoutes } from '../http/routes/webhooks.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
 import { LiveEvents } from '../state/live-events.js'
@@ -107,5 +108,6 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ store, cursors }),
     ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
+    ...statsRoutes({ clock, store, feed }),
   ]
 }
