@@ -172,6 +172,7 @@ describe('values that agents invent', () => {
 
   it('are counted once each, when a crash comes while the last places are taken and another order after it', async () => {
     logs.random = seededRandom(SEED)
+    logs.nowMs -= DAY_MS
     logs.write('log1', 'policy.created', null, {})
     const rounds = [{ goodSaves: 0, others: 1000 }, ...[1, 2, 3, 4, 3].map((goodSaves) => ({ goodSaves, others: 20 }))]
     for (const [round, { goodSaves, others }] of rounds.entries()) {
