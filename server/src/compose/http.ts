@@ -22,6 +22,7 @@ import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
 import { statsRoutes } from '../http/routes/stats.js'
+import { webhookRoutes } from '../http/routes/webhooks.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import type { Core } from './live-state.js'
@@ -89,6 +90,7 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
   }
   const transition = { clock, store, writer, openReviews, mutex }
   const decide = { ...transition, ...evaluation, approvalEnds, lifetimes, signer, permits }
+  const urlRules = { allowsPrivate: config.webhookAllowPrivate }
   const verifyPermit = permitCheck(signer, clock, permits)
   return [
     ...decisionRoutes({ ...decide, ids, metrics, longPolls, isServing, cursors }),
@@ -100,5 +102,6 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ store, cursors }),
     ...statsRoutes({ clock, store, feed }),
+    ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
   ]
 }

@@ -9,6 +9,7 @@ import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
 import { Statistics } from './statistics/statistics.js'
+import { Webhooks } from './webhooks/webhooks.js'
 
 /** Live events, and the positions behind each. */
 export interface LivePage {
@@ -68,6 +69,7 @@ interface Part {
 export class RunningFeed implements Feed {
   readonly #holder = randomUUID()
   readonly #parts: readonly Part[]
+  readonly #webhooks: Webhooks
   readonly #turns = new KeyedMutex()
   readonly #statistics: Statistics
   readonly #poll: Poll
@@ -75,12 +77,21 @@ export class RunningFeed implements Feed {
   #waking: NodeJS.Timeout | null = null
 
   constructor(private readonly deps: FeedDeps) {
-    const { store, clock, host } = deps
+    const { store, clock, log, host } = deps
     const readers = { store, holder: this.#holder, monotonicMs: () => performance.now() }
     const alarms = new BudgetAlarms({ ...readers, clock, raise: (alarm) => host.raise(alarm) })
+    this.#webhooks = new Webhooks({
+      ...readers,
+      clock,
+      log,
+      allowsPrivate: deps.allowsPrivate,
+      random: Math.random,
+      disable: (id, reason) => host.disable(id, reason),
+    })
     this.#statistics = new Statistics({ ...readers, clock })
     this.#parts = [
       { name: 'budget alarms', turn: () => alarms.turn() },
+      { name: 'webhooks', turn: () => this.#webhooks.turn() },
       { name: 'statistics', turn: () => this.#statistics.turn() },
     ]
     this.#poll = poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} })
@@ -136,6 +147,7 @@ export class RunningFeed implements Feed {
     await this.#poll.stop()
     const names = [...this.#parts.map(({ name }) => name), CATCH_UP]
     await Promise.all(names.map((name) => this.#turns.run(name, async () => {})))
+    await this.#webhooks.close()
     await this.deps.store.releaseReaders(this.#holder)
   }
 }
