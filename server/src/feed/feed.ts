@@ -13,7 +13,13 @@ import { Webhooks } from './webhooks/webhooks.js'
 
 /** Live events, and the positions behind each. */
 export interface LivePage {
-  readonly events: readonly { readonly event: LiveEvent; readonly positions: Positions }[]
+  readonly events: readonly {
+    readonly event: LiveEvent
+    /** Where the entry is that tells of it. An entry has at most one live event. */
+    readonly log: string
+    readonly index: number
+    readonly positions: Positions
+  }[]
   /** Behind all that was read, also what is no live event. */
   readonly positions: Positions
 }
@@ -132,7 +138,8 @@ export class RunningFeed implements Feed {
       const event = found.find(({ type }) => IS_LIVE.has(type))
       if (event === undefined) continue
       const { type, timestamp, sequence, data } = event
-      events.push({ event: { type, timestamp, sequence, data } as LiveEvent, positions: at })
+      const { log, index } = entry
+      events.push({ event: { type, timestamp, sequence, data } as LiveEvent, log, index, positions: at })
     }
     return { events, positions }
   }

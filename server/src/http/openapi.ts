@@ -35,6 +35,10 @@ const ON_PROBLEMS: { readonly [status: number]: Readonly<Record<string, z.ZodTyp
   503: RETRY_AFTER,
 }
 
+const LastEventIdSchema = z
+  .string()
+  .meta({ description: 'The `id` of the last event that you got. It takes precedence over `last_event_id`.' })
+
 const IfMatchSchema = z
   .string()
   .regex(/^\s*\*\s*$|^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/)
@@ -67,7 +71,12 @@ export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
     },
     servers: [{ url: '/', description: 'The server that serves this document.' }],
     security: [{ api_key: [] }],
-    components: { securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } } },
+    components: {
+      securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } },
+      schemas: Object.fromEntries(
+        routes.flatMap(({ answer: { events } }) => (events ? [[nameOf(events), events]] : [])),
+      ),
+    },
     paths,
   })
 }
@@ -88,6 +97,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       .optional()
       .meta({ description: 'A retry with the same key has no further effect.' })
   if (route.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
+  if (answer.events !== undefined) header['Last-Event-ID'] = LastEventIdSchema.optional()
   const id = pathIdOf(route.path)
   return {
     operationId: route.name,
@@ -107,10 +117,22 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
         description: answer.description,
         headers: z.object({ ...ON_EVERY_ANSWER, ...answer.headers, ...(route.replay && ON_REPLAYS) }),
         ...(answer.schema && { content: { 'application/json': { schema: answer.schema } } }),
+        ...(answer.events && { content: { 'text/event-stream': { schema: streamOf(answer.events) } } }),
       },
       ...problemsOf(route),
     },
   }
+}
+
+/** OpenAPI 3.1 has no form for a stream of events: it is a text, whose description names the schema of each `data`. */
+function streamOf(events: z.ZodType): z.ZodType {
+  return z.string().meta({
+    description: `Server-sent events. The \`data\` of each is JSON of the schema \`${nameOf(events)}\`.`,
+  })
+}
+
+function nameOf(schema: z.ZodType): string {
+  return schema.meta()?.id as string
 }
 
 function pathIdOf(path: string): z.ZodType | undefined {
