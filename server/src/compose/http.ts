@@ -107,8 +107,6 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
     ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ store, cursors }),
-    ...statsRoutes({ clock, store, feed }),
-    ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
     ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
     ...statsRoutes({ clock, store, feed }),
   ]
