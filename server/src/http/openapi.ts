@@ -53,7 +53,9 @@ const PATH_IDS: readonly [start: string, id: z.ZodType][] = [
   ['/v1/policies/{id}', IdSchema('pol')],
   ['/v1/keys/{id}', IdSchema('key')],
   ['/v1/agents/{id}', AgentIdSchema],
+  ['/v1/webhooks/{id}', IdSchema('whk')],
 ]
+const OTHER_IDS: Readonly<Record<string, z.ZodType>> = { delivery_id: IdSchema('dlv') }
 
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
 export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
@@ -98,7 +100,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       .meta({ description: 'A retry with the same key has no further effect.' })
   if (route.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
   if (answer.events !== undefined) header['Last-Event-ID'] = LastEventIdSchema.optional()
-  const id = pathIdOf(route.path)
+  const parameters = parametersOf(route.path)
   return {
     operationId: route.name,
     summary: route.summary,
@@ -107,7 +109,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     requestParams: {
       header: z.object(header),
       ...(query && { query }),
-      ...(id && { path: z.object({ id }) }),
+      ...(parameters && { path: parameters }),
     },
     ...(body && {
       requestBody: { required: body.mayBeEmpty !== true, content: { 'application/json': { schema: body.schema } } },
@@ -135,11 +137,16 @@ function nameOf(schema: z.ZodType): string {
   return schema.meta()?.id as string
 }
 
-function pathIdOf(path: string): z.ZodType | undefined {
-  if (!path.includes('{')) return undefined
-  const known = PATH_IDS.find(([start]) => path.startsWith(start))
-  if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
-  return known[1].meta({ description: 'An unknown or malformed id is answered with 404.' })
+/** The parameters of a path: an `id` is of the kind that the path begins with. */
+function parametersOf(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+  if (names.length === 0) return undefined
+  const schemas = names.map((name) => {
+    const known = name === 'id' ? PATH_IDS.find(([start]) => path.startsWith(start))?.[1] : OTHER_IDS[name]
+    if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
+    return [name, known.meta({ description: 'An unknown or malformed id is answered with 404.' })] as const
+  })
+  return z.object(Object.fromEntries(schemas))
 }
 
 function scopesText({ scopes }: Route): string {
