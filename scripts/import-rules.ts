@@ -12,7 +12,14 @@ export interface ImportRule {
   readonly mayImport: readonly string[]
 }
 
-const WORDS = ['server/src/api-key-text', 'server/src/caller', 'server/src/domain-error']
+const WORDS = [
+  'server/src/api-key-text',
+  'server/src/caller',
+  'server/src/domain-error',
+  'server/src/typeid',
+  'server/src/webhook-secret',
+  'server/src/webhook-url',
+]
 
 /** Who may import whom: docs/architecture.md says it in words. Tests may import what they like. */
 export const IMPORT_RULES: readonly ImportRule[] = [
@@ -113,6 +120,19 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     ],
   },
   {
+    area: 'server/src/feed',
+    mayImport: [
+      'server/src/ports',
+      '@countersign/store-port',
+      'server/src/use-cases',
+      ...WORDS,
+      '@countersign/concurrency',
+      '@countersign/contract',
+      '@countersign/engine',
+      'node:*',
+    ],
+  },
+  {
     area: 'server/src/http',
     mayImport: [
       'server/src/ports',
@@ -132,6 +152,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'server/src/adapters/*',
     mayImport: [
       'server/src/ports',
+      ...WORDS,
       '@countersign/store-port',
       '@countersign/durable-files',
       'server/src/adapters/system-clock',
@@ -162,6 +183,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/contract',
       '@countersign/engine',
       'node:crypto',
+      'node:net',
       'node:zlib',
     ],
   })),
@@ -174,6 +196,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'server/src/adapters',
       'server/src/config',
+      'server/src/feed',
       'server/src/http',
       'server/src/ports',
       '@countersign/store-port',

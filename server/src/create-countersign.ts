@@ -39,7 +39,7 @@ export async function createCountersign({ address, config, ...options }: Counter
   if (!isHttpUrl(address))
     throw new ConfigError(['address must be an http or https URL without credentials, query and fragment.'])
   const log = options.log ?? jsonLog(config.logLevel)
-  const composed = await compose(config, { clock: systemClock(), log, address })
+  const composed = await compose(config, { clock: systemClock(), log, address, feedInThread: true })
   return {
     handler: composed.router,
     firstKey: composed.bootstrap,

@@ -81,6 +81,8 @@ export class MutationWriter {
   private log: { readonly log: string; next_index: number } | null = null
   private newestAt = ''
   private newest: LogPosition | null = null
+  /** Called after entries have become durable. */
+  onEntries: () => void = () => {}
 
   /**
    * @param deadlineMs how long a caller waits for durability before its call rejects
@@ -216,7 +218,10 @@ export class MutationWriter {
     const written = sealed.slice(0, result.written)
     const entries = written.filter(({ mutation }) => mutation.entry !== null).length
     this.log.next_index += entries
-    if (entries > 0) this.newest = { log: this.log.log, index: this.log.next_index - 1 }
+    if (entries > 0) {
+      this.newest = { log: this.log.log, index: this.log.next_index - 1 }
+      this.onEntries()
+    }
     if (result.conflict === 'log_index') this.log = null
     for (const [i, one] of written.entries()) {
       const conflict = result.lateConflicts?.get(i)

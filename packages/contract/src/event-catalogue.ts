@@ -16,7 +16,10 @@ export interface EventEntry {
 /** Every type of event. docs/reference/events.md is generated from here. */
 export const EVENTS: Readonly<Record<WebhookType, EventEntry>> = {
   'decision.created': { when: 'a decision was made, whatever its effect', data: EventDecisionSchema },
-  'decision.denied': { when: 'a decision was made that denies; after its `decision.created`', data: EventDecisionSchema },
+  'decision.denied': {
+    when: 'a decision was made that denies; after its `decision.created`',
+    data: EventDecisionSchema,
+  },
   'decision.review_requested': {
     when: 'a decision was made that awaits a review; after its `decision.created`',
     data: EventDecisionSchema,

@@ -48,13 +48,10 @@ export const LIVE_TYPES = [
 export type LiveType = (typeof LIVE_TYPES)[number]
 
 /** What `sequence` counts. */
-const sequence = z
-  .int()
-  .nullable()
-  .meta({
-    description:
-      'The number of this change of the decision or policy, from 1 on: of two events about the same object the higher number is the later state. Null for other objects.',
-  })
+const sequence = z.int().nullable().meta({
+  description:
+    'The number of this change of the decision or policy, from 1 on: of two events about the same object the higher number is the later state. Null for other objects.',
+})
 
 /** A body that a webhook gets, and the `data` of a live event. `data` depends on `type`: see the catalogue. */
 export interface Event<Type extends string = WebhookType, Data = unknown> {

@@ -44,7 +44,8 @@ export const StatsBudgetSchema = z
     unit: z.string(),
     decided: z.number().meta({ description: 'What decisions and approvals reserved.' }),
     settled: z.number().meta({
-      description: 'What was spent: confirmed, expired and corrected amounts. Negative when corrections gave back more.',
+      description:
+        'What was spent: confirmed, expired and corrected amounts. Negative when corrections gave back more.',
     }),
     released: z.number().meta({ description: 'What was reserved and then not spent.' }),
   })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { countedItem } from './fault-count.js'
 import { EVENT_TYPES, WEBHOOK_TYPES } from './event.js'
+import { countedItem } from './fault-count.js'
 import { IdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
@@ -13,10 +13,14 @@ import { TimestampSchema } from './timestamp.js'
  */
 export const WebhookWriteSchema = z
   .strictObject({
-    url: z.string().min(1).max(LIMITS.webhookUrlLength).meta({
-      description: 'An `https` URL without credentials, on port 443 or 8443.',
-      examples: ['https://example.com/countersign'],
-    }),
+    url: z
+      .string()
+      .min(1)
+      .max(LIMITS.webhookUrlLength)
+      .meta({
+        description: 'An `https` URL without credentials, on port 443 or 8443.',
+        examples: ['https://example.com/countersign'],
+      }),
     events: z
       .array(countedItem(z.enum(EVENT_TYPES)))
       .min(1)

@@ -73,7 +73,10 @@ export interface DeliveryFilter {
 
 /** What the feed reads. Any number of threads may, at any time. */
 export interface FeedReads
-  extends Pick<Store, 'readLog' | 'findDecision' | 'findAgent' | 'loadKeys' | 'loadWebhooks' | 'readAccounts'> {
+  extends Pick<
+    Store,
+    'readLog' | 'findDecision' | 'findAgent' | 'loadKeys' | 'loadWebhooks' | 'readAccounts' | 'listPolicyRevisions'
+  > {
   /** Every log that has an entry, in the order of the names. */
   listLogs(): Promise<readonly LogEnd[]>
   /** One revision of a policy, of a deleted one too. */

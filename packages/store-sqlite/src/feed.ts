@@ -17,7 +17,7 @@ import { listCounts } from './tables/counts.js'
 import { findDecision } from './tables/decisions.js'
 import { findDelivery, listDeliveries, listDue, pendingOf } from './tables/deliveries.js'
 import { loadKeys } from './tables/keys.js'
-import { findPolicyRevision } from './tables/policies.js'
+import { findPolicyRevision, listPolicyRevisions } from './tables/policies.js'
 import { findHeldReader, findReader, listReaders } from './tables/readers.js'
 import { loadWebhooks } from './tables/webhooks.js'
 import type { WriterTasks } from './writer-tasks.js'
@@ -25,8 +25,20 @@ import type { WriterTasks } from './writer-tasks.js'
 /** Reads on some connection; rejects with StoreUnavailableError. */
 export type Read = <T>(read: (db: Connection) => T | Promise<T>) => Promise<T>
 
+/** What of the writer's tasks is for the feed. Their parameters are texts and numbers, so that they are cheap to pass on. */
+export const FEED_TASKS = [
+  'takeReader',
+  'saveBatch',
+  'removeReader',
+  'addDeliveries',
+  'updateDeliveries',
+  'removeDeliveries',
+  'removeCounts',
+] as const
+export type FeedTask = (typeof FEED_TASKS)[number]
+
 /** Has the writer's thread do a task; rejects with StoreUnavailableError. */
-type Ask = <Name extends keyof WriterTasks>(
+export type AskWriter = <Name extends FeedTask>(
   task: Name,
   ...parameters: Parameters<WriterTasks[Name]>
 ) => Promise<ReturnType<WriterTasks[Name]>>
@@ -59,6 +71,9 @@ export class SqliteFeedReads implements FeedReads {
   }
   readAccounts(keys: readonly AccountKey[]) {
     return this.read((db) => readAccounts(db, keys))
+  }
+  listPolicyRevisions(id: string, page: PageRequest) {
+    return this.read((db) => listPolicyRevisions(db, id, page))
   }
 
   listReaders(prefix: string) {
@@ -98,12 +113,12 @@ interface Hold {
  * that no hold outlives this process. Only the fences are on the disk.
  */
 export class SqliteFeed extends SqliteFeedReads implements FeedWrites {
-  readonly #ask: Ask
+  readonly #ask: AskWriter
   readonly #nowMs: () => number
   /** By the names of the readers. */
   readonly #holds = new Map<string, Hold>()
 
-  constructor(read: Read, ask: Ask, nowMs: () => number) {
+  constructor(read: Read, ask: AskWriter, nowMs: () => number) {
     super(read)
     this.#ask = ask
     this.#nowMs = nowMs

@@ -1,5 +1,4 @@
 import { existsSync, fsyncSync, statSync } from 'node:fs'
-import type { Store } from '@countersign/store-port/store'
 import { DamagedStoreError, holdDataDirectory } from './data-directory.js'
 import type { Connection } from './driver.js'
 import { readThrough } from './fault-report.js'
@@ -30,7 +29,7 @@ export async function openSqliteStore({
   mayBeNew = true,
   nowMs = () => performance.now(),
   onError = () => {},
-}: SqliteStoreOptions): Promise<Store> {
+}: SqliteStoreOptions): Promise<SqliteStore> {
   const directory = holdDataDirectory(dataDir, mayBeNew)
   try {
     await prepare(directory.databasePath)

@@ -16,7 +16,7 @@ import {
 } from '@countersign/store-port/store'
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
-import { couldNotRead, SqliteFeed } from './feed.js'
+import { type AskWriter, couldNotRead, SqliteFeed } from './feed.js'
 import { groupText } from './group-text.js'
 import { SqliteLedger } from './ledger.js'
 import { markClosed } from './page-sums.js'
@@ -60,6 +60,9 @@ export class SqliteStore implements Store {
   /** The last commit failed, and no ping has shown since that there is room. */
   #hasFailed = false
 
+  /** For a feed that another thread has opened (`open-feed.ts`). */
+  readonly askWriter: AskWriter = async (task, ...parameters) => (await this.#usableWriter()).ask(task, ...parameters)
+
   /**
    * @param nowMs the time that leases of readers are measured by
    * @param onError gets the errors of what the store does by itself; it tries again
@@ -67,11 +70,7 @@ export class SqliteStore implements Store {
   constructor(directory: DataDirectory, nowMs: () => number, onError: (error: Error) => void) {
     this.#directory = directory
     this.#onError = onError
-    this.feed = new SqliteFeed(
-      (read) => this.#read(read),
-      async (task, ...parameters) => (await this.#usableWriter()).ask(task, ...parameters),
-      nowMs,
-    )
+    this.feed = new SqliteFeed((read) => this.#read(read), this.askWriter, nowMs)
     this.#reader = Connection.openReadOnly(directory.databasePath)
     configureReader(this.#reader)
     this.#indexDescriptor = openSync(`${directory.databasePath}-shm`, 'r')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { OpenedStore } from '@countersign/testkit/store-suite'
 import { openSqliteStore } from '#store-sqlite/open'
-import { openSqliteFeedReads } from '#store-sqlite/open-feed'
+import { openSqliteFeed } from '#store-sqlite/open-feed'
 
 /** An embedded store on real files in a directory that is removed in the end. */
 export async function openInNewDirectory(): Promise<OpenedStore> {
@@ -16,7 +16,7 @@ export async function openInNewDirectory(): Promise<OpenedStore> {
       store = await openSqliteStore({ dataDir })
       return store
     },
-    openFeedReads: async () => openSqliteFeedReads(dataDir),
+    openFeedReads: async () => openSqliteFeed(dataDir, store.askWriter),
     async destroy() {
       await store.close()
       rmSync(dataDir, { recursive: true })

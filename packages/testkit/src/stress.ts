@@ -36,6 +36,11 @@ const SIZES = {
   replica_rounds: { ci: 5, full: 100 },
   /** Decisions that callers of several replicas ask for while they race for one budget. */
   replica_race_requests: { ci: 600, full: 20_000 },
+  /** Runs of several processes that write logs while a reader merges them. */
+  log_merges: { ci: 300, full: 20_000 },
+  /** Events that a receiver gets which fails at random, while the server is killed so many times. */
+  webhook_events: { ci: 1_000, full: 50_000 },
+  webhook_kills: { ci: 5, full: 100 },
   /** Decisions and transitions of them while connections to the store are cut. */
   relay_operations: { ci: 1_500, full: 10_000 },
 } as const satisfies Record<string, Size>

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { TypeID } from 'typeid-js'
 import { v7 } from 'uuid'
 import { describe, expect, test } from 'vitest'
-import { typeid, typeidIds } from './typeid-ids.js'
+import { typeid } from '../typeid.js'
+import { typeidIds } from './typeid-ids.js'
 
 const MAX_MS = 2 ** 48 - 1
 const MAX_COUNTER = 2 ** 32 - 1

@@ -29,7 +29,7 @@ export async function serve({ acceptLoss = false }: { readonly acceptLoss?: bool
   const stopSignal = untilSignal(log)
   let started: Started
   try {
-    started = await start(config, { clock: systemClock(), log, acceptsLoss: acceptLoss })
+    started = await start(config, { clock: systemClock(), log, acceptsLoss: acceptLoss, feedInThread: true })
   } catch (error) {
     return startFailure(error, config)
   }

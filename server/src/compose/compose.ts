@@ -9,6 +9,7 @@ import { confirmClock } from '../use-cases/clock/confirm.js'
 import { startClock } from '../use-cases/clock/start.js'
 import { bootstrapKey } from '../use-cases/keys/bootstrap.js'
 import { createKeyByCommand } from '../use-cases/keys/create-by-command.js'
+import { startFeed } from './feed.js'
 import { type ComposedHttp, composeHttp } from './http.js'
 import { runJobs, serverJobs } from './jobs.js'
 import { type Core, loadLiveState } from './live-state.js'
@@ -44,7 +45,7 @@ export async function compose(config: Config, parts: Parts): Promise<Composed> {
   }
 }
 
-async function composeOn({ store, lease }: OpenedStore, config: Config, parts: Parts): Promise<Composed> {
+async function composeOn({ store, lease, feedThread }: OpenedStore, config: Config, parts: Parts): Promise<Composed> {
   const { clock, log, ids = typeidIds(clock) } = parts
   const failed = (what: string) => (err: unknown) => log.error({ err }, what)
   const behind = await startClock(clock, store)
@@ -60,7 +61,9 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
   const state = await loadLiveState(base, signingKeys)
   const core: Core = { ...base, ...signingKeys, ...state }
   const bootstrap = await firstKey(core)
-  const http = await composeHttp(core)
+  const feed = startFeed(core, feedThread)
+  writer.onEntries = () => feed.wake()
+  const http = await composeHttp(core, feed)
   // After everything else has succeeded: an accepted loss counts from then on.
   await core.remember()
 
@@ -90,6 +93,7 @@ async function composeOn({ store, lease }: OpenedStore, config: Config, parts: P
     },
     async close() {
       await Promise.all(stops.map((stop) => stop?.()))
+      await feed.close()
       await writer.flushed()
       await core.remember()
       await store.saveKeyUses(keys.takeUnsavedUses()).catch(failed('key uses could not be saved'))

@@ -1,6 +1,7 @@
 /** The background work of the server as a table of jobs, and the one function that runs such a table. */
 import { poll } from '@countersign/concurrency'
 import type { Lease } from '@countersign/store-port/lease'
+import { isFeedBehind } from '../feed/is-behind.js'
 import type { Log } from '../ports/log.js'
 import { clockJumpReporter } from '../use-cases/clock/report-jump.js'
 import { removeOldDecisions } from '../use-cases/decisions/retention.js'
@@ -9,6 +10,8 @@ import type { Core } from './live-state.js'
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
+/** How much longer decisions are kept while webhooks or statistics are behind. Source: docs/operations.md "Retention". */
+const KEPT_FOR_FEED_DAYS = 30
 
 export interface Job {
   /** Names its lease too. */
@@ -99,8 +102,12 @@ export function serverJobs(core: Core): Job[] {
       // A little longer than the interval: the same process renews it, and another one takes over soon after it dies.
       leaseMs: HOUR_MS + 5 * MINUTE_MS,
       async run() {
-        const removed = await removeOldDecisions({ clock, store, isServing }, retentionDays)
-        if (removed > 0) log.info({ removed, days: retentionDays }, 'old decisions were removed')
+        // What a reader of the feed still has to show is kept for a while, but not for ever.
+        const isBehind = await isFeedBehind(store.feed, clock.now())
+        const days = retentionDays + (isBehind ? KEPT_FOR_FEED_DAYS : 0)
+        if (isBehind) log.warn({ days }, 'a reader of the feed is behind, so decisions are kept longer')
+        const removed = await removeOldDecisions({ clock, store, isServing }, days)
+        if (removed > 0) log.info({ removed, days }, 'old decisions were removed')
       },
       failure: 'old decisions could not be removed',
     })

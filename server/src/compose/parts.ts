@@ -31,6 +31,8 @@ export interface Parts {
   readonly stalledAfterMs?: number
   readonly unread?: UnreadAnswers
   readonly longWork?: LongWork
+  /** Whether the feed runs in a thread of its own; else in this one, by the clock above. */
+  readonly feedInThread?: boolean
 }
 
 /** What all parts of a server are built on. */

@@ -30,7 +30,7 @@ export interface Evaluated {
   readonly expiresAt: string
   readonly latencyMs: number
   readonly policySet: number
-  readonly reserved: Pick<ReservedBudgets, 'budgets' | 'postings'>
+  readonly reserved: Pick<ReservedBudgets, 'budgets' | 'postings' | 'accounts'>
 }
 
 /** The decision that follows from an evaluation. What was decided never changes; the first status follows from it. */
@@ -88,6 +88,7 @@ export function createdEntry(evaluated: Evaluated, salt: string): EntryDraft {
     subject: evaluated.id,
     agent_id: received.request.agent_id,
     data: {
+      version: 1,
       effect: evaluation.effect,
       status: FIRST_STATUS[evaluation.effect],
       reason_code: evaluation.reason_code,
@@ -96,7 +97,9 @@ export function createdEntry(evaluated: Evaluated, salt: string): EntryDraft {
       policy_set: evaluated.policySet,
       rule: evaluation.rule,
       action: received.request.action,
+      latency_ms: evaluated.latencyMs,
       budgets: evaluated.reserved.budgets,
+      ...(evaluated.reserved.accounts.length > 0 && { accounts: evaluated.reserved.accounts }),
       request: saltedHash(salt, received.requestHash),
       expires_at: evaluated.expiresAt,
     },
@@ -110,7 +113,8 @@ const FIRST_STATUS: Readonly<Record<Effect, DecisionStatus>> = {
   review: 'awaiting_review',
 }
 
-function waitingReview(requestedAt: string, expiresAt: string): Review {
+/** The review of a decision that nobody has answered yet. */
+export function waitingReview(requestedAt: string, expiresAt: string): Review {
   return {
     status: 'waiting',
     requested_at: requestedAt,

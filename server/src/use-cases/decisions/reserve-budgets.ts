@@ -1,5 +1,5 @@
-import type { DecisionBudget } from '@countersign/contract'
-import { type AskedBudget, type BudgetViolation, budgetRows, findBudgetViolation } from '@countersign/engine'
+import type { DecisionBudget, JsonArray } from '@countersign/contract'
+import { type AskedBudget, type BudgetViolation, budgetRows, findBudgetViolation, fromMicro } from '@countersign/engine'
 import type { Posting } from '@countersign/store-port/documents'
 import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import { type ExpireDeps, expireApprovals } from './transitions/expire.js'
@@ -9,11 +9,13 @@ export interface ReservedBudgets {
   readonly violation: BudgetViolation | null
   readonly budgets: readonly DecisionBudget[]
   readonly postings: readonly Posting[]
+  /** For the audit log. */
+  readonly accounts: JsonArray
   /** The mutation that commits the reservation has to name it. */
   readonly reservation: string | null
 }
 
-const NO_BUDGETS: ReservedBudgets = { violation: null, budgets: [], postings: [], reservation: null }
+const NO_BUDGETS: ReservedBudgets = { violation: null, budgets: [], postings: [], accounts: [], reservation: null }
 
 interface ReserveInput {
   /** Of the decision that reserves. */
@@ -38,6 +40,7 @@ export async function reserveBudgets(
   if (budgets.length === 0) return NO_BUDGETS
   await expireApprovals(deps)
   const { ledger } = deps.store
+  const accounts = accountsOf(budgets)
   const isLimited = (budget: AskedBudget): boolean => !(input.mayExceed && budget.on_exceed === 'review')
   for (;;) {
     const { reservation, balances } = await tryToReserve(ledger, budgets, input, isLimited)
@@ -46,6 +49,7 @@ export async function reserveBudgets(
         violation: null,
         budgets: budgetRows(budgets, balances, true),
         postings: budgets.map(postingOf),
+        accounts,
         reservation,
       }
     const pairs = budgets.map((budget, i) => ({ budget, balance: balances[i] as Balance }))
@@ -55,7 +59,7 @@ export async function reserveBudgets(
       checked.map(({ balance }) => balance),
     )
     if (violation !== null)
-      return { violation, budgets: budgetRows(budgets, balances, false), postings: [], reservation: null }
+      return { violation, budgets: budgetRows(budgets, balances, false), postings: [], accounts, reservation: null }
     // The ledger had no room, but its balances show some: another call released a reservation meanwhile. Try again.
   }
 }
@@ -74,6 +78,11 @@ async function tryToReserve(
     limit: isLimited(budget) ? budget.limit : null,
   }))
   return ledger.reserve({ decision_id: id, version, demands, call })
+}
+
+/** What the log says of the accounts of budgets besides what the decision shows: the same order. */
+function accountsOf(budgets: readonly AskedBudget[]): JsonArray {
+  return budgets.map(({ account, limit }) => ({ agent_id: account.agent_id, limit: fromMicro(limit) }))
 }
 
 function postingOf({ account, amount, reads_amount }: AskedBudget): Posting {

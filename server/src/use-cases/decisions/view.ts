@@ -1,4 +1,4 @@
-import type { Decision, DecisionDetail } from '@countersign/contract'
+import type { Decision, DecisionDetail, EventDecision } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { DecisionWithRequest } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../../caller.js'
@@ -11,6 +11,19 @@ export function viewDecision(decision: StoredDecision, caller: Caller, now: stri
     decision.review !== null && status === 'expired' && !wasAuthorized(decision)
       ? { ...decision.review, status: 'expired' as const }
       : decision.review
+  return {
+    ...shownOf(decision, status, review),
+    ...(hasScope(caller, 'policies:read') && { shadow: [...decision.shadow] }),
+    ...(permit !== undefined && { permit_token: permit }),
+  }
+}
+
+/** A decision as events show it, in the state that it is given in. */
+export function viewEventDecision(decision: StoredDecision): EventDecision {
+  return { ...shownOf(decision, decision.status, decision.review), ...askedOf(decision) }
+}
+
+function shownOf(decision: StoredDecision, status: StoredDecision['status'], review: StoredDecision['review']) {
   return {
     id: decision.id,
     effect: decision.effect,
@@ -31,9 +44,11 @@ export function viewDecision(decision: StoredDecision, caller: Caller, now: stri
     review,
     outcome: decision.outcome,
     advice: decision.advice,
-    ...(hasScope(caller, 'policies:read') && { shadow: [...decision.shadow] }),
-    ...(permit !== undefined && { permit_token: permit }),
   }
+}
+
+function askedOf({ request_hash, key_id, request_id }: StoredDecision) {
+  return { request_hash, key_id, request_id }
 }
 
 /** The same with the request, for reading later. */
@@ -41,8 +56,6 @@ export function viewDecisionDetail(found: DecisionWithRequest, caller: Caller, n
   return {
     ...viewDecision(found.decision, caller, now),
     context: found.request.context,
-    request_hash: found.decision.request_hash,
-    key_id: found.decision.key_id,
-    request_id: found.decision.request_id,
+    ...askedOf(found.decision),
   }
 }

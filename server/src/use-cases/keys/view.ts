@@ -3,7 +3,7 @@ import type { StoredKey } from '@countersign/store-port/documents'
 import type { Keys } from '../../state/keys.js'
 
 /** An API key as the API shows it, without its secret. */
-export function viewKey(key: StoredKey, keys: Keys): ApiKey {
+export function viewKey(key: StoredKey, keys: Pick<Keys, 'lastUsed'>): ApiKey {
   return {
     id: key.id,
     name: key.name,

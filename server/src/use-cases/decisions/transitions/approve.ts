@@ -49,7 +49,7 @@ export async function approveDecision(
     }
     endsAt = new Date(Date.parse(now) + deps.lifetimes.approvalSeconds * 1000).toISOString()
     const input = { id, version: decision.version, call: id, mayExceed: exceed_budget === true }
-    const { violation, budgets, postings, reservation } = await reserveBudgets(deps, evaluated.budgets, input)
+    const { violation, budgets, postings, accounts, reservation } = await reserveBudgets(deps, evaluated.budgets, input)
     if (violation !== null) {
       // Another approval of this same decision may hold the room.
       if ((await deps.store.findDecision(id))?.decision.version !== decision.version) throw new ConflictError('version')
@@ -59,7 +59,7 @@ export async function approveDecision(
       type: 'decision.approved',
       changes: { status: 'approved', expires_at: endsAt, review, budgets, postings },
       ...(reservation !== null && { reservation }),
-      data: { comment, self_approved: isKin, policy_id, policy_revision, rule, budgets, expires_at: endsAt },
+      data: { comment, self_approved: isKin, policy_id, policy_revision, rule, accounts },
     }
   }
   try {

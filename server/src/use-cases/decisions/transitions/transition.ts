@@ -102,6 +102,11 @@ export async function applyTransition(
   return decision
 }
 
+/** What transitions move of a decision, as of then: with it the log tells every state that a decision had. */
+function movedPart({ version, status, expires_at, budgets, review, outcome }: StoredDecision): JsonObject {
+  return { version, status, expires_at, budgets, review, outcome }
+}
+
 /**
  * Writes a transition of a decision as it was read.
  *
@@ -126,7 +131,7 @@ export async function writeTransition(
     actor: by.actor,
     subject: before.id,
     agent_id: before.agent_id,
-    data: { status: after.status, ...data },
+    data: { ...movedPart(after), ...data },
   }
   const change = {
     kind: 'decision.update',

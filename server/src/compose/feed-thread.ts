@@ -1,0 +1,67 @@
+/** The thread of the feed: it opens the feed's part of the store for itself, so that the main thread pays nothing for its reads. */
+import { parentPort, workerData } from 'node:worker_threads'
+import type { FeedStore } from '@countersign/store-port/feed'
+import type { AskWriter } from '@countersign/store-sqlite/open-feed'
+import { systemClock } from '../adapters/system-clock.js'
+import { type FeedHost, RunningFeed } from '../feed/feed.js'
+import { ThreadCalls } from '../feed/thread-calls.js'
+import type { Log } from '../ports/log.js'
+
+/** What the thread starts with. */
+export interface FeedThreadData {
+  readonly store: FeedStoreAddress
+  readonly allowsPrivate: boolean
+  /** One number: 1 from a wake of the main thread until the feed looks. */
+  readonly wanted: SharedArrayBuffer
+}
+
+export type FeedStoreAddress =
+  | { readonly kind: 'sqlite'; readonly dataDir: string }
+  | { readonly kind: 'mongodb'; readonly url: string }
+
+/** What the thread may ask of the main thread. */
+export interface FeedThreadHost extends FeedHost {
+  log(level: keyof Log, fields: object, message: string): void
+  /** The embedded store has one writer for all threads. */
+  askWriter: AskWriter
+}
+
+const port = parentPort
+if (port === null) throw new Error('This module runs as a worker thread.')
+
+const { store: address, allowsPrivate, wanted } = workerData as FeedThreadData
+const flag = new Int32Array(wanted)
+
+const calls = new ThreadCalls(port, {
+  async wake() {
+    Atomics.store(flag, 0, 0)
+    ;(await feed).wake()
+  },
+  readEvents: async (...parameters: Parameters<RunningFeed['readEvents']>) => (await feed).readEvents(...parameters),
+  catchUpStatistics: async () => (await feed).catchUpStatistics(),
+  async close() {
+    await (await feed).close()
+    await (await store).close()
+    setImmediate(() => port.close())
+  },
+})
+const host = calls.remote<FeedThreadHost>()
+
+const log: Log = {
+  info: (fields, message) => calls.tell('log', 'info', fields, message),
+  warn: (fields, message) => calls.tell('log', 'warn', fields, message),
+  error: (fields, message) => calls.tell('log', 'error', fields, message),
+}
+
+const store = openStore()
+const feed = store.then((opened) => new RunningFeed({ store: opened, clock: systemClock(), log, host, allowsPrivate }))
+
+/** Loaded only when used: the driver of MongoDB takes long to load. */
+async function openStore(): Promise<FeedStore> {
+  if (address.kind === 'mongodb') {
+    const { openMongoFeedStore } = await import('@countersign/store-mongodb/open-feed')
+    return openMongoFeedStore({ url: address.url })
+  }
+  const { openSqliteFeed } = await import('@countersign/store-sqlite/open-feed')
+  return openSqliteFeed(address.dataDir, host.askWriter)
+}

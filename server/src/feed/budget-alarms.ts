@@ -1,0 +1,174 @@
+/** Finds in the log that a budget has reached a threshold, or that a decision was refused for it. */
+import { hash } from 'node:crypto'
+import type { AccountKey, AuditEntry, DecisionBudget, JsonObject } from '@countersign/contract'
+import { toMicro } from '@countersign/engine'
+import type { StoredAccount } from '@countersign/store-port/documents'
+import type { FeedReads } from '@countersign/store-port/feed'
+import type { Clock } from '../ports/clock.js'
+import { isOfForm } from '../use-cases/budgets/policy-budget.js'
+import { viewAccount } from '../use-cases/budgets/view.js'
+import { Reader, type ReaderDeps } from './reader.js'
+
+/** What is to be written to the log, at most once while its name is taken. */
+export interface BudgetAlarm {
+  readonly type: 'budget.threshold' | 'budget.exceeded'
+  /** Names the account, and the threshold. */
+  readonly name: string
+  /** Until when the name is taken. */
+  readonly until: string
+  readonly policyId: string
+  readonly agentId: string | null
+  readonly data: JsonObject
+}
+
+export interface BudgetAlarmsDeps extends ReaderDeps {
+  readonly store: ReaderDeps['store'] & Pick<FeedReads, 'readAccounts' | 'findDecision' | 'listPolicyRevisions'>
+  readonly clock: Clock
+  /** Writes an alarm to the log, unless its name is taken. */
+  readonly raise: (alarm: BudgetAlarm) => Promise<void>
+}
+
+/** In percent of the limit. */
+const THRESHOLDS = [50, 80, 100] as const
+const EXCEEDED_EVERY_MS = 60_000
+/** A decision can be corrected for 30 days after it has ended, in the account of its own period. */
+const AFTER_PERIOD_MS = 65 * 86_400_000
+const NEVER = '9999-12-31T23:59:59.999Z'
+const BATCH = 500
+/** Names that are known to be taken, so that they are not tried again. */
+const MAX_KNOWN = 10_000
+
+/** A budget account as an entry speaks of it. */
+interface Touched {
+  readonly key: AccountKey
+  readonly unit: string
+  readonly limit: number
+  /** What was spent and reserved at the time, in 1e-6 units. */
+  readonly used: bigint
+}
+
+/** Finds alarms as a reader of the logs. */
+export class BudgetAlarms {
+  readonly #reader: Reader
+  readonly #known = new Map<string, string>()
+
+  constructor(private readonly deps: BudgetAlarmsDeps) {
+    this.#reader = new Reader(deps, 'budget_alarms')
+  }
+
+  /** Reads on to the end of the logs. */
+  async turn(): Promise<void> {
+    while ((await this.#reader.hold()) !== null) {
+      const { entries, positions } = await this.#reader.read(BATCH)
+      if (entries.length === 0) return
+      for (const entry of entries) await this.#look(entry)
+      if (!(await this.#reader.save({ positions }))) return
+    }
+  }
+
+  async #look(entry: AuditEntry): Promise<void> {
+    switch (entry.type) {
+      case 'decision.created':
+      case 'decision.approved':
+        for (const { row, touched } of rowsOf(entry)) {
+          if (row.reserved) await this.#reached(entry, touched)
+          else if (entry.data.reason_code === 'budget_exceeded' && isRefusing(row))
+            await this.#raise(entry, touched, 'budget.exceeded', { amount: row.amount })
+        }
+        return
+      case 'decision.confirmed':
+      case 'decision.corrected':
+        for (const touched of await this.#grownBy(entry)) await this.#reached(entry, touched)
+        return
+    }
+  }
+
+  async #reached(entry: AuditEntry, touched: Touched): Promise<void> {
+    for (const threshold of THRESHOLDS)
+      if (touched.used > 0n && touched.used * 100n >= toMicro(touched.limit) * BigInt(threshold))
+        await this.#raise(entry, touched, 'budget.threshold', { threshold })
+  }
+
+  /** The accounts in which more was spent than before. A confirmed amount may be above its reservation. */
+  async #grownBy({ subject, data }: AuditEntry): Promise<readonly Touched[]> {
+    const committed = (data.committed ?? []) as unknown as readonly Committed[]
+    if (!committed.some(({ amount, was = 0 }) => amount > was)) return []
+    const found = await this.deps.store.findDecision(subject)
+    const grown = (found?.decision.postings ?? []).filter(
+      ({ amount }, i) => toMicro(committed[i]?.amount ?? 0) > BigInt(amount),
+    )
+    const accounts = await this.deps.store.readAccounts(grown.map(({ account }) => account))
+    const touched = await Promise.all(accounts.map((account) => this.#asWrittenNow(account)))
+    return touched.filter((one) => one !== null)
+  }
+
+  /** With the limit of the policy's newest revision; null when that has another budget, or none. */
+  async #asWrittenNow({ spent, reserved, ...key }: StoredAccount): Promise<Touched | null> {
+    const { items } = await this.deps.store.listPolicyRevisions(key.policy_id, { limit: 1, after: null })
+    const budget = items[0]?.document.budget
+    if (budget === undefined || !isOfForm(key, budget)) return null
+    return { key, unit: budget.unit, limit: budget.limit, used: BigInt(spent) + BigInt(reserved) }
+  }
+
+  async #raise(
+    { subject }: AuditEntry,
+    { key, unit, limit }: Touched,
+    type: BudgetAlarm['type'],
+    about: JsonObject,
+  ): Promise<void> {
+    const now = this.deps.clock.now()
+    const name = hash('sha256', JSON.stringify([key, about.threshold ?? null]), 'base64url')
+    if ((this.#known.get(name) ?? '') > now.toISOString()) return
+    const [account] = await this.deps.store.readAccounts([key])
+    if (account === undefined) return
+    const { deleted_at: _, ...shown } = viewAccount(account, { budget: { limit, unit }, deletedAt: null })
+    const until = type === 'budget.exceeded' ? after(now.toISOString(), EXCEEDED_EVERY_MS) : endOf(shown.resets_at)
+    await this.deps.raise({
+      type,
+      name,
+      until,
+      policyId: key.policy_id,
+      agentId: key.agent_id,
+      data: { ...shown, ...about, decision_id: subject },
+    })
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    this.#known.set(name, until)
+  }
+}
+
+interface Committed {
+  readonly amount: number
+  /** Absent in entries of older releases. */
+  readonly was?: number
+}
+
+interface AccountData {
+  readonly agent_id: string | null
+  readonly limit: number
+}
+
+/** The budgets that a decision asked, with their accounts. Entries of older releases do not name these. */
+function rowsOf({ data }: AuditEntry): readonly { readonly row: DecisionBudget; readonly touched: Touched }[] {
+  const accounts = (data.accounts ?? []) as unknown as readonly AccountData[]
+  const rows = (data.budgets ?? []) as unknown as readonly DecisionBudget[]
+  return accounts.flatMap(({ agent_id, limit }, i) => {
+    const row = rows[i]
+    if (row === undefined) return []
+    const { policy_id, unit, period, starts_at, remaining } = row
+    const key = { policy_id, unit: unit.toLowerCase(), period, agent_id, starts_at }
+    return [{ row, touched: { key, unit, limit, used: toMicro(limit) - toMicro(remaining) } }]
+  })
+}
+
+function isRefusing({ amount, remaining }: DecisionBudget): boolean {
+  return amount !== null && toMicro(amount) > toMicro(remaining)
+}
+
+/** When a threshold of an account can be reached again: when nobody can correct a decision of its period any more. */
+function endOf(resetsAt: string | null): string {
+  return resetsAt === null ? NEVER : after(resetsAt, AFTER_PERIOD_MS)
+}
+
+function after(time: string, milliseconds: number): string {
+  return new Date(Date.parse(time) + milliseconds).toISOString()
+}

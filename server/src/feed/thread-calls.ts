@@ -1,0 +1,94 @@
+import type { MessagePort, Worker } from 'node:worker_threads'
+import { StoreUnavailableError } from '@countersign/store-port/store'
+
+/** What one thread may call in the other: by name, with what can be cloned. */
+export type Callable = Readonly<Record<string, (...parameters: never[]) => unknown>>
+
+type Message =
+  /** `call` null: nobody waits for an answer. */
+  | { readonly call: number | null; readonly method: string; readonly parameters: readonly unknown[] }
+  | { readonly answer: number; readonly result: unknown }
+  | { readonly answer: number; readonly failure: Failure }
+
+interface Failure {
+  readonly message: string
+  readonly isUnavailable: boolean
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Calls of functions between two threads, in both directions. Errors arrive as their message, and whether the store was at fault. */
+export class ThreadCalls {
+  readonly #waiting = new Map<number, Waiting>()
+  #calls = 0
+  #ended: Error | null = null
+
+  constructor(
+    private readonly port: Pick<MessagePort | Worker, 'on' | 'postMessage'>,
+    private readonly own: Callable,
+  ) {
+    port.on('message', (message: Message) => {
+      if ('method' in message) void this.#perform(message)
+      else this.#settle(message)
+    })
+  }
+
+  /** The functions of the other thread. */
+  remote<T extends object>(): T {
+    return new Proxy({} as T, {
+      get: (_, method) => (typeof method === 'string' && method !== 'then' ? this.#caller(method) : undefined),
+    })
+  }
+
+  /** Calls a function of the other thread, and does not ask what becomes of it. */
+  tell(method: string, ...parameters: readonly unknown[]): void {
+    if (this.#ended === null) this.port.postMessage({ call: null, method, parameters } satisfies Message)
+  }
+
+  /** The other thread is gone: whoever waits for it fails, and whoever calls later. */
+  end(error: Error): void {
+    this.#ended = error
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+
+  #caller(method: string) {
+    return (...parameters: readonly unknown[]): Promise<unknown> => {
+      if (this.#ended !== null) return Promise.reject(this.#ended)
+      this.#calls += 1
+      const call = this.#calls
+      return new Promise((resolve, reject) => {
+        this.#waiting.set(call, { resolve, reject })
+        this.port.postMessage({ call, method, parameters } satisfies Message)
+      })
+    }
+  }
+
+  async #perform({ call, method, parameters }: Extract<Message, { readonly method: string }>): Promise<void> {
+    try {
+      const perform = this.own[method] as ((...parameters: readonly unknown[]) => unknown) | undefined
+      if (perform === undefined) throw new Error(`The other thread has no ${method}.`)
+      const result = await perform(...parameters)
+      if (call !== null) this.port.postMessage({ answer: call, result } satisfies Message)
+    } catch (error) {
+      if (call === null) return
+      const message = error instanceof Error ? error.message : String(error)
+      const failure = { message, isUnavailable: error instanceof StoreUnavailableError }
+      this.port.postMessage({ answer: call, failure } satisfies Message)
+    }
+  }
+
+  #settle(message: Exclude<Message, { readonly method: string }>): void {
+    const waiting = this.#waiting.get(message.answer)
+    this.#waiting.delete(message.answer)
+    if (!('failure' in message)) waiting?.resolve(message.result)
+    else waiting?.reject(errorOf(message.failure))
+  }
+}
+
+function errorOf({ message, isUnavailable }: Failure): Error {
+  return isUnavailable ? new StoreUnavailableError(message) : new Error(message)
+}
