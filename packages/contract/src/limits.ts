@@ -46,6 +46,11 @@ export const LIMITS = {
   /** Faulty places of a body that are named: a hundred thousand would take seconds, in which nobody else is answered. */
   namedFaults: 1000,
 
+  /** Of an answer of statistics: its buckets, the values with rows of their own, and the rows of these. */
+  statsBuckets: 1500,
+  statsValues: 50,
+  statsRows: 10_000,
+
   idempotencyKeyLength: 255,
   rotateGraceSeconds: 604_800,
   rotateGraceSecondsDefault: 86_400,
