@@ -32,11 +32,7 @@ export const StatsBucketSchema = z
     starts_at: TimestampSchema,
     value: z.string().nullable().meta({
       description:
-        'The effect, action, agent or policy. Null without `group`, for decisions that no policy decided, and for the rest.',
-    }),
-    rest: z.boolean().meta({
-      description:
-        'True where all values are counted together that have no row of their own: those with fewer decisions in the time span, and those beyond the 1,000 of a bucket that came first.',
+        'The effect, action, agent or policy. Null without `group`, and with it for all values that have no row of their own: those with fewer decisions in the time span, and those beyond the 1,000 of a bucket that came first.',
     }),
     ...countsShape,
   })

@@ -55,7 +55,8 @@ const PATH_IDS: readonly [start: string, id: z.ZodType][] = [
   ['/v1/agents/{id}', AgentIdSchema],
   ['/v1/webhooks/{id}', IdSchema('whk')],
 ]
-const OTHER_IDS: Readonly<Record<string, z.ZodType>> = { delivery_id: IdSchema('dlv') }
+/** Parameters of a path that are named after what they identify. */
+const NAMED_IDS: Readonly<Record<string, z.ZodType>> = { delivery_id: IdSchema('dlv') }
 
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
 export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
@@ -100,7 +101,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       .meta({ description: 'A retry with the same key has no further effect.' })
   if (route.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
   if (answer.events !== undefined) header['Last-Event-ID'] = LastEventIdSchema.optional()
-  const parameters = parametersOf(route.path)
+  const ids = pathIdsOf(route.path)
   return {
     operationId: route.name,
     summary: route.summary,
@@ -109,7 +110,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     requestParams: {
       header: z.object(header),
       ...(query && { query }),
-      ...(parameters && { path: parameters }),
+      ...(ids && { path: z.object(ids) }),
     },
     ...(body && {
       requestBody: { required: body.mayBeEmpty !== true, content: { 'application/json': { schema: body.schema } } },
@@ -137,16 +138,16 @@ function nameOf(schema: z.ZodType): string {
   return schema.meta()?.id as string
 }
 
-/** The parameters of a path: an `id` is of the kind that the path begins with. */
-function parametersOf(path: string): z.ZodObject | undefined {
+function pathIdsOf(path: string): Readonly<Record<string, z.ZodType>> | undefined {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
   if (names.length === 0) return undefined
-  const schemas = names.map((name) => {
-    const known = name === 'id' ? PATH_IDS.find(([start]) => path.startsWith(start))?.[1] : OTHER_IDS[name]
-    if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
-    return [name, known.meta({ description: 'An unknown or malformed id is answered with 404.' })] as const
-  })
-  return z.object(Object.fromEntries(schemas))
+  return Object.fromEntries(
+    names.map((name) => {
+      const known = name === 'id' ? PATH_IDS.find(([start]) => path.startsWith(start))?.[1] : NAMED_IDS[name]
+      if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
+      return [name, known.meta({ description: 'An unknown or malformed id is answered with 404.' })]
+    }),
+  )
 }
 
 function scopesText({ scopes }: Route): string {

@@ -283,6 +283,7 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       },
       bound: 'cannot hold the scope',
     },
+    'stats.get': { request: () => ({ path: '/v1/stats' }), bound: 'left out' },
     'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
   }
 }

@@ -158,12 +158,12 @@ export class Buckets {
     const name = nameOf(value)
     const known = bucket.counts.get(name)
     if (known !== undefined) return known
-    if (value === null || bucket.named < MAX_VALUES) return addTo(bucket, name, noDecisions(value, false))
+    if (value === null || bucket.named < MAX_VALUES) return addTo(bucket, name, noDecisions(value))
     const rest = bucket.counts.get('rest')
     if (rest !== undefined) return rest
     // Which values have a place is durable before others are counted as the rest: a repeated batch then does the same.
     if (![...bucket.counts.values()].every(({ isStored }) => isStored)) await this.deps.save()
-    return addTo(bucket, 'rest', noDecisions(null, true))
+    return addTo(bucket, 'rest', noDecisions(null))
   }
 
   async #bucketOf(interval: StatsInterval, group: CountGroup, startsMs: number): Promise<Bucket> {
@@ -233,8 +233,8 @@ function addTo(bucket: Bucket, name: CountName, document: Decisions | Money): Co
   return count
 }
 
-function noDecisions(value: string | null, rest: boolean): Decisions {
-  return { value, rest, decisions: 0, effects: {}, histogram: {}, max_us: 0, counted: {} }
+function noDecisions(value: string | null): Decisions {
+  return { value, decisions: 0, effects: {}, histogram: {}, max_us: 0, counted: {} }
 }
 
 /** Only of logs that were counted further than these positions. */

@@ -16,10 +16,8 @@ interface CountBase {
 }
 
 export interface DecisionCount extends CountBase {
-  /** Null for decisions without one (no policy decided), and for the rest. */
+  /** Null for all values for which the bucket had no place, where nothing is told apart, and where an entry does not tell it. */
   readonly value: string | null
-  /** Whether it counts all values for which the bucket had no place. */
-  readonly rest: boolean
   readonly decisions: number
   readonly effects: Readonly<Partial<Record<Effect, number>>>
   /** See histogram.ts. */

@@ -123,8 +123,8 @@ interface Sum {
 
 interface Row {
   readonly startsMs: number
+  /** Null for all others together. */
   readonly value: string | null
-  readonly rest: boolean
   readonly sum: Sum
 }
 
@@ -134,7 +134,7 @@ async function readRows(reading: Reading, group: StatsGroup | null): Promise<rea
   // A key that is bound to agents sees these together.
   const series = reading.caller.key.agents === null ? 'total' : 'agent'
   for await (const { startsMs, count } of decisionCounts(reading, series))
-    addSum(rowIn(rows, startsMs, { startsMs, value: null, rest: false }), sumOf(count))
+    addSum(rowIn(rows, startsMs, { startsMs, value: null }), sumOf(count))
   return [...rows.values()]
 }
 
@@ -156,13 +156,10 @@ async function rowsByValue(reading: Reading, group: StatsGroup, chosen: readonly
   const places = new Map(chosen.map((value, place) => [value, place]))
   const rows = new Map<number, Map<number, Row>>()
   for await (const { startsMs, count } of decisionCounts(reading, group)) {
-    const { value } = count
-    // Behind the values: what has none, then the rest.
-    const place = value !== null ? (places.get(value) ?? chosen.length + 1) : chosen.length + (count.rest ? 1 : 0)
-    const rest = place > chosen.length
+    const place = places.get(count.value ?? '') ?? chosen.length
     const bucket = rows.get(startsMs) ?? new Map<number, Row>()
     rows.set(startsMs, bucket)
-    addSum(rowIn(bucket, place, { startsMs, value: rest ? null : value, rest }), sumOf(count))
+    addSum(rowIn(bucket, place, { startsMs, value: chosen[place] ?? null }), sumOf(count))
   }
   return [...rows.values()].flatMap((bucket) => [...bucket].sort(([one], [other]) => one - other).map(([, row]) => row))
 }
@@ -261,8 +258,8 @@ function rowIn(rows: Map<number, Row>, key: number, row: Omit<Row, 'sum'>): Sum 
   return sum
 }
 
-function viewRow({ startsMs, value, rest, sum }: Row): StatsBucket {
-  return { starts_at: new Date(startsMs).toISOString(), value, rest, ...viewSum(sum) }
+function viewRow({ startsMs, value, sum }: Row): StatsBucket {
+  return { starts_at: new Date(startsMs).toISOString(), value, ...viewSum(sum) }
 }
 
 function viewSum({ decisions, effects, histogram, maxUs }: Sum): Stats['total'] {

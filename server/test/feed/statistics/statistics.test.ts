@@ -28,7 +28,7 @@ describe('random decisions and transitions', () => {
     const random = seededRandom(SEED)
     const below = (end: number) => Math.floor(random() * end)
     const oneOf = <T>(items: readonly T[]): T => items[below(items.length)] as T
-    for (let draw = 0; draw < drawsOf(20); draw += 1) {
+    for (let draw = 0; draw < drawsOf(12); draw += 1) {
       await logs.close()
       logs = await CountedLogs.open()
       logs.random = random
@@ -161,10 +161,10 @@ describe('values that agents invent', () => {
     }
     await process.catchUp()
     const found = await logs.answer({ ...ALL, group: 'agent' })
-    const named = found.data.filter(({ rest }) => !rest)
+    const named = found.data.filter(({ value }) => value !== null)
     expect(named).toHaveLength(50)
-    expect(named.every(({ decisions, value }) => decisions === 2 && value !== null)).toBe(true)
-    expect(found.data.filter(({ rest }) => rest)).toMatchObject([{ value: null, decisions: 2300 }])
+    expect(named.every(({ decisions }) => decisions === 2)).toBe(true)
+    expect(found.data.filter(({ value }) => value === null)).toMatchObject([{ decisions: 2300 }])
     expect(found.total.decisions).toBe(2400)
     const bound = await logs.answer(ALL, { agents: ['agent:*'] })
     expect(bound.total.decisions).toBe(2000)
@@ -172,6 +172,7 @@ describe('values that agents invent', () => {
 
   it('are counted once each, when a crash comes while the last places are taken and another order after it', async () => {
     logs.random = seededRandom(SEED)
+    logs.nowMs -= DAY_MS
     logs.write('log1', 'policy.created', null, {})
     const rounds = [{ goodSaves: 0, others: 1000 }, ...[1, 2, 3, 4, 3].map((goodSaves) => ({ goodSaves, others: 20 }))]
     for (const [round, { goodSaves, others }] of rounds.entries()) {
