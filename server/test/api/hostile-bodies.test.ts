@@ -270,7 +270,9 @@ describe('hostile bodies', () => {
   it('are many, over every member of every body', () => {
     expect(ALL.length).toBeGreaterThanOrEqual(200)
     const paths = new Set(
-      GOOD.map(({ method = 'POST', path }) => `${method} ${path().replace(/(key_|dec_|whk_|agent:known)[^/]*/, '{id}')}`),
+      GOOD.map(
+        ({ method = 'POST', path }) => `${method} ${path().replace(/(key_|dec_|whk_|agent:known)[^/]*/, '{id}')}`,
+      ),
     )
     // What `policies.validate` and PUT of a policy or webhook take, POST takes too; a resumption has no members.
     const others = ['policies.validate', 'policies.replace', 'webhooks.replace', 'agents.resume']

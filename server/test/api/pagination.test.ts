@@ -441,7 +441,7 @@ describe('the filters of the audit log', () => {
       expect(some.length, type).toBeGreaterThan(0)
       expect(some).toEqual(all.filter((entry) => entry.type === type))
     }
-    expect(await found('type=webhook.created')).toEqual([])
+    expect(await found('type=webhook.deleted')).toEqual([])
     expect(await found('agent_id=agent:support-3')).toEqual(
       all.filter(({ agent_id }) => agent_id === 'agent:support-3'),
     )
