@@ -21,6 +21,7 @@ import {
 import { routeCases } from './route-cases.js'
 import { stored } from './stored.js'
 
+const IN_THE_FEED: ReadonlySet<string> = new Set(['webhooks.test', 'webhooks.replay', 'webhooks.retry'])
 const READS = [
   'findDecision',
   'listDecisions',
@@ -103,7 +104,10 @@ describe('a commit that fails and leaves nothing', () => {
     await run()
     await createPolicy(server, allowing('mail.*'))
     const cases = routeCases(server)
-    const needStore = server.started.composed.routes.filter(({ problems }) => problems.includes('store_unavailable'))
+    const needStore = server.started.composed.routes.filter(
+      // What these write goes past `commit`: webhooks.test.ts has the faults of it.
+      ({ name, problems }) => problems.includes('store_unavailable') && !IN_THE_FEED.has(name),
+    )
     for (const route of needStore) {
       const { path, body } = await (cases[route.name] as (typeof cases)[string]).request()
       const before = await stored(server)

@@ -21,6 +21,7 @@ afterAll(() => server.stop())
 let keyPath: string
 /** The body is looked at before the decision is. */
 const decisionPath = '/v1/decisions/dec_01kagx3v5ne8sr6w1y6gqk4t2h'
+const webhookPath = '/v1/webhooks/whk_01kagx3v5ne8sr6w1y6gqk4t2h'
 
 interface Hostile {
   readonly name: string
@@ -83,6 +84,20 @@ const GOOD: readonly {
   { path: () => `${decisionPath}/claim`, members: { holder: '"run-1"' } },
   { path: () => '/v1/permits/redeem', members: { permit_token: '"a.b.c"' } },
   { path: () => '/v1/capabilities', members: { agent_id: '"agent:a"', actions: '["mail.send"]' } },
+  {
+    path: () => '/v1/webhooks',
+    members: {
+      url: '"https://example.com/hook"',
+      events: '["decision.created"]',
+      description: '"x"',
+      enabled: 'true',
+    },
+  },
+  { path: () => `${webhookPath}/rotate-secret`, members: { grace_seconds: '60' } },
+  {
+    path: () => `${webhookPath}/replay`,
+    members: { since: '"2026-11-01T00:00:00.000Z"', until: '"2026-11-02T00:00:00.000Z"' },
+  },
   { path: () => '/v1/simulate', members: { request: '{"agent_id":"agent:a","action":"mail.send"}', policies: '[]' } },
 ]
 
@@ -255,19 +270,19 @@ describe('hostile bodies', () => {
   it('are many, over every member of every body', () => {
     expect(ALL.length).toBeGreaterThanOrEqual(200)
     const paths = new Set(
-      GOOD.map(({ method = 'POST', path }) => `${method} ${path().replace(/(key_|dec_|agent:known)[^/]*/, '{id}')}`),
+      GOOD.map(
+        ({ method = 'POST', path }) => `${method} ${path().replace(/(key_|dec_|whk_|agent:known)[^/]*/, '{id}')}`,
+      ),
     )
-    // What `policies.validate` and PUT of a policy take, POST takes too; a resumption has no members.
+    // What `policies.validate` and PUT of a policy or webhook take, POST takes too; a resumption has no members.
+    const others = ['policies.validate', 'policies.replace', 'webhooks.replace', 'agents.resume']
     const left = server.started.composed.routes
-      .filter(
-        ({ body, name }) =>
-          body !== undefined && !['policies.validate', 'policies.replace', 'agents.resume'].includes(name),
-      )
+      .filter(({ body, name }) => body !== undefined && !others.includes(name))
       .map(({ method, path }) => `${method} ${path}`)
     expect([...paths].sort()).toEqual(left.sort())
     for (const { path, method = 'POST', members } of GOOD) {
       const route = server.started.composed.routes.find(
-        (one) => one.method === method && one.path === path().replace(/(key_|dec_|agent:known)[^/]*/, '{id}'),
+        (one) => one.method === method && one.path === path().replace(/(key_|dec_|whk_|agent:known)[^/]*/, '{id}'),
       )
       const shape = Object.keys((route?.body?.schema as { shape?: object } | undefined)?.shape ?? {})
       for (const member of shape) expect(Object.keys(members), path()).toContain(member)

@@ -54,7 +54,7 @@ describe('the same call again', () => {
       expect(isReplayed(first), route.name).toBe(false)
       expect(isReplayed(again), route.name).toBe(true)
       expect(await stored(server), route.name).toEqual(before)
-      const { key, ...shown } = first.body
+      const { key, secret, ...shown } = first.body
       // The caller's own last use moves with each call, and not with the clock of this suite.
       expect(again.body, route.name).toEqual(shown)
       expect(again.headers.get('etag'), route.name).toBe(first.headers.get('etag'))
@@ -214,6 +214,23 @@ describe('a secret', () => {
     const rotatedAgain = await post(`/v1/keys/${made.body.id}/rotate`, rotate, { grace_seconds: 60 })
     expect(rotatedAgain.body).not.toHaveProperty('key')
     expect((await server.call('GET', '/v1/keys/self', { key: rotated.body.key })).status).toBe(200)
+  })
+
+  it('of a webhook is in the first answer only', async () => {
+    const [make, rotate] = [freshKey(), freshKey()]
+    const body = { url: 'https://receiver.invalid/hook', events: ['webhook.disabled'] }
+    const made = await post('/v1/webhooks', make, body)
+    expect(made.body.secret).toMatch(/^whsec_/)
+    const again = await post('/v1/webhooks', make, body)
+    expect(again).toMatchObject({ status: 201, body: { id: made.body.id } })
+    expect(again.body).not.toHaveProperty('secret')
+    const path = `/v1/webhooks/${made.body.id}/rotate-secret`
+    const rotated = await post(path, rotate, {})
+    expect(rotated.body.secret).toMatch(/^whsec_/)
+    expect(rotated.body.secret).not.toBe(made.body.secret)
+    const rotatedAgain = await post(path, rotate, {})
+    expect(rotatedAgain).toMatchObject({ status: 200, body: { id: made.body.id } })
+    expect(rotatedAgain.body).not.toHaveProperty('secret')
   })
 })
 

@@ -20,6 +20,7 @@ let server: RunningServer
 let revised: string
 let spent: string
 let held: string
+let delivered: string
 beforeAll(async () => {
   server = await runServer({ settings: { rateLimitPerSecond: 0 } })
   const policy = await createPolicy(server, REFUNDS)
@@ -28,7 +29,10 @@ beforeAll(async () => {
   spent = `/v1/policies/${(await createPolicy(server, { ...allowing('spend.hourly'), budget })).id}/budget/history`
   const ofAgents = { limit: 9, unit: 'calls', period: 'total', scope: 'agent', amount: 1 }
   held = `/v1/policies/${(await createPolicy(server, { ...allowing('spend.each'), budget: ofAgents })).id}/budget`
+  delivered = `/v1/webhooks/${(await makeWebhook()).id}/deliveries`
   for (let i = 0; i < 6; i++) {
+    await makeWebhook()
+    await succeed(server.call('POST', delivered.replace('deliveries', 'test')))
     await succeed(server.call('POST', '/v1/agents', { body: { id: `agent:each-${i}` } }))
     await decide(server, { agent_id: `agent:each-${i}`, action: 'spend.each' })
     await succeed(
@@ -46,6 +50,14 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
+/** Its host is never found, and it asks for what does not happen here: the feed sends nothing but tests. */
+const makeWebhook = () =>
+  succeed(
+    server.call('POST', '/v1/webhooks', {
+      body: { url: 'https://receiver.invalid/hook', events: ['webhook.disabled'] },
+    }),
+  )
+
 const lists = () => [
   '/v1/decisions',
   '/v1/policies',
@@ -53,6 +65,8 @@ const lists = () => [
   '/v1/keys',
   '/v1/audit',
   '/v1/budgets',
+  '/v1/webhooks',
+  delivered,
   revised,
   spent,
   held,
@@ -76,7 +90,7 @@ const later = (ms: number) => new Date(FROZEN.getTime() + ms).toISOString()
 
 it('covers every list of the table', () => {
   const routes = server.started.composed.routes.filter(({ query }) => query !== undefined && 'cursor' in query.shape)
-  const listed = lists().map((list) => list.replace(/pol_[a-z0-9]+/, '{id}'))
+  const listed = lists().map((list) => list.replace(/(pol|whk)_[a-z0-9]+/, '{id}'))
   expect(routes.map(({ path }) => path).sort()).toEqual(listed.sort())
 })
 
@@ -111,6 +125,8 @@ describe('a list', () => {
       '/v1/policies': ({ id }: { id: string }) => id,
       '/v1/keys': ({ id }: { id: string }) => id,
       '/v1/audit': ({ at, id }: { at: string; id: string }) => at + id,
+      '/v1/webhooks': ({ id }: { id: string }) => id,
+      [delivered]: ({ created_at, id }: { created_at: string; id: string }) => created_at + id,
       [revised]: ({ revision }: { revision: number }) => String(revision).padStart(5),
       '/v1/agents': ({ first_seen }: { first_seen: string }) => first_seen,
       '/v1/budgets': ({ policy_id }: { policy_id: string }) => policy_id,
@@ -169,6 +185,8 @@ describe('a list', () => {
       const made = await createPolicy(server, allowing('write.test'))
       await succeed(server.call('PUT', `/v1/policies/${revised.split('/')[3]}`, { body: REFUNDS }))
       await makeKey(server, ['decisions:read'])
+      await makeWebhook()
+      await succeed(server.call('POST', delivered.replace('deliveries', 'test')))
       await succeed(server.call('DELETE', `/v1/policies/${made.id}`))
       const paged = await readOn(list, first.next_cursor)
       expect([...first.data.map(nameOf(list)), ...paged.map(nameOf(list))], list).toEqual(whole)
@@ -423,7 +441,7 @@ describe('the filters of the audit log', () => {
       expect(some.length, type).toBeGreaterThan(0)
       expect(some).toEqual(all.filter((entry) => entry.type === type))
     }
-    expect(await found('type=webhook.created')).toEqual([])
+    expect(await found('type=webhook.deleted')).toEqual([])
     expect(await found('agent_id=agent:support-3')).toEqual(
       all.filter(({ agent_id }) => agent_id === 'agent:support-3'),
     )

@@ -106,6 +106,10 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   },
   last_admin_key: async () =>
     server.call('DELETE', `/v1/keys/${(await succeed(server.call('GET', '/v1/keys/self'))).id}`),
+  webhook_disabled: async () => {
+    const { id } = await succeed(post('/v1/webhooks', { url: 'https://receiver.invalid/hook', enabled: false }))
+    return post(`/v1/webhooks/${id}/test`)
+  },
   limit_reached: async () => {
     faulty.commit = async () => ({ written: 0, conflict: 'too_large' })
     try {

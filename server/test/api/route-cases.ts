@@ -88,6 +88,11 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
     return policy
   }
 
+  /** Its host is never found, and it asks for what hardly happens: the feed sends nothing but tests. */
+  const webhookBody = () => ({ url: `https://receiver-${made++}.invalid/hook`, events: ['webhook.disabled'] })
+  const newWebhook = async () => (await succeed(server.call('POST', '/v1/webhooks', { body: webhookBody() }))).id
+  const newDelivery = () => newWebhook().then((id) => succeed(server.call('POST', `/v1/webhooks/${id}/test`)))
+
   return {
     'decisions.decide': {
       request: () => ({ path: '/v1/decisions', body: { agent_id: AGENT, action: 'mail.send' } }),
@@ -234,6 +239,49 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
         body: { permit_token: (await newDecision()).permit_token },
       }),
       bound: 'not_found',
+    },
+    'webhooks.create': {
+      request: () => ({ path: '/v1/webhooks', body: webhookBody() }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.list': { request: () => ({ path: '/v1/webhooks' }), bound: 'cannot hold the scope' },
+    'webhooks.get': {
+      request: async () => ({ path: `/v1/webhooks/${await newWebhook()}` }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.replace': {
+      request: async () => ({ path: `/v1/webhooks/${await newWebhook()}`, body: webhookBody() }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.delete': {
+      request: async () => ({ path: `/v1/webhooks/${await newWebhook()}` }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.rotateSecret': {
+      request: async () => ({ path: `/v1/webhooks/${await newWebhook()}/rotate-secret` }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.test': {
+      request: async () => ({ path: `/v1/webhooks/${await newWebhook()}/test` }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.replay': {
+      request: async () => ({
+        path: `/v1/webhooks/${await newWebhook()}/replay`,
+        body: { since: '2026-11-01T00:00:00.000Z' },
+      }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.deliveries': {
+      request: async () => ({ path: `/v1/webhooks/${(await newDelivery()).webhook_id}/deliveries` }),
+      bound: 'cannot hold the scope',
+    },
+    'webhooks.retry': {
+      request: async () => {
+        const { id, webhook_id } = await newDelivery()
+        return { path: `/v1/webhooks/${webhook_id}/deliveries/${id}/retry` }
+      },
+      bound: 'cannot hold the scope',
     },
     'stats.get': { request: () => ({ path: '/v1/stats' }), bound: 'left out' },
     'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },

@@ -20,7 +20,7 @@ import { replaceWebhook } from '../../use-cases/webhooks/replace.js'
 import { replayStartedOf, replayWebhook } from '../../use-cases/webhooks/replay.js'
 import { retryDelivery } from '../../use-cases/webhooks/retry.js'
 import { rotateWebhookSecret } from '../../use-cases/webhooks/rotate-secret.js'
-import { testWebhook } from '../../use-cases/webhooks/test.js'
+import { repeatTest, testWebhook } from '../../use-cases/webhooks/test.js'
 import { assertUrl, findWebhook, type WriteWebhookDeps } from '../../use-cases/webhooks/write.js'
 import { generateWebhookSecret } from '../../webhook-secret.js'
 import type { Cursors } from '../cursor.js'
@@ -149,7 +149,14 @@ export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
       scopes: WRITE,
       answer: { status: 202, description: 'The delivery, which is on its way.', schema: DeliverySchema },
       problems: ['not_found', 'webhook_disabled', 'store_unavailable'],
-      replay: { present: presentDelivery, assertAllowed: assertKnown },
+      replay: {
+        present: async (call, id) => {
+          const body = await repeatTest(deps, call.caller, idOf(call), id)
+          deps.wakeFeed()
+          return { body }
+        },
+        assertAllowed: assertKnown,
+      },
       handle: async (call) => {
         const body = await testWebhook(deps, call, idOf(call))
         deps.wakeFeed()
@@ -160,6 +167,7 @@ export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
       method: 'POST',
       path: '/v1/webhooks/{id}/replay',
       name: 'webhooks.replay',
+      isChange: true,
       summary: 'Send the events of a time span to a webhook once more.',
       scopes: WRITE,
       body: { schema: ReplaySchema, ...size },

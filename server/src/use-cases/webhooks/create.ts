@@ -4,7 +4,7 @@ import { DomainError } from '../../domain-error.js'
 import type { Ids } from '../../ports/ids.js'
 import type { ChangingCall } from '../idempotency.js'
 import { viewWebhook } from './view.js'
-import { assertUrl, toldOf, type WriteWebhookDeps, writeWebhook } from './write.js'
+import { assertUrl, toldOf, typesOf, type WriteWebhookDeps, writeWebhook } from './write.js'
 
 /**
  * Creates a webhook. It gets what happens from then on.
@@ -15,9 +15,10 @@ import { assertUrl, toldOf, type WriteWebhookDeps, writeWebhook } from './write.
 export function createWebhook(
   deps: WriteWebhookDeps & { readonly ids: Ids },
   { caller, idempotency }: ChangingCall,
-  { url, events, description, enabled }: WebhookWrite,
+  body: WebhookWrite,
   secret: string,
 ): Promise<Webhook> {
+  const { url, description, enabled } = body
   assertUrl(deps, url)
   return deps.changes.run(caller.key.id, async () => {
     const present = await deps.store.loadWebhooks()
@@ -29,7 +30,7 @@ export function createWebhook(
       id,
       version: 1,
       url,
-      events: events ?? null,
+      events: typesOf(body),
       description: description ?? null,
       disabled: enabled === false ? { at: now, reason: 'requested' } : null,
       enabled_at: now,

@@ -2,7 +2,7 @@ import type { Webhook, WebhookWrite } from '@countersign/contract'
 import type { StoredWebhook } from '@countersign/store-port/documents'
 import type { ChangingCall } from '../idempotency.js'
 import { viewWebhook } from './view.js'
-import { assertUrl, findWebhook, toldOf, type WriteWebhookDeps, writeWebhook } from './write.js'
+import { assertUrl, findWebhook, toldOf, typesOf, type WriteWebhookDeps, writeWebhook } from './write.js'
 
 /**
  * Replaces a webhook whole, apart from its secrets. One that is enabled again gets what happens from then on.
@@ -13,8 +13,9 @@ export function replaceWebhook(
   deps: WriteWebhookDeps,
   { caller }: Pick<ChangingCall, 'caller'>,
   id: string,
-  { url, events, description, enabled }: WebhookWrite,
+  body: WebhookWrite,
 ): Promise<Webhook> {
+  const { url, description, enabled } = body
   assertUrl(deps, url)
   return deps.changes.run(caller.key.id, async () => {
     const present = await findWebhook(deps, id)
@@ -25,7 +26,7 @@ export function replaceWebhook(
       ...present,
       version: present.version + 1,
       url,
-      events: events ?? null,
+      events: typesOf(body),
       description: description ?? null,
       disabled: isEnabled ? null : (present.disabled ?? { at: now, reason: 'requested' }),
       enabled_at: isEnabled && present.disabled !== null ? now : present.enabled_at,

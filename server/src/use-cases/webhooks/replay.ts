@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { LIMITS, type Replay, type ReplayStarted } from '@countersign/contract'
+import { ConflictError } from '@countersign/store-port/store'
 import { DomainError, invalid } from '../../domain-error.js'
-import type { MutationWriter } from '../../mutation-writer.js'
 import type { ChangingCall } from '../idempotency.js'
 import { assertEnabled } from './retry.js'
 import { findWebhook, type WriteWebhookDeps } from './write.js'
-
-export interface ReplayWebhookDeps extends Pick<WriteWebhookDeps, 'clock' | 'store'> {
-  readonly writer: Pick<MutationWriter, 'writeCall'>
-}
 
 /** Long enough to save what the reader begins with. */
 const HELD_MS = 30_000
@@ -18,26 +14,30 @@ const HELD_MS = 30_000
  *
  * @throws DomainError not_found, validation_failed, limit_reached, webhook_disabled
  */
-export async function replayWebhook(
-  { clock, store, writer }: ReplayWebhookDeps,
+export function replayWebhook(
+  deps: Omit<WriteWebhookDeps, 'urlRules'>,
   { caller, idempotency }: ChangingCall,
   id: string,
   body: Replay,
 ): Promise<ReplayStarted> {
-  const now = clock.now().toISOString()
-  const span = spanOf(body, now)
-  assertEnabled(await findWebhook({ store }, id))
-  const { feed } = store
-  if ((await feed.listReaders(`replay/${id}/`)).length >= LIMITS.replays)
-    throw new DomainError('limit_reached', { detail: `${LIMITS.replays} replays of this webhook are in progress.` })
-  const name = `replay/${id}/${span.since}/${span.until}/${randomUUID()}`
-  const holder = `${caller.key.id}/${name}`
-  const reader = await feed.holdReader(name, holder, HELD_MS)
-  if (reader === null) throw new Error('A name that nobody else can have is taken.')
-  await feed.save({ reader, positions: {}, state: span, deliveries: [], counts: [] })
-  await feed.releaseReaders(holder)
-  if (idempotency !== null) await writer.writeCall(idempotency.recordOf(name, now))
-  return { webhook_id: id, ...span }
+  const { clock, store, writer, changes } = deps
+  const span = spanOf(body, clock.now().toISOString())
+  // One after the other, so that many at once do not pass the limit.
+  return changes.run(caller.key.id, async () => {
+    assertEnabled(await findWebhook(deps, id))
+    if ((await store.feed.listReaders(`replay/${id}/`)).length >= LIMITS.replays)
+      throw new DomainError('limit_reached', { detail: `${LIMITS.replays} replays of this webhook are in progress.` })
+    const name = `replay/${id}/${span.since}/${span.until}/${randomUUID()}`
+    await beginReader(deps, `${caller.key.id}/${name}`, name, span)
+    try {
+      if (idempotency !== null) await writer.writeCall(idempotency.recordOf(name, clock.now().toISOString()))
+    } catch (error) {
+      // The same call was made elsewhere: its replay is the one that counts.
+      if (error instanceof ConflictError) await store.feed.removeReader(name)
+      throw error
+    }
+    return { webhook_id: id, ...span }
+  })
 }
 
 /** What a replay that was started before began with. */
@@ -46,8 +46,26 @@ export function replayStartedOf(name: string): ReplayStarted {
   return { webhook_id, since, until }
 }
 
+interface Span {
+  readonly since: string
+  readonly until: string
+}
+
+/** The name is enough for the feed, which finds the positions of the span. */
+async function beginReader(
+  { store }: Pick<WriteWebhookDeps, 'store'>,
+  holder: string,
+  name: string,
+  { since, until }: Span,
+): Promise<void> {
+  const reader = await store.feed.holdReader(name, holder, HELD_MS)
+  if (reader === null) throw new Error('A name that nobody else can have is taken.')
+  await store.feed.save({ reader, positions: {}, state: { since, until }, deliveries: [], counts: [] })
+  await store.feed.releaseReaders(holder)
+}
+
 /** @throws DomainError validation_failed */
-function spanOf({ since, until }: Replay, now: string): { readonly since: string; readonly until: string } {
+function spanOf({ since, until }: Replay, now: string): Span {
   if (since >= now) throw invalid([{ pointer: '/since', detail: 'must be in the past' }])
   if (until === undefined || until === null || until > now) return { since, until: now }
   if (until <= since) throw invalid([{ pointer: '/until', detail: 'must be later than since' }])

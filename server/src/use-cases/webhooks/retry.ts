@@ -21,9 +21,10 @@ export async function retryDelivery(
   webhookId: string,
   id: string,
 ): Promise<Delivery> {
-  assertEnabled(await findWebhook({ store }, webhookId))
+  const webhook = await findWebhook({ store }, webhookId)
   for (;;) {
     const present = await findDelivery({ store }, webhookId, id)
+    assertEnabled(webhook)
     const now = clock.now().toISOString()
     const again = { version: present.version + 1, status: 'pending', scheduled_count: 0, next_attempt_at: now } as const
     const delivery = { ...present, ...again }

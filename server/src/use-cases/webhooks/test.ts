@@ -1,5 +1,6 @@
 import type { Delivery } from '@countersign/contract'
 import type { StoredDelivery } from '@countersign/store-port/documents'
+import type { Caller } from '../../caller.js'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Ids } from '../../ports/ids.js'
 import type { ChangingCall } from '../idempotency.js'
@@ -18,14 +19,43 @@ export interface TestWebhookDeps extends Pick<WriteWebhookDeps, 'clock' | 'store
  * @throws DomainError not_found, webhook_disabled
  */
 export async function testWebhook(
-  { ids, clock, store, writer }: TestWebhookDeps,
+  deps: TestWebhookDeps,
   { caller, idempotency }: ChangingCall,
   id: string,
 ): Promise<Delivery> {
-  assertEnabled(await findWebhook({ store }, id))
+  assertEnabled(await findWebhook(deps, id))
+  const deliveryId = deps.ids.next('dlv')
+  // First: whoever calls again then gets this delivery, even if this process ends before it is written.
+  if (idempotency !== null)
+    await deps.writer.writeCall(idempotency.recordOf(deliveryId, deps.clock.now().toISOString()))
+  return addTest(deps, caller, id, deliveryId)
+}
+
+/**
+ * What a call that was made before answers. It adds the delivery if that call could not.
+ *
+ * @throws DomainError not_found
+ */
+export async function repeatTest(
+  deps: TestWebhookDeps,
+  caller: Caller,
+  id: string,
+  deliveryId: string,
+): Promise<Delivery> {
+  await findWebhook(deps, id)
+  const found = await deps.store.feed.findDelivery(deliveryId)
+  return found === null ? addTest(deps, caller, id, deliveryId) : viewDelivery(found, caller)
+}
+
+async function addTest(
+  { ids, clock, store }: TestWebhookDeps,
+  caller: Caller,
+  id: string,
+  deliveryId: string,
+): Promise<Delivery> {
   const now = clock.now().toISOString()
   const delivery: StoredDelivery = {
-    id: ids.next('dlv'),
+    id: deliveryId,
     version: 1,
     webhook_id: id,
     event: { id: ids.next('evt'), type: 'webhook.test', subject: id, at: now, entry: null },
@@ -37,6 +67,5 @@ export async function testWebhook(
     next_attempt_at: now,
   }
   await store.feed.addDelivery(delivery)
-  if (idempotency !== null) await writer.writeCall(idempotency.recordOf(delivery.id, now))
   return viewDelivery(delivery, caller)
 }

@@ -1,4 +1,4 @@
-import type { AuditType, JsonObject } from '@countersign/contract'
+import type { AuditType, JsonObject, WebhookWrite } from '@countersign/contract'
 import type { IdempotencyRecord, StoredWebhook } from '@countersign/store-port/documents'
 import type { Store } from '@countersign/store-port/store'
 import { DomainError, invalid } from '../../domain-error.js'
@@ -52,6 +52,11 @@ export async function findWebhook({ store }: Pick<WriteWebhookDeps, 'store'>, id
 export function assertUrl({ urlRules }: Pick<WriteWebhookDeps, 'urlRules'>, url: string): void {
   const fault = faultOfWebhookUrl(url, urlRules)
   if (fault !== null) throw invalid([{ pointer: '/url', detail: fault }])
+}
+
+/** Each type once, in the order given; null for every type. */
+export function typesOf({ events }: WebhookWrite): StoredWebhook['events'] {
+  return events ? [...new Set(events)] : null
 }
 
 /** What the log tells of a webhook. */
