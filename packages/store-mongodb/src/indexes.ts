@@ -2,7 +2,7 @@ import type { IndexDescription } from 'mongodb'
 
 /**
  * The indexes by collection. Each query of the adapter is covered by one: first what is equal, then the order. A log is read
- * forward by the ids of its entries, `<log>/<index>`, so by the index that every collection has.
+ * forward by the ids of its entries, `<log>/<index>`, so by the index that every collection has. Readers are found by it, too.
  */
 export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
   decisions: [
@@ -32,6 +32,13 @@ export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
     { key: { agent_id: 1, at_ms: -1, id: -1 } },
     { key: { type: 1, at_ms: -1, id: -1 } },
   ],
+  deliveries: [
+    { key: { webhook_id: 1, at_ms: -1, _id: -1 } },
+    { key: { webhook_id: 1, status: 1, at_ms: -1, _id: -1 } },
+    { key: { 'due.webhook_id': 1, 'due.next_ms': 1 }, sparse: true },
+    { key: { 'due.webhook_id': 1, 'due.event_ms': 1 }, sparse: true },
+  ],
+  counts: [{ key: { series: 1, starts_ms: 1, _id: 1 } }],
   review_places: [{ key: { until_ms: 1 } }],
   claims: [{ key: { expires_ms: 1, _id: 1 } }, { key: { subject: 1 } }],
 }

@@ -31,7 +31,9 @@ import {
 } from './collections/decisions.js'
 import { loadKeys, loadKeyUses, saveKeyUses } from './collections/keys.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './collections/policies.js'
+import { loadWebhooks } from './collections/webhooks.js'
 import type { Database } from './connection/database.js'
+import { MongoFeed } from './feed/feed.js'
 import { holdLease, releaseLeases } from './lease.js'
 import { findIdempotency, purgeIdempotency } from './records/claims.js'
 import { commitMutations } from './records/commit.js'
@@ -49,6 +51,7 @@ const ORDER_WITHIN_MS = 3000
 /** A store that several processes share. docs/storage.md says how each step of the port is carried out. */
 export class MongoStore implements Store {
   readonly ledger: MongoLedger
+  readonly feed: MongoFeed
   readonly lease: Lease
   readonly replicas: MongoReplicas
   readonly #process = randomBytes(9).toString('base64url')
@@ -72,6 +75,7 @@ export class MongoStore implements Store {
     const settlements = new Settlements(database, nowMs)
     this.#followers = { settlements, lastSeen: new LastSeenWriter(database) }
     this.ledger = new MongoLedger(database, settlements, nowMs)
+    this.feed = new MongoFeed(database, nowMs)
     this.#log = new Log(database, this.#followers, nowMs)
     this.replicas = new MongoReplicas(database, this.#process, nowMs)
     this.lease = { hold: (name, forMs) => holdLease(database, { name, holder: this.#process, forMs, nowMs: nowMs() }) }
@@ -184,6 +188,10 @@ export class MongoStore implements Store {
   }
   saveKeyUses(uses: ReadonlyMap<string, string>) {
     return saveKeyUses(this.database, uses)
+  }
+
+  loadWebhooks() {
+    return loadWebhooks(this.database)
   }
 
   findIdempotency(name: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>, now: string) {

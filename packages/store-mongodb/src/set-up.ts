@@ -1,6 +1,7 @@
 import { NewerSchemaError } from '@countersign/store-port/store'
 import { KEYS } from './collections/keys.js'
 import { POLICIES } from './collections/policies.js'
+import { WEBHOOKS } from './collections/webhooks.js'
 import { Database } from './connection/database.js'
 import { addressOf } from './connection/url.js'
 import { INDEXES } from './indexes.js'
@@ -10,7 +11,7 @@ import type { SchemaDocument } from './stored.js'
 export const SCHEMA = 'schema'
 
 /** The version of the data that this release works on: raised by whatever an older release would misread. */
-export const KNOWN_SCHEMA = 1
+export const KNOWN_SCHEMA = 2
 
 /** An index of a large collection takes what it takes to be built. */
 const AS_LONG_AS_IT_TAKES = 0
@@ -29,6 +30,8 @@ export async function setUp(url: string): Promise<void> {
     await database.insertNew(database.meta, [{ _id: SCHEMA, version: KNOWN_SCHEMA }])
     // Another process may have been faster.
     await assertNotNewer(database, url)
+    const isOlder = { _id: SCHEMA, version: { $lt: KNOWN_SCHEMA } }
+    await database.call(() => database.meta.updateOne(isOlder, { $set: { version: KNOWN_SCHEMA } }))
     await makeDirectories(database)
   } finally {
     await database.close()
@@ -54,4 +57,5 @@ async function makeDirectories(database: Database): Promise<void> {
     { ...directory, _id: POLICIES, policy_set: 0, live: {}, written: null },
   ])
   await database.insertNew(database.keyDirectory, [{ ...directory, _id: KEYS, keys: {} }])
+  await database.insertNew(database.webhookDirectory, [{ ...directory, _id: WEBHOOKS, webhooks: {} }])
 }

@@ -165,6 +165,16 @@ export interface KeyDirectory extends Primary {
   readonly keys: Readonly<Record<string, KeyEntry>>
 }
 
+export interface WebhookEntry {
+  readonly version: number
+  readonly document: string
+}
+
+/** All webhooks: they are few, and the feed reads them together. */
+export interface WebhookDirectory extends Primary {
+  readonly webhooks: Readonly<Record<string, WebhookEntry>>
+}
+
 /** A key that is over, as it was when it left the directory. While it is in both, what the directory says counts. */
 export interface RetiredKey extends KeyEntry {
   _id: string
@@ -194,7 +204,7 @@ export interface Claim {
 }
 
 export interface PrimaryName {
-  readonly kind: 'decision' | 'agent' | 'policies' | 'keys' | 'none'
+  readonly kind: 'decision' | 'agent' | 'policies' | 'keys' | 'webhooks' | 'none'
   readonly id: string
 }
 
@@ -285,4 +295,46 @@ export interface LeaseDocument {
   _id: string
   readonly holder: string
   readonly until_ms: number
+}
+
+/** A reader of the logs. */
+export interface ReaderDocument {
+  _id: string
+  readonly holder: string | null
+  readonly until_ms: number
+  /** Raised whenever it is taken, and above those of a reader of the same name that was forgotten. */
+  readonly fence: number
+  /** How often it was saved. */
+  readonly saves: number
+  /** The last call that saved it. */
+  readonly saved_by: string | null
+  /** Its positions and its state, as JSON text; null before it is saved. */
+  readonly document: string | null
+  /** The counts of the last save, as JSON text: they became durable with the positions, and follow to where they belong. */
+  readonly counts: string | null
+  /** The order of the save that they are of. */
+  readonly counts_order: string
+}
+
+export interface DeliveryDocument {
+  _id: string
+  /** That of the port. */
+  readonly version: number
+  readonly webhook_id: string
+  readonly at_ms: number
+  readonly status: string
+  /** Only while it waits for its next attempt. */
+  readonly due?: { readonly webhook_id: string; readonly next_ms: number; readonly event_ms: number }
+  /** The last call that wrote it back. */
+  readonly written_by: string | null
+  readonly document: string
+}
+
+export interface CountDocument {
+  _id: string
+  readonly series: string
+  readonly starts_ms: number
+  /** Of the save that it is of. */
+  readonly order: string
+  readonly document: string
 }

@@ -1,6 +1,15 @@
 /** Every list and every scan of the store has an index: what is equal first, then the order. */
 import type { Store } from '@countersign/store-port/store'
-import { accountOf, idempotencyOf, idOf, instant, keyOf, LogPen, writeKeyOf } from '@countersign/testkit/store-suite'
+import {
+  accountOf,
+  deliveryOf,
+  idempotencyOf,
+  idOf,
+  instant,
+  keyOf,
+  LogPen,
+  writeKeyOf,
+} from '@countersign/testkit/store-suite'
 import type { Collection, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -55,6 +64,21 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'entries of an agent': (store) => store.listAuditEntries({ agent_id: 'a' }, LATER),
   'entries of a type': (store) => store.listAuditEntries({ type: 'a' }, PAGE),
   'entries of a log, forward': (store) => store.readLog('log', 3, 10),
+  'the ends of logs': async (store) => {
+    await (await LogPen.of(store)).commit({ kind: 'entry.only' })
+    await store.feed.listLogs()
+  },
+  'a revision of a policy': (store) => store.feed.findPolicyRevision(idOf('pol', 1), 1),
+  'a reader': (store) => store.feed.holdReader('reader', 'holder', 0),
+  readers: (store) => store.feed.listReaders('webhook/'),
+  'deliveries of a webhook': (store) => store.feed.listDeliveries({ webhook_id: 'a' }, LATER),
+  'deliveries of a status': (store) => store.feed.listDeliveries({ webhook_id: 'a', status: 'failed' }, PAGE),
+  'deliveries that are due': (store) => store.feed.listDue('a', instant(0), 10),
+  'the next attempt and the oldest event': (store) => store.feed.pendingOf('a'),
+  'deliveries to be removed': (store) => store.feed.removeDeliveries('a', instant(0)),
+  'deliveries that others wrote': (store) => store.feed.updateDeliveries([deliveryOf(1, { version: 2 })]),
+  counts: (store) => store.feed.listCounts({ series: 'a', from_ms: 0, to_ms: 9 }, 10),
+  'counts to be removed': (store) => store.feed.removeCounts('a', 9),
   'an idempotency record': (store) => store.findIdempotency(idempotencyOf('x'), instant(0)),
   'what was left behind': (store) => store.recover(0),
 }
@@ -131,7 +155,7 @@ function isCovered({ collection, filter, sort }: Query): boolean {
   const { equal, ranged } = membersOf(filter)
   if (equal.has('_id')) return true
   const order = Object.keys(sort)
-  return (INDEXES[collection] ?? []).some(({ key }) => {
+  return [{ key: { _id: 1 } }, ...(INDEXES[collection] ?? [])].some(({ key }) => {
     const members = Object.keys(key as Document)
     const prefix = members.findIndex((member) => !equal.has(member))
     const rest = prefix === -1 ? [] : members.slice(prefix)

@@ -3,6 +3,7 @@ import type { Store } from '@countersign/store-port/store'
 import type { OpenedSharedStore, OpenedStore } from '@countersign/testkit/store-suite'
 import { MongoClient } from 'mongodb'
 import { openMongoStore } from '#store-mongodb/open'
+import { openMongoFeedStore } from '#store-mongodb/open-feed'
 
 /** The URL of the server for tests with a database of that name. */
 export function mongoUrl(database: string): string {
@@ -33,6 +34,7 @@ export async function openInNewDatabase(
       store = await open(url)
       return store
     },
+    openFeedReads: () => openMongoFeedStore({ url }),
     async destroy() {
       await store.close()
       await dropDatabase(name)

@@ -1,4 +1,5 @@
 /** Every kind of write that the store makes, made at least once: also those of processes that finish what others left. */
+import type { HeldReader } from '@countersign/store-port/feed'
 import { type Change, StoreUnavailableError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
 import {
@@ -7,6 +8,7 @@ import {
   createOf,
   DAY,
   decisionOf,
+  deliveryOf,
   heldIn,
   idempotencyOf,
   idOf,
@@ -19,9 +21,11 @@ import {
   spentIn,
   updateOf,
   walk,
+  webhookOf,
   writeAgentOf,
   writeKeyOf,
   writePolicyOf,
+  writeWebhookOf,
 } from '@countersign/testkit/store-suite'
 import { expect } from 'vitest'
 import { Database } from '#store-mongodb/connection/database'
@@ -38,12 +42,17 @@ export const EVERY_WRITE: readonly string[] = [
   'createIndexes agents',
   'createIndexes audit',
   'createIndexes claims',
+  'createIndexes counts',
   'createIndexes decisions',
+  'createIndexes deliveries',
   'createIndexes policies',
   'createIndexes retired_keys',
   'createIndexes review_places',
   'delete claims',
+  'delete counts',
   'delete decisions',
+  'delete deliveries',
+  'delete readers',
   'delete replicas: leaves',
   'delete replicas: long gone',
   'delete review_places',
@@ -56,15 +65,18 @@ export const EVERY_WRITE: readonly string[] = [
   'insert claims',
   'insert decisions: new',
   'insert decisions: tombstone',
+  'insert deliveries',
   'insert key_directory',
   'insert leases',
   'insert logs',
   'insert meta',
   'insert policies',
   'insert policy_directory',
+  'insert readers',
   'insert retired_keys',
   'insert secrets',
   'insert signing_keys',
+  'insert webhook_directory',
   'update accounts: given back',
   'update accounts: marks dropped',
   'update accounts: reserved',
@@ -73,11 +85,14 @@ export const EVERY_WRITE: readonly string[] = [
   'update agents: seen',
   'update agents: written',
   'update claims',
+  'update counts',
   'update decisions: booked',
   'update decisions: booked, by recovery',
   'update decisions: fence',
   'update decisions: move',
   'update decisions: settled, by recovery',
+  'update deliveries: waits again',
+  'update deliveries: waits no more',
   'update key_directory: fence',
   'update key_directory: written',
   'update key_uses',
@@ -88,9 +103,13 @@ export const EVERY_WRITE: readonly string[] = [
   'update logs: renewed',
   'update logs: settled',
   'update logs: taken over',
+  'update meta',
   'update policies',
   'update policy_directory: fence',
   'update policy_directory: written',
+  'update readers: held',
+  'update readers: released',
+  'update readers: saved',
   'update replicas',
   'update retired_keys',
   'update review_places: released',
@@ -100,6 +119,8 @@ export const EVERY_WRITE: readonly string[] = [
   'update signing_keys',
   'update touches: key set read',
   'update touches: ping',
+  'update webhook_directory: fence',
+  'update webhook_directory: written',
 ]
 
 /** What a process books that finishes a group is not left to recovery. */
@@ -108,7 +129,7 @@ const BY_RECOVERY = ['update decisions: settled, by recovery', 'update decisions
 /** A process that is so far ahead takes all others for dead. */
 const FAR_AHEAD_MS = 120_000
 const ACCOUNT = accountOf()
-const PRIMARIES = new Set(['decisions', 'agents', 'policy_directory', 'key_directory'])
+const PRIMARIES = new Set(['decisions', 'agents', 'policy_directory', 'key_directory', 'webhook_directory'])
 const KEY = { kid: 'kid-1', x: 'x', published_until: instant(DAY), revoked_at: null }
 
 /** When a process dies, by the write that it is about to send. */
@@ -120,12 +141,14 @@ export async function makeEveryWrite(cuts: Cuts, url: string): Promise<void> {
   const store = await openMongoStore({ url: relay.hurriedUrl })
   try {
     await makeCommonWrites(store)
+    await makeFeedWrites(store)
     await dieBefore(cuts, url)
     await recover(relay.hurriedUrl)
     await dieBehind(cuts, url, 12, [
       updateOf(reviewOf(2), { status: 'approved', postings: [] }),
       writePolicyOf(policyOf(3, 3)),
       writeKeyOf(keyOf(3)),
+      writeWebhookOf(webhookOf(3)),
       writeAgentOf(agentOf('agent:3')),
     ])
     await recover(relay.hurriedUrl)
@@ -170,10 +193,11 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   expect(await store.lease.hold('lease', 0)).toBe(true)
 
   const [policy, agent] = [policyOf(1, 1), agentOf('agent:1')]
-  await pen.commit(writePolicyOf(policy), writeAgentOf(agent), writeKeyOf(keyOf(1)))
+  await pen.commit(writePolicyOf(policy), writeAgentOf(agent), writeKeyOf(keyOf(1)), writeWebhookOf(webhookOf(1)))
   await pen.commit(
     writePolicyOf({ ...policy, version: 2, policy_set: 2 }),
     writeAgentOf({ ...agent, version: 2 }),
+    writeWebhookOf({ ...webhookOf(1), version: 2, deleted_at: instant(0) }),
     { kind: 'entry.only' },
     { change: { kind: 'call.only' }, idempotency: idempotencyOf('agent:1', { operation: 'POST /v1/agents' }) },
   )
@@ -199,6 +223,26 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
   expect(await store.purgeIdempotency(instant(4 * DAY))).toBe(2)
 }
 
+/** What the feed keeps, from the first position of a reader to its end. */
+async function makeFeedWrites({ feed }: MongoStore): Promise<void> {
+  const reader = (await feed.holdReader('reader', 'holder', DAY)) as HeldReader
+  const counts = [{ id: 'count', series: 'series', starts_ms: 0, document: { count: 1 } }]
+  const batch = { reader, positions: { log: 1 }, state: {}, deliveries: [deliveryOf(1), deliveryOf(2)], counts }
+  expect(await feed.save(batch)).toBe(true)
+  const later = deliveryOf(1, { version: 2, next_attempt_at: instant(DAY) })
+  const delivered = deliveryOf(2, { version: 2, status: 'delivered', next_attempt_at: null })
+  expect(await feed.updateDeliveries([later, delivered])).toHaveLength(2)
+  const { items } = await feed.listDeliveries({ webhook_id: later.webhook_id }, { limit: 9, after: null })
+  expect(items).toEqual([delivered, later])
+  expect(await feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 9)).toEqual(counts)
+  expect(await feed.findReader('reader')).toEqual({ positions: { log: 1 }, state: {} })
+  await feed.removeDeliveries(later.webhook_id, null)
+  await feed.removeCounts('series', 1)
+  await feed.releaseReaders('holder')
+  await feed.removeReader('reader')
+  expect(await feed.listReaders('')).toEqual([])
+}
+
 /** A process writes the intents of a group of everything, and dies before any of it is written. */
 async function dieBefore(cuts: Cuts, url: string): Promise<void> {
   await die(cuts, url, isOfHome, async (store, pen) => {
@@ -208,6 +252,7 @@ async function dieBefore(cuts: Cuts, url: string): Promise<void> {
       updateOf(reviewOf(2), { status: 'declined' }),
       writePolicyOf(policyOf(2, 3)),
       writeKeyOf(keyOf(2)),
+      writeWebhookOf(webhookOf(2)),
       writeAgentOf(agentOf('agent:1', { version: 3 })),
       writeAgentOf(agentOf('agent:2')),
       { kind: 'entry.only' },
@@ -250,13 +295,14 @@ async function expectOrder(store: MongoStore, url: string, left: number): Promis
   const { policies } = await store.loadPolicies()
   expect(policies.map(({ id }) => id).sort()).toEqual([idOf('pol', 1), idOf('pol', 3)])
   expect((await store.loadKeys()).map(({ id }) => id)).toEqual([1, 3, 8, 9].map((number) => idOf('key', number)))
+  expect(await store.loadWebhooks()).toEqual([webhookOf(3)])
   expect((await store.loadAgents()).map(({ id }) => id).sort()).toEqual(['agent:1', 'agent:3'])
   const entries = await walk(200, (page) => store.listAuditEntries({}, page))
   for (const log of new Set(entries.map((entry) => entry.log))) {
     const indexes = entries.filter((entry) => entry.log === log).map(({ index }) => index)
     expect(indexes.sort((one, other) => one - other)).toEqual([...indexes.keys()])
   }
-  expect(entries.filter(({ type }) => type === 'void')).toHaveLength(7)
+  expect(entries.filter(({ type }) => type === 'void')).toHaveLength(8)
   const database = await Database.open(url)
   expect(await database.accounts.countDocuments({ marked_ms: { $ne: null } })).toBe(0)
   expect(await database.decisions.countDocuments({ unsettled: { $exists: true } })).toBe(0)

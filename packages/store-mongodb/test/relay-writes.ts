@@ -22,6 +22,12 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
   'update agents': ({ u, multi }) => (multi ? 'seen' : fenceOr('written', u)),
   'update policy_directory': ({ u }) => fenceOr('written', u),
   'update key_directory': ({ u }) => fenceOr('written', u),
+  'update webhook_directory': ({ u }) => fenceOr('written', u),
+  'update readers': ({ u: { $set } }) => {
+    if ($set.document !== undefined) return 'saved'
+    return $set.holder === null ? 'released' : 'held'
+  },
+  'update deliveries': ({ u }) => (u.$unset === undefined ? 'waits again' : 'waits no more'),
   'update logs': ({ u: { $set } }) => {
     if ($set.epoch !== undefined) return 'taken over'
     if ($set.until_ms === 0) return 'given up'

@@ -21,6 +21,7 @@ import { decisionRoutes } from '../http/routes/decisions.js'
 import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
+import { webhookRoutes } from '../http/routes/webhooks.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import type { Core } from './live-state.js'
@@ -39,10 +40,10 @@ export interface ComposedHttp {
 }
 
 /** @throws StoreUnavailableError */
-export async function composeHttp(core: Core, _feed: Feed): Promise<ComposedHttp> {
+export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp> {
   const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
-  const routes = composeRoutes(core, new Cursors(await store.secret('cursors')))
+  const routes = composeRoutes(core, feed, new Cursors(await store.secret('cursors')))
   metrics.watchUnreadBytes(() => unread.total)
   const api = new Api({
     clock,
@@ -76,7 +77,7 @@ export async function composeHttp(core: Core, _feed: Feed): Promise<ComposedHttp
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */
-function composeRoutes(core: Core, cursors: Cursors): Route[] {
+function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
   const { config, isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = core
   const { openReviews, approvalEnds, mutex, longPolls, signer, permits, expireOverdue } = core
   const { maxEvaluationSteps } = config
@@ -88,6 +89,7 @@ function composeRoutes(core: Core, cursors: Cursors): Route[] {
   }
   const transition = { clock, store, writer, openReviews, mutex }
   const decide = { ...transition, ...evaluation, approvalEnds, lifetimes, signer, permits }
+  const urlRules = { allowsPrivate: config.webhookAllowPrivate }
   const verifyPermit = permitCheck(signer, clock, permits)
   return [
     ...decisionRoutes({ ...decide, ids, metrics, longPolls, isServing, cursors }),
@@ -98,5 +100,6 @@ function composeRoutes(core: Core, cursors: Cursors): Route[] {
     ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ store, cursors }),
+    ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
   ]
 }

@@ -8,6 +8,7 @@ import type { Log } from '../ports/log.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
+import { Webhooks } from './webhooks/webhooks.js'
 
 /** Live events, and the positions behind each. */
 export interface LivePage {
@@ -64,16 +65,28 @@ interface Part {
 export class RunningFeed implements Feed {
   readonly #holder = randomUUID()
   readonly #parts: readonly Part[]
+  readonly #webhooks: Webhooks
   readonly #turns = new KeyedMutex()
   readonly #poll: Poll
   #isClosed = false
   #waking: NodeJS.Timeout | null = null
 
   constructor(private readonly deps: FeedDeps) {
-    const { store, clock, host } = deps
+    const { store, clock, log, host } = deps
     const readers = { store, holder: this.#holder, monotonicMs: () => performance.now() }
     const alarms = new BudgetAlarms({ ...readers, clock, raise: (alarm) => host.raise(alarm) })
-    this.#parts = [{ name: 'budget alarms', turn: () => alarms.turn() }]
+    this.#webhooks = new Webhooks({
+      ...readers,
+      clock,
+      log,
+      allowsPrivate: deps.allowsPrivate,
+      random: Math.random,
+      disable: (id, reason) => host.disable(id, reason),
+    })
+    this.#parts = [
+      { name: 'budget alarms', turn: () => alarms.turn() },
+      { name: 'webhooks', turn: () => this.#webhooks.turn() },
+    ]
     this.#poll = poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} })
   }
 
@@ -124,6 +137,7 @@ export class RunningFeed implements Feed {
     if (this.#waking !== null) clearTimeout(this.#waking)
     await this.#poll.stop()
     await Promise.all(this.#parts.map(({ name }) => this.#turns.run(name, async () => {})))
+    await this.#webhooks.close()
     await this.deps.store.releaseReaders(this.#holder)
   }
 }

@@ -125,9 +125,25 @@ export async function listPolicyRevisions(
     }
   }
   return takePage(revisions(), page, {
-    make: (revision) => ({ ...policyOf(revision), deleted_at: revision.deleted_at }),
+    make: revisionOf,
     nameOf: ({ version }) => String(version),
   })
+}
+
+/** One revision of a policy, of a deleted one too. */
+export async function findPolicyRevision(
+  database: Database,
+  id: string,
+  revision: number,
+): Promise<StoredPolicy | null> {
+  await readPolicyDirectory(database)
+  const found = await database.findById(database.policies, `${id}/${revision}`)
+  return found === null ? null : revisionOf(found)
+}
+
+/** As it is now: the last one of a deleted policy says when it was deleted. */
+function revisionOf(revision: PolicyRevision): StoredPolicy {
+  return { ...policyOf(revision), deleted_at: revision.deleted_at }
 }
 
 function policyOf({ document }: PolicyRevision): StoredPolicy {

@@ -22,7 +22,9 @@ import type {
   AgentRevision,
   AuditDocument,
   Claim,
+  CountDocument,
   DecisionDocument,
+  DeliveryDocument,
   KeyDirectory,
   KeyUse,
   LeaseDocument,
@@ -30,12 +32,14 @@ import type {
   NamedValue,
   PolicyDirectory,
   PolicyRevision,
+  ReaderDocument,
   ReplicaDocument,
   RetiredKey,
   ReviewSlotsDocument,
   SchemaDocument,
   SigningKeyDocument,
   StoredLastSeen,
+  WebhookDirectory,
 } from '../stored.js'
 import { Batches } from './batches.js'
 import { Semaphore } from './semaphore.js'
@@ -180,6 +184,10 @@ export class Database extends Connection {
   readonly keyDirectory = this.collection<KeyDirectory>('key_directory')
   readonly retiredKeys = this.collection<RetiredKey>('retired_keys')
   readonly keyUses = this.collection<KeyUse>('key_uses')
+  readonly webhookDirectory = this.collection<WebhookDirectory>('webhook_directory')
+  readonly readers = this.collection<ReaderDocument>('readers')
+  readonly deliveries = this.collection<DeliveryDocument>('deliveries')
+  readonly counts = this.collection<CountDocument>('counts')
   readonly claims = this.collection<Claim>('claims')
   readonly audit = this.collection<AuditDocument>('audit')
   readonly logs = this.collection<LogDocument>('logs')

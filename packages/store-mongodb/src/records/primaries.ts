@@ -5,6 +5,7 @@ import { canCommit } from '../budgets/ledger-lines.js'
 import { auditId, isSameEntry } from '../collections/audit.js'
 import { hasRoomForKey, readKeyDirectory, readRetiredKeys } from '../collections/keys.js'
 import { hasRoomForPolicy, lastVersion, POLICIES } from '../collections/policies.js'
+import { hasRoomForWebhook, readWebhookDirectory } from '../collections/webhooks.js'
 import type { Database } from '../connection/database.js'
 import type {
   AgentDocument,
@@ -16,6 +17,7 @@ import type {
   Primary,
   PrimaryName,
   RetiredKey,
+  WebhookDirectory,
 } from '../stored.js'
 import type { ChangeOf, Step } from './step.js'
 
@@ -26,6 +28,7 @@ export class Primaries {
     readonly agents: ReadonlyMap<string, AgentDocument>,
     readonly policies: PolicyDirectory | null,
     readonly keys: KeyDirectory | null,
+    readonly webhooks: WebhookDirectory | null,
     /** The last version of policies that are not live. */
     private readonly goneVersions: ReadonlyMap<string, number>,
     /** Of those that are over, the ones that the records name. */
@@ -33,13 +36,14 @@ export class Primaries {
   ) {}
 
   all(): readonly Primary[] {
-    const directories = [this.policies, this.keys].filter((directory) => directory !== null)
+    const directories = [this.policies, this.keys, this.webhooks].filter((directory) => directory !== null)
     return [...this.decisions.values(), ...this.agents.values(), ...directories]
   }
 
   lastOf({ kind, id }: PrimaryName): LastRecord | null {
     const [decision, agent] = [this.decisions.get(id), this.agents.get(id)]
-    return { decision, agent, policies: this.policies, keys: this.keys, none: null }[kind]?.last ?? null
+    const { policies, keys, webhooks } = this
+    return { decision, agent, policies, keys, webhooks, none: null }[kind]?.last ?? null
   }
 
   /** The condition of a record that does not hold here, apart from its log position and its claim. */
@@ -58,6 +62,8 @@ export class Primaries {
         return (this.agents.get(change.agent.id)?.version ?? 0) === change.expected_version ? null : 'version'
       case 'key.write':
         return this.#keyConflict(change, (entry as AuditEntry).at)
+      case 'webhook.write':
+        return this.#webhookConflict(change)
       case 'entry.only':
       case 'call.only':
         return null
@@ -93,6 +99,15 @@ export class Primaries {
     if (key.secrets.some(({ hash }) => taken.has(hash))) return 'key_secret'
     return hasRoomForKey(directory, key, at) ? null : 'too_large'
   }
+
+  #webhookConflict({ webhook, expected_version }: ChangeOf<'webhook.write'>): Conflict | null {
+    const { webhooks } = this.webhooks as WebhookDirectory
+    const present = webhooks[webhook.id]
+    if ((present?.version ?? 0) !== expected_version) return 'version'
+    // What is not there is not deleted either.
+    if (webhook.deleted_at !== null) return present === undefined ? 'version' : null
+    return hasRoomForWebhook(webhooks, webhook) ? null : 'too_large'
+  }
 }
 
 export async function readPrimaries(database: Database, steps: readonly Step[]): Promise<Primaries> {
@@ -100,7 +115,7 @@ export async function readPrimaries(database: Database, steps: readonly Step[]):
     steps.flatMap(({ primary }) => (primary.kind === kind ? [primary.id] : []))
   const [decisionIds, agentIds] = [idsOf('decision'), idsOf('agent')]
   const keyChanges = steps.flatMap(({ record: { change } }) => (change.kind === 'key.write' ? [change] : []))
-  const [decisions, agents, policies, keys] = await Promise.all([
+  const [decisions, agents, policies, keys, webhooks] = await Promise.all([
     decisionIds.length === 0
       ? []
       : database.call(() =>
@@ -112,6 +127,7 @@ export async function readPrimaries(database: Database, steps: readonly Step[]):
     agentIds.length === 0 ? [] : database.call(() => database.agents.find({ _id: { $in: agentIds } }).toArray()),
     idsOf('policies').length === 0 ? null : database.call(() => database.policyDirectory.findOne({ _id: POLICIES })),
     idsOf('keys').length === 0 ? null : readKeyDirectory(database),
+    idsOf('webhooks').length === 0 ? null : readWebhookDirectory(database),
   ])
   const gone = steps.flatMap(({ record: { change } }) =>
     change.kind === 'policy.write' && policies?.live[change.policy.id] === undefined ? [change.policy.id] : [],
@@ -121,7 +137,7 @@ export async function readPrimaries(database: Database, steps: readonly Step[]):
     new Map(primaries.map((primary) => [primary._id, primary]))
   // After the directory: what leaves that is here by then.
   const retired = await readRetiredKeys(database, keyChanges)
-  return new Primaries(byId(decisions), byId(agents), policies, keys, new Map(versions), retired)
+  return new Primaries(byId(decisions), byId(agents), policies, keys, webhooks, new Map(versions), retired)
 }
 
 /** The records among these that are committed: their primaries name them as the last, or the log holds their entries. */

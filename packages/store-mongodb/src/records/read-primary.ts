@@ -4,12 +4,13 @@ import type { Primary, PrimaryName } from '../stored.js'
 
 /** The collection of the primaries of a kind. Null for mutations that are nothing but their entry. */
 export function primariesOf(database: Database, kind: PrimaryName['kind']): Collection<Primary> | null {
-  const { decisions, agents, policyDirectory: policies, keyDirectory: keys } = database
+  const { decisions, agents, policyDirectory: policies, keyDirectory: keys, webhookDirectory: webhooks } = database
   const collections: Readonly<Record<PrimaryName['kind'], unknown>> = {
     decision: decisions,
     agent: agents,
     policies,
     keys,
+    webhooks,
     none: null,
   }
   // What all of them have in common is all that is used here.

@@ -4,6 +4,7 @@ import type { Change, Mutation } from '@countersign/store-port/store'
 import type { MongoLedger } from '../budgets/ledger.js'
 import { KEYS } from '../collections/keys.js'
 import { POLICIES } from '../collections/policies.js'
+import { WEBHOOKS } from '../collections/webhooks.js'
 import type { Claim, EntryPosition, LastRecord, PrimaryName } from '../stored.js'
 import { claimOf } from './claims.js'
 
@@ -40,6 +41,8 @@ function primaryNameOf(change: Change, entry: AuditEntry | null): PrimaryName {
       return { kind: 'agent', id: change.agent.id }
     case 'key.write':
       return { kind: 'keys', id: KEYS }
+    case 'webhook.write':
+      return { kind: 'webhooks', id: WEBHOOKS }
     case 'entry.only':
     case 'call.only':
       return { kind: 'none', id: entry?.id ?? '' }

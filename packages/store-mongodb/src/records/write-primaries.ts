@@ -3,9 +3,10 @@ import type { Settling } from '../budgets/settlements.js'
 import { unwrittenAgent } from '../collections/agents.js'
 import { auditDocumentOf } from '../collections/audit.js'
 import { keyEntryOf, keysOver, retireKeys } from '../collections/keys.js'
+import { webhookEntryOf } from '../collections/webhooks.js'
 import { allDone } from '../connection/all-done.js'
 import { type Database, isTooLarge } from '../connection/database.js'
-import type { AgentDocument, Claim, KeyDirectory, PolicyDirectory } from '../stored.js'
+import type { AgentDocument, Claim, KeyDirectory, PolicyDirectory, WebhookDirectory } from '../stored.js'
 import { takeNames } from './claims.js'
 import { committedAmong, type Primaries } from './primaries.js'
 import { type ChangeOf, lastOf, type Step } from './step.js'
@@ -71,6 +72,8 @@ async function writeOther(database: Database, step: Step, primaries: Primaries):
       return writeAgent(database, step, change, primaries.agents.get(change.agent.id))
     case 'key.write':
       return writeKey(database, step, change, primaries.keys as KeyDirectory)
+    case 'webhook.write':
+      return writeWebhook(database, step, change, primaries.webhooks as WebhookDirectory)
     case 'entry.only':
       return writeEntry(database, step)
     case 'call.only':
@@ -108,6 +111,21 @@ async function writeKey(
     ...(over.length > 0 && { $unset: Object.fromEntries(over.map(([id]) => [`keys.${id}`, 1 as const])) }),
   }
   const { matchedCount } = await database.call(() => database.keyDirectory.updateOne({ _id, rev }, update))
+  return matchedCount === 1 || (await committedAmong(database, [step])).has(step)
+}
+
+async function writeWebhook(
+  database: Database,
+  step: Step,
+  { webhook }: ChangeOf<'webhook.write'>,
+  { _id, rev }: WebhookDirectory,
+): Promise<boolean> {
+  const common = { rev: rev + 1, last: lastOf(step) }
+  const update =
+    webhook.deleted_at === null
+      ? { $set: { ...common, [`webhooks.${webhook.id}`]: webhookEntryOf(webhook) } }
+      : { $set: common, $unset: { [`webhooks.${webhook.id}`]: 1 as const } }
+  const { matchedCount } = await database.call(() => database.webhookDirectory.updateOne({ _id, rev }, update))
   return matchedCount === 1 || (await committedAmong(database, [step])).has(step)
 }
 

@@ -1,5 +1,6 @@
 /** What a store that several processes share promises beyond that, on two openings of the same data. */
 import type { StoredKey } from '@countersign/store-port/documents'
+import type { HeldReader } from '@countersign/store-port/feed'
 import type { Replicas, ReviewSlots, Revision, SharedSigningKey, WantedSlot } from '@countersign/store-port/replicas'
 import type { Store } from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,6 +10,7 @@ import {
   createOf,
   type Draft,
   decisionOf,
+  deliveryOf,
   idempotencyOf,
   idOf,
   instant,
@@ -17,11 +19,14 @@ import {
   policyOf,
   reviewOf,
   updateOf,
+  webhookOf,
   writeAgentOf,
   writeKeyOf,
   writePolicyOf,
+  writeWebhookOf,
 } from './documents.js'
 import { LogReader } from './read-log.js'
+import { batchOf, held, LONG_MS } from './readers.js'
 
 /** Two openings of the same, empty data, as two processes have them. */
 export interface OpenedSharedStore {
@@ -292,6 +297,114 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
       await slotsOf(first).take([one, { ...other, expires_at: instant(1000.001) }])
       await slotsOf(second).forgetOver(instant(1000))
       expect(await slotsOf(first).take(slotsAt(2))).toEqual([true, false])
+    },
+  },
+  {
+    title: 'lets one of two processes win that write a webhook at one version, and shows it to both',
+    async run(opened) {
+      const [first, second] = opened.stores
+      await expectOneWinner(opened, 'version', (round) => {
+        const changes = ['one', 'other'].map((end) =>
+          writeWebhookOf(webhookOf(round, { url: `https://example.com/${end}` })),
+        )
+        return [{ change: changes[0] as Draft['change'] }, { change: changes[1] as Draft['change'] }]
+      })
+      expect(await first.loadWebhooks()).toHaveLength(ROUNDS)
+      expect(await second.loadWebhooks()).toStrictEqual(await first.loadWebhooks())
+    },
+  },
+  {
+    title: 'names the logs of both processes while they write, and no end behind an entry that is missing',
+    async run({ stores }) {
+      const pens = await Promise.all(stores.map((store) => LogPen.of(store)))
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const commits = pens.map((pen, i) =>
+          pen.commit(
+            ...[0, 1, 2].map((n) => ({
+              change: { kind: 'entry.only' as const },
+              entry: { id: idOf('aud', 1000 * (i + 1) + 3 * round + n) },
+            })),
+          ),
+        )
+        for (const { log, next_index } of await stores[round % 2]!.feed.listLogs())
+          expect((await stores[0].readLog(log, 0, 200)).length).toBeGreaterThanOrEqual(next_index)
+        await Promise.all(commits)
+        const ends = pens.map(({ log }) => ({ log, next_index: 3 * (round + 1) }))
+        for (const store of stores)
+          expect(await store.feed.listLogs()).toEqual(ends.toSorted((one, other) => (one.log < other.log ? -1 : 1)))
+      }
+    },
+  },
+  {
+    title: 'gives a reader to one of two processes, and to the other when it is released',
+    async run({ stores }) {
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        const name = `reader ${round}`
+        const asked = stores.map((store, i) => store.feed.holdReader(name, `process ${i}`, LONG_MS))
+        const holders = await Promise.all(asked)
+        expect(holders.filter((reader) => reader !== null)).toHaveLength(1)
+        const winner = holders[0] === null ? 1 : 0
+        expect(await stores[1 - winner]!.feed.holdReader(name, `process ${1 - winner}`, LONG_MS)).toBeNull()
+        await stores[winner]!.feed.releaseReaders(`process ${winner}`)
+        const next = await held(stores[1 - winner]!, name, `process ${1 - winner}`)
+        expect(next.fence).toBeGreaterThan(holders[winner]!.fence)
+      }
+    },
+  },
+  {
+    title:
+      'writes no position and no count of a process that has lost its reader to the other, and goes on with its own',
+    async run({ stores: [first, second] }) {
+      const count = (by: string) => ({ id: 'count', series: 'series', starts_ms: 0, document: { by } })
+      const counts = () => first.feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 10)
+      const old = await held(first, 'reader', 'one', 0)
+      expect(await first.feed.save(batchOf(old, { positions: { log: 1 }, counts: [count('one')] }))).toBe(true)
+      const reader = await held(second, 'reader', 'other')
+      expect(reader.positions).toEqual({ log: 1 })
+      const stale = batchOf(old, { positions: { log: 9 }, counts: [count('late')] })
+      expect(await first.feed.save(stale)).toBe(false)
+      expect(await counts()).toStrictEqual([count('one')])
+      expect(await second.feed.save(batchOf(reader, { positions: { log: 2 }, counts: [count('other')] }))).toBe(true)
+      expect(await first.feed.save(stale)).toBe(false)
+      expect(await counts()).toStrictEqual([count('other')])
+      expect(await first.feed.findReader('reader')).toEqual({ positions: { log: 2 }, state: {} })
+    },
+  },
+  {
+    title: 'lets the holder go on while two processes ask for a reader again and again',
+    async run({ stores }) {
+      let positions = 0
+      let last = 0
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const asked = stores.map((store, i) => store.feed.holdReader('reader', `process ${i}`, 0))
+        const holders = (await Promise.all(asked)) as HeldReader[]
+        const saved = await Promise.all(
+          stores.map((store, i) =>
+            store.feed.save(batchOf(holders[i] as HeldReader, { positions: { log: positions + 1 + i } })),
+          ),
+        )
+        // Of both, the one that took it later.
+        const winner = holders[0]!.fence > holders[1]!.fence ? 0 : 1
+        expect(saved[winner]).toBe(true)
+        expect(holders[winner]!.fence).toBeGreaterThan(last)
+        last = holders[winner]!.fence
+        positions += 1 + winner
+        expect((await stores[1 - winner]!.feed.findReader('reader'))?.positions).toEqual({ log: positions })
+      }
+    },
+  },
+  {
+    title: 'lets one of two processes win that write a delivery back at one version',
+    async run({ stores }) {
+      await stores[0].feed.addDelivery(deliveryOf(1))
+      for (let version = 2; version <= ROUNDS; version += 1) {
+        const written = await Promise.all(
+          stores.map((store, i) => store.feed.updateDeliveries([deliveryOf(1, { version, attempt_count: i })])),
+        )
+        expect(written.flat()).toEqual([deliveryOf(1).id])
+        const winner = written[0]?.length === 1 ? 0 : 1
+        expect((await stores[1 - winner]!.feed.findDelivery(deliveryOf(1).id))?.attempt_count).toBe(winner)
+      }
     },
   },
   {

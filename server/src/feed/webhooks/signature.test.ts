@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { generateWebhookSecret, secretsAt, signatureHeaders } from './signature.js'
+import { generateWebhookSecret } from '../../webhook-secret.js'
+import { secretsAt, signatureHeaders } from './signature.js'
 
 const ID = 'evt_01kagx3v5ne8sr6w1y6gqk4t2h'
 

@@ -1,14 +1,7 @@
 /** Signs deliveries as Standard Webhooks 1.0.0 says (https://github.com/standard-webhooks/standard-webhooks), scheme `v1`. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { WebhookSecret } from '@countersign/store-port/documents'
-
-const PREFIX = 'whsec_'
-const SECRET_BYTES = 32
-
-/** A new secret: `whsec_` and the base64 of 32 random bytes. */
-export function generateWebhookSecret(): string {
-  return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
-}
+import { SECRET_PREFIX } from '../../webhook-secret.js'
 
 /** The secrets that count at this time, newest first: after a rotation the old one counts until its grace is over. */
 export function secretsAt(secrets: readonly WebhookSecret[], now: string): readonly string[] {
@@ -27,7 +20,7 @@ export interface SignedMessage {
 export function signatureHeaders({ id, at, body }: SignedMessage, secrets: readonly string[]): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
   })
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto'
+import type { FeedBatch, HeldReader } from '@countersign/store-port/feed'
+import { StoreUnavailableError } from '@countersign/store-port/store'
+import type { Database } from '../connection/database.js'
+import type { ReaderDocument } from '../stored.js'
+import { orderOf, writeCounts } from './counts.js'
+
+/** What a reader saves. */
+type SavedReader = Pick<FeedBatch, 'positions' | 'state'>
+
+interface Request {
+  readonly name: string
+  readonly holder: string
+  readonly forMs: number
+}
+
+/** What is known of a reader from the last write of this process. */
+interface Known {
+  readonly fence: number
+  readonly saves: number
+}
+
+/**
+ * The readers. A save is one write of one document: the positions, and the counts that belong to them, which follow to where
+ * they belong before the save is answered. Whoever takes the reader sees to it, too.
+ */
+export class Readers {
+  readonly #known = new Map<string, Known>()
+
+  constructor(
+    private readonly database: Database,
+    private readonly nowMs: () => number,
+  ) {}
+
+  async hold(request: Request): Promise<HeldReader | null> {
+    const { name, holder, forMs } = request
+    for (;;) {
+      const nowMs = this.nowMs()
+      const found = await this.#find(name)
+      if (found === null) {
+        await this.database.insertNew(this.database.readers, [newReader(name)])
+        continue
+      }
+      const isHeld = found.until_ms > nowMs
+      if (isHeld && found.holder !== holder) return null
+      // Above that of a reader of the same name that was forgotten: clocks go on.
+      const fence = isHeld ? found.fence : Math.max(found.fence, nowMs) + 1
+      const held = await this.#take(found, { holder, fence, until_ms: nowMs + forMs })
+      if (held === null) continue
+      await this.#followCounts(found)
+      this.#known.set(name, { fence, saves: found.saves })
+      return heldReaderOf(found, fence)
+    }
+  }
+
+  /** Null when it was written since it was found: then look again. Also when the answer was lost. */
+  async #take(
+    { _id, fence, saves, holder, until_ms }: ReaderDocument,
+    members: Pick<ReaderDocument, 'holder' | 'fence' | 'until_ms'>,
+  ): Promise<true | null> {
+    const { matchedCount } = await this.database.call(() =>
+      this.database.readers.updateOne({ _id, fence, saves, holder, until_ms }, { $set: members }),
+    )
+    return matchedCount === 1 ? true : null
+  }
+
+  async release(holder: string): Promise<void> {
+    const { readers } = this.database
+    await this.database.call(() =>
+      readers.updateMany({ holder: { $eq: holder } }, { $set: { holder: null, until_ms: 0 } }),
+    )
+  }
+
+  /** False: another holder has the reader. */
+  async save({ reader: { name, fence }, positions, state, counts }: FeedBatch): Promise<boolean> {
+    const saves = await this.#savesOf(name, fence)
+    if (saves === null) return false
+    // Until it is known how this one ends.
+    this.#known.delete(name)
+    const call = randomBytes(9).toString('base64url')
+    const members = {
+      saves: saves + 1,
+      saved_by: call,
+      document: JSON.stringify({ positions, state } satisfies SavedReader),
+      counts: counts.length === 0 ? null : JSON.stringify(counts),
+      counts_order: orderOf(fence, saves + 1),
+    }
+    const { matchedCount } = await this.database.call(() =>
+      // Conditional on the number of saves: one that comes through late changes nothing.
+      this.database.readers.updateOne({ _id: { $eq: name }, fence, saves }, { $set: members }),
+    )
+    if (matchedCount === 0) {
+      const found = await this.#find(name)
+      if (found?.fence !== fence) return false
+      if (found.saved_by !== call)
+        throw new StoreUnavailableError('A save of this reader came through late: it has to be read again.')
+    }
+    await this.#followCounts(members)
+    this.#known.set(name, { fence, saves: saves + 1 })
+    return true
+  }
+
+  async #savesOf(name: string, fence: number): Promise<number | null> {
+    const known = this.#known.get(name)
+    if (known?.fence === fence) return known.saves
+    const found = await this.#find(name)
+    return found?.fence === fence ? found.saves : null
+  }
+
+  async #followCounts({ counts, counts_order }: Pick<ReaderDocument, 'counts' | 'counts_order'>): Promise<void> {
+    if (counts !== null) await writeCounts(this.database, JSON.parse(counts), counts_order)
+  }
+
+  async list(prefix: string): Promise<readonly string[]> {
+    const names: string[] = []
+    // Names are compared as bytes: those that begin so follow one another.
+    for (let range: { $gte: string } | { $gt: string } = { $gte: prefix }; ; ) {
+      const rows = await this.database.call(() =>
+        this.database.readers
+          .find({ _id: range })
+          .sort({ _id: 1 })
+          .limit(CHUNK)
+          .project<{ _id: string }>({ _id: 1 })
+          .toArray(),
+      )
+      const found = rows.map(({ _id }) => _id).filter((name) => name.startsWith(prefix))
+      names.push(...found)
+      if (found.length < CHUNK) return names
+      range = { $gt: names.at(-1) as string }
+    }
+  }
+
+  async find(name: string): Promise<SavedReader | null> {
+    const document = (await this.#find(name))?.document ?? null
+    return document === null ? null : JSON.parse(document)
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#known.delete(name)
+    for (let found = await this.#find(name); found !== null; found = await this.#find(name)) {
+      // Conditional: one that comes through late spares a new reader of that name.
+      const { fence } = found
+      await this.database.call(() => this.database.readers.deleteOne({ _id: { $eq: name }, fence }))
+    }
+  }
+
+  #find(name: string): Promise<ReaderDocument | null> {
+    return this.database.call(() => this.database.readers.findOne({ _id: { $eq: name } }))
+  }
+}
+
+const CHUNK = 100
+
+function newReader(name: string): ReaderDocument {
+  return {
+    _id: name,
+    holder: null,
+    until_ms: 0,
+    fence: 0,
+    saves: 0,
+    saved_by: null,
+    document: null,
+    counts: null,
+    counts_order: '',
+  }
+}
+
+function heldReaderOf({ _id, document }: ReaderDocument, fence: number): HeldReader {
+  const saved: SavedReader | null = document === null ? null : JSON.parse(document)
+  return { name: _id, fence, positions: saved?.positions ?? null, state: saved?.state ?? {} }
+}
