@@ -127,7 +127,7 @@ describe('a reader', () => {
   it('takes no save that comes through late, when a later one is there', async () => {
     const { feed, database } = await openFeed()
     const reader = await held(feed, 'holder')
-    const own = database.readers as Collection<never>
+    const own = database.readers as unknown as Collection<never>
     const sent: (() => Promise<{ matchedCount: number }>)[] = []
     change(database, 'readers', () => ({
       updateOne: (filter: never, update: never) => {
@@ -146,7 +146,7 @@ describe('a reader', () => {
   it('is read again when a save comes through late that was given up', async () => {
     const { feed, database } = await openFeed()
     const reader = await held(feed, 'holder')
-    const own = database.readers as Collection<never>
+    const own = database.readers as unknown as Collection<never>
     let late = async () => {}
     change(database, 'readers', () => ({
       updateOne: (filter: never, update: never) => {
@@ -167,7 +167,7 @@ describe('a reader', () => {
   it('is saved once when the answer is lost', async () => {
     const { feed, database } = await openFeed()
     const reader = await held(feed, 'holder')
-    const own = database.readers as Collection<never>
+    const own = database.readers as unknown as Collection<never>
     change(database, 'readers', () => ({
       async updateOne(filter: never, update: never) {
         await own.updateOne(filter, update)
