@@ -17,12 +17,12 @@ import {
 } from '@countersign/testkit/store-suite'
 import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
-import { generateWebhookSecret } from '#server/feed/webhooks/signature'
 import { Webhooks, type WebhooksDeps } from '#server/feed/webhooks/webhooks'
+import { generateWebhookSecret } from '#server/webhook-secret'
 import { type Answer, type Received, type Receiver, startReceiver } from './receiver.js'
 
 /** Time that the test moves. */
-export class TestClock {
+class TestClock {
   #ms: number
 
   /** Now, by default: the published library refuses what it takes for old. */
