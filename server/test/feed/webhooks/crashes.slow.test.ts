@@ -34,8 +34,11 @@ describe('nothing is lost', () => {
       )
       expect(new Set(idsOf(receiver.received))).toEqual(new Set(ids))
       for (const webhook of webhooks) {
-        const events = (await bed.deliveries(webhook)).map(({ event }) => event.id)
+        const deliveries = await bed.deliveries(webhook)
+        const events = deliveries.map(({ event }) => event.id)
         expect(events.sort()).toEqual([...ids].sort())
+        // No attempt is written twice.
+        for (const { attempts } of deliveries) expect(new Set(attempts.map(({ at }) => at)).size).toBe(attempts.length)
       }
     }
   })

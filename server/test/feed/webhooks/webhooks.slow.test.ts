@@ -21,7 +21,8 @@ describe('the events of the log', () => {
     const receiver = await receiverOf()
     const webhook = await bed.addWebhook(receiver.url, { events: CREATED })
     const ids = await bed.decide(1000)
-    const deliveries = await settled(bed, webhook, 1000)
+    // The library refuses what comes from far ahead: the clock goes slowly.
+    const deliveries = await settled(bed, webhook, 1000, 10)
     expect(deliveries.every((one) => one.status === 'delivered' && one.attempt_count === 1)).toBe(true)
     expect(receiver.received).toHaveLength(1000)
     expect(new Set(idsOf(receiver.received))).toEqual(new Set(ids))
@@ -70,7 +71,7 @@ describe('an endpoint that fails', () => {
     const receiver = await receiverOf(failing)
     const webhook = await bed.addWebhook(receiver.url, { events: CREATED })
     const ids = await bed.decide(300)
-    const deliveries = await settled(bed, webhook, 300, 60_000)
+    const deliveries = await settled(bed, webhook, 300, 600_000)
     expect(deliveries.every((one) => one.status === 'delivered')).toBe(true)
     expect(new Set(idsOf(receiver.received))).toEqual(new Set(ids))
     expect(receiver.received.length).toBeGreaterThan(300)

@@ -122,8 +122,6 @@ describe('an endpoint that fails', () => {
     await bed.decide(50)
     await bed.drive('the webhook to be disabled', () => bed.disabled[0])
     expect(bed.disabled).toEqual([{ id: webhook.id, reason: 'gone' }])
-    const sent = receiver.received.length
-    expect(sent).toBeLessThanOrEqual(8)
     await bed.drive('its reader to be removed', async () =>
       (await bed.feed.listReaders('webhook/')).length === 0 ? true : undefined,
     )
@@ -132,7 +130,8 @@ describe('an endpoint that fails', () => {
       bed.clock.advance(60_000)
       await bed.webhooks.turn()
     }
-    expect(receiver.received).toHaveLength(sent)
+    // One request on each connection: what was under way already.
+    expect(receiver.received.length).toBeLessThanOrEqual(4)
     expect(bed.disabled).toHaveLength(1)
   })
 })
