@@ -52,7 +52,10 @@ const KNOWN_OPTIONS = [
   'signal',
 ] as const satisfies readonly (keyof EventsOptions)[]
 
-/** @throws TypeError for an option that is not known or cannot be; nothing is sent before the first event is asked for */
+/**
+ * @internal
+ * @throws TypeError for an option that is not known or cannot be; nothing is sent before the first event is asked for
+ */
 export function eventsOf(requester: Requester, options: EventsOptions): AsyncGenerator<ReceivedEvent, void, undefined> {
   assertOptions('events', options, KNOWN_OPTIONS)
   const { lastEventId, signal, ...filters } = options
