@@ -17,6 +17,7 @@ const WORDS = [
   'server/src/caller',
   'server/src/domain-error',
   'server/src/typeid',
+  'server/src/webhook-secret',
   'server/src/webhook-url',
 ]
 

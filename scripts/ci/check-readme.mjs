@@ -31,6 +31,7 @@ const GUIDES = [
   'docs/decisions.md',
   'docs/agents.md',
   'docs/audit.md',
+  'docs/events.md',
   'docs/budgets.md',
   'docs/lifecycle.md',
   'docs/reviews.md',

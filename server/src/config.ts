@@ -136,6 +136,15 @@ export const SETTINGS = {
       'How many days decisions are kept at least ([retention](../operations.md#retention)). If not set, the server keeps ' +
       'them for good.',
   },
+  webhookAllowPrivate: {
+    variable: 'WEBHOOK_ALLOW_PRIVATE',
+    fallback: '0',
+    allowed: '`0` or `1`',
+    parse: (text: string) => (/^[01]$/.test(text) ? text === '1' : new Invalid('must be 0 or 1.')),
+    description:
+      'With `1`, [webhooks](../webhooks.md#which-urls-are-allowed) may have private addresses, `http` URLs and any port. ' +
+      'For development only: whoever may write webhooks can then reach your internal network through the server.',
+  },
   mongodbUrl: {
     variable: 'MONGODB_URL',
     fallback: null,

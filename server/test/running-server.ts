@@ -182,6 +182,13 @@ function checkOfAnswers(url: string): Promise<AnswerCheck> {
   return answerCheck
 }
 
+/** The whole body; none of one that has no end. */
+async function textOf(res: Response): Promise<string> {
+  if (res.headers.get('content-type') !== 'text/event-stream') return res.text()
+  await res.body?.cancel()
+  return ''
+}
+
 async function send(url: string, method: string, body: unknown, headers: Record<string, string>) {
   const isStream = body instanceof ReadableStream
   const raw = isStream || typeof body === 'string' || body instanceof Uint8Array || body === undefined
@@ -191,6 +198,6 @@ async function send(url: string, method: string, body: unknown, headers: Record<
     ...(body !== undefined && { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
     ...(isStream && { duplex: 'half' as const }),
   })
-  const text = await res.text()
+  const text = await textOf(res)
   return { status: res.status, headers: res.headers, text, body: text === '' ? undefined : JSON.parse(text) }
 }

@@ -154,12 +154,18 @@ export const ERRORS = {
     retryable: false,
     remedy: 'Create another key with the scope `*` first.',
   },
+  webhook_disabled: {
+    status: 409,
+    title: 'The webhook is disabled.',
+    retryable: false,
+    remedy: 'Enable the webhook with a PUT first.',
+  },
   limit_reached: {
     status: 409,
     title: 'The store has reached a size limit.',
     retryable: false,
     remedy:
-      'Revoke API keys or delete policies that you no longer need. You can always revoke a key, or rotate it with `grace_seconds: 0`.',
+      'Revoke API keys, or delete policies or webhooks, that you no longer need. You can always revoke a key, or rotate it with `grace_seconds: 0`.',
   },
   revision_mismatch: {
     status: 412,

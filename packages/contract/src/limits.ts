@@ -37,12 +37,19 @@ export const LIMITS = {
   amount: 1e12,
   amountDecimals: 6,
 
-  /** Of the URL of a webhook, and how many webhooks there may be. */
+  /** Of the URL of a webhook, and how many there may be. */
   webhookUrlLength: 2048,
   webhooks: 50,
+  /** Replays of one webhook in progress. */
+  replays: 20,
 
   /** Faulty places of a body that are named: a hundred thousand would take seconds, in which nobody else is answered. */
   namedFaults: 1000,
+
+  /** Of an answer of statistics: its buckets, the values with rows of their own, and the rows of these. */
+  statsBuckets: 1500,
+  statsValues: 50,
+  statsRows: 10_000,
 
   idempotencyKeyLength: 255,
   rotateGraceSeconds: 604_800,

@@ -12,7 +12,7 @@ export type StatsGroup = (typeof STATS_GROUPS)[number]
 
 const count = () => z.int().min(0)
 
-/** Milliseconds of the evaluations; each is at most 5 percent above the true quantile. */
+/** Milliseconds of the evaluations; each quantile is at most 5 percent above the true one, and `max` is exact. */
 const LatencySchema = z
   .strictObject({ p50: z.number(), p90: z.number(), p99: z.number(), max: z.number() })
   .meta({ id: 'Latency' })
@@ -21,7 +21,9 @@ export type Latency = Immutable<z.infer<typeof LatencySchema>>
 const countsShape = {
   decisions: count(),
   effects: z.strictObject({ allow: count(), deny: count(), review: count(), log: count() }),
-  latency_ms: LatencySchema.nullable().meta({ description: 'Null without a decision.' }),
+  latency_ms: LatencySchema.nullable().meta({
+    description: 'Null without a decision. Audit entries of old releases do not tell the latency.',
+  }),
 }
 
 /** The decisions of one bucket, and of one value of the group when there is one. */
@@ -30,7 +32,11 @@ export const StatsBucketSchema = z
     starts_at: TimestampSchema,
     value: z.string().nullable().meta({
       description:
-        'The effect, action, agent or policy. Null without `group`, and with it for all values beyond the 1,000 of a bucket that came first.',
+        'The effect, action, agent or policy. Null without `group`, for decisions that no policy decided, and for the rest.',
+    }),
+    rest: z.boolean().meta({
+      description:
+        'True where all values are counted together that have no row of their own: those with fewer decisions in the time span, and those beyond the 1,000 of a bucket that came first.',
     }),
     ...countsShape,
   })
@@ -61,7 +67,10 @@ export const StatsSchema = z
     group: z.enum(STATS_GROUPS).nullable(),
     total: z.strictObject(countsShape),
     data: z.array(StatsBucketSchema).meta({ description: 'Oldest first. Buckets without a decision are left out.' }),
-    budgets: z.array(StatsBudgetSchema).meta({ description: 'Empty for a key without `budgets:read`.' }),
+    budgets: z.array(StatsBudgetSchema).meta({
+      description: 'Empty for a key without `budgets:read`, and for one that is bound to agents.',
+    }),
+    uncounted_entries: count().meta({ description: 'Entries of the audit log that are not counted yet.' }),
   })
   .meta({ id: 'Stats' })
 export type Stats = Immutable<z.infer<typeof StatsSchema>>

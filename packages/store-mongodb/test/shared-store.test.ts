@@ -1,4 +1,5 @@
 /** The suite of stores that several processes share, and that it notices what is broken between them. */
+import type { HeldReader } from '@countersign/store-port/feed'
 import type { Store } from '@countersign/store-port/store'
 import { instant, SHARED_STORE_CASES, sharedStoreSuite } from '@countersign/testkit/store-suite'
 import { describe, expect, it } from 'vitest'
@@ -109,6 +110,84 @@ const SABOTAGES: readonly Sabotage[] = [
       findDecision: async () => (await sound.listDecisions(NONE, { limit: 1, after: null })).items[0] ?? null,
     }),
     caughtBy: 'shows the other process what a commit wrote',
+  },
+  {
+    what: 'remembers the webhooks that it has read',
+    broken: (sound) => {
+      const first = sound.loadWebhooks()
+      return { loadWebhooks: () => first }
+    },
+    caughtBy: 'lets one of two processes win that write a webhook',
+  },
+  {
+    what: 'names the logs of one process alone',
+    broken: ({ feed }) => ({ feed: altered(feed, { listLogs: async () => (await feed.listLogs()).slice(0, 1) }) }),
+    caughtBy: 'names the logs of both processes',
+  },
+  {
+    what: 'names ends of logs behind what can be read',
+    broken: ({ feed }) => ({
+      feed: altered(feed, {
+        listLogs: async () =>
+          (await feed.listLogs()).map(({ log, next_index }) => ({ log, next_index: next_index + 1 })),
+      }),
+    }),
+    caughtBy: 'names the logs of both processes',
+  },
+  {
+    what: 'gives a reader to both processes',
+    broken: ({ feed }) => ({
+      feed: altered(feed, { holdReader: (name, _, forMs) => feed.holdReader(name, 'anybody', forMs) }),
+    }),
+    caughtBy: 'gives a reader to one of two processes',
+  },
+  {
+    what: 'keeps the readers of a process that releases them',
+    broken: ({ feed }) => ({ feed: altered(feed, { releaseReaders: async () => {} }) }),
+    caughtBy: 'gives a reader to one of two processes',
+  },
+  {
+    what: 'saves for a process that has lost its reader',
+    broken: ({ feed }) => ({
+      feed: altered(feed, {
+        async save(batch) {
+          if (await feed.save(batch)) return true
+          const { name } = batch.reader
+          await feed.removeReader(name)
+          const reader = (await feed.holdReader(name, 'thief', 1000)) as HeldReader
+          return feed.save({ ...batch, reader })
+        },
+      }),
+    }),
+    caughtBy: 'writes no position and no count of a process',
+  },
+  {
+    what: 'refuses the save of the holder while others ask for its reader',
+    broken: ({ feed }) => {
+      const asked = new Map<string, number>()
+      return {
+        feed: altered(feed, {
+          holdReader(name, holder, forMs) {
+            asked.set(name, (asked.get(name) ?? 0) + 1)
+            return feed.holdReader(name, holder, forMs)
+          },
+          save: async (batch) => (asked.get(batch.reader.name) ?? 0) % 2 === 1 && feed.save(batch),
+        }),
+      }
+    },
+    caughtBy: 'lets the holder go on while two processes ask',
+  },
+  {
+    what: 'says that it wrote a delivery back that the other process wrote',
+    broken: ({ feed }) => ({
+      feed: altered(feed, {
+        updateDeliveries: async (deliveries) => {
+          await feed.updateDeliveries(deliveries)
+          return deliveries.map(({ id }) => id)
+        },
+      }),
+    }),
+    caughtBy: 'lets one of two processes win that write a delivery back',
   },
   {
     what: 'does not look at the names of calls',

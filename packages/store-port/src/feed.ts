@@ -7,7 +7,8 @@
  *   no count, and answers false.
  * - The positions of a batch never become durable before the rest of it. So a crash repeats work, and leaves none out. The
  *   counts become durable together with the positions: so nothing is counted twice.
- * - `save` may be repeated with the same batch, and then changes nothing more.
+ * - `save` may be repeated with the same batch, and then changes nothing more. Whether a rejected one became durable is
+ *   unknown: then its holder holds the reader again, and goes on from what that says.
  * - Everything else as in `Store`: durable when it resolves, absence is null or an empty list, `StoreUnavailableError`.
  */
 import type { DeliveryStatus, JsonObject } from '@countersign/contract'

@@ -66,6 +66,7 @@ export function prometheusMetrics(): Metrics {
       watch('countersign_store_waiting_records', 'Mutations that wait for the write in progress.', read),
     watchUnreadBytes: (read) =>
       watch('countersign_unread_answer_bytes', 'Bytes of answers that callers have not read yet.', read),
+    watchLiveStreams: (read) => watch('countersign_live_streams', 'Open streams of live events.', read),
     async exposition() {
       return { mediaType: own.contentType, text: `${await own.metrics()}\n${await ofProcess.metrics()}` }
     },

@@ -62,8 +62,11 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
   const core: Core = { ...base, ...signingKeys, ...state }
   const bootstrap = await firstKey(core)
   const feed = startFeed(core, feedThread)
-  writer.onEntries = () => feed.wake()
   const http = await composeHttp(core, feed)
+  writer.onEntries = () => {
+    feed.wake()
+    http.liveEvents.wake()
+  }
   // After everything else has succeeded: an accepted loss counts from then on.
   await core.remember()
 

@@ -5,6 +5,7 @@ import type { BudgetAlarm } from '../feed/budget-alarms.js'
 import { type Feed, type FeedHost, RunningFeed } from '../feed/feed.js'
 import { ThreadCalls } from '../feed/thread-calls.js'
 import type { Log } from '../ports/log.js'
+import { disableWebhook } from '../use-cases/webhooks/disable.js'
 import type { FeedThreadData, FeedThreadHost } from './feed-thread.js'
 import type { Core } from './live-state.js'
 import type { FeedThreadStore } from './store.js'
@@ -17,16 +18,16 @@ export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
   const host = feedHost(core)
   const allowsPrivate = config.webhookAllowPrivate
   if (thread === null) return new RunningFeed({ store: store.feed, clock, log, host, allowsPrivate })
-  const { address, askWriter } = thread
+  const { address, connectWriter } = thread
   const own = {
     ...host,
-    askWriter,
+    connectWriter,
     log: (level: keyof Log, fields: object, message: string) => log[level](fields, message),
   }
   return new FeedThread({ store: address, allowsPrivate }, own satisfies FeedThreadHost, log)
 }
 
-function feedHost({ clock, writer }: Core): FeedHost {
+function feedHost({ clock, store, writer, changes }: Core): FeedHost {
   return {
     async raise({ type, name, until, policyId, agentId, data }: BudgetAlarm) {
       const at = clock.now().toISOString()
@@ -40,7 +41,7 @@ function feedHost({ clock, writer }: Core): FeedHost {
         if (!(error instanceof ConflictError && error.conflict === 'idempotency_key')) throw error
       }
     },
-    async disable() {},
+    disable: (id, reason) => disableWebhook({ clock, store, writer, changes }, id, reason),
   }
 }
 

@@ -18,10 +18,14 @@ import { auditRoutes } from '../http/routes/audit.js'
 import { budgetRoutes } from '../http/routes/budgets.js'
 import { decisionTransitionRoutes } from '../http/routes/decision-transitions.js'
 import { decisionRoutes } from '../http/routes/decisions.js'
+import { eventIds, eventRoutes } from '../http/routes/events.js'
 import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
+import { statsRoutes } from '../http/routes/stats.js'
+import { webhookRoutes } from '../http/routes/webhooks.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
+import { LiveEvents } from '../state/live-events.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import type { Core } from './live-state.js'
 
@@ -30,6 +34,7 @@ const ANSWER_DEADLINE_MS = 8000
 
 export interface ComposedHttp {
   readonly routes: readonly Route[]
+  readonly liveEvents: LiveEvents
   /** For a server of its own. */
   readonly listener: RequestListener
   /** The same as an application of Express: each request passes through it first. */
@@ -39,11 +44,14 @@ export interface ComposedHttp {
 }
 
 /** @throws StoreUnavailableError */
-export async function composeHttp(core: Core, _feed: Feed): Promise<ComposedHttp> {
+export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp> {
   const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
-  const routes = composeRoutes(core, new Cursors(await store.secret('cursors')))
+  const cursors = new Cursors(await store.secret('cursors'))
+  const liveEvents = new LiveEvents({ source: feed, seal: eventIds(cursors), log })
+  const routes = [...composeRoutes(core, feed, cursors), ...eventRoutes({ liveEvents, cursors })]
   metrics.watchUnreadBytes(() => unread.total)
+  metrics.watchLiveStreams(() => liveEvents.size)
   const api = new Api({
     clock,
     ids,
@@ -72,11 +80,11 @@ export async function composeHttp(core: Core, _feed: Feed): Promise<ComposedHttp
   const listener = apiListener({ ...edge, routes, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
   const router = countersignRouter(edge, listener, pages)
   const app = expressApp(edge, router)
-  return { routes, router, app, listener: (req, res) => listener(req, res, () => app(req, res)) }
+  return { routes, liveEvents, router, app, listener: (req, res) => listener(req, res, () => app(req, res)) }
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */
-function composeRoutes(core: Core, cursors: Cursors): Route[] {
+function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
   const { config, isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = core
   const { openReviews, approvalEnds, mutex, longPolls, signer, permits, expireOverdue } = core
   const { maxEvaluationSteps } = config
@@ -88,6 +96,7 @@ function composeRoutes(core: Core, cursors: Cursors): Route[] {
   }
   const transition = { clock, store, writer, openReviews, mutex }
   const decide = { ...transition, ...evaluation, approvalEnds, lifetimes, signer, permits }
+  const urlRules = { allowsPrivate: config.webhookAllowPrivate }
   const verifyPermit = permitCheck(signer, clock, permits)
   return [
     ...decisionRoutes({ ...decide, ids, metrics, longPolls, isServing, cursors }),
@@ -98,5 +107,7 @@ function composeRoutes(core: Core, cursors: Cursors): Route[] {
     ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ store, cursors }),
+    ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
+    ...statsRoutes({ clock, store, feed }),
   ]
 }

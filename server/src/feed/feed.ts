@@ -8,10 +8,18 @@ import type { Log } from '../ports/log.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
+import { Statistics } from './statistics/statistics.js'
+import { Webhooks } from './webhooks/webhooks.js'
 
 /** Live events, and the positions behind each. */
 export interface LivePage {
-  readonly events: readonly { readonly event: LiveEvent; readonly positions: Positions }[]
+  readonly events: readonly {
+    readonly event: LiveEvent
+    /** Where the entry is that tells of it. An entry has at most one live event. */
+    readonly log: string
+    readonly index: number
+    readonly positions: Positions
+  }[]
   /** Behind all that was read, also what is no live event. */
   readonly positions: Positions
 }
@@ -54,6 +62,9 @@ const EVERY_MS = 1000
 /** What is written within this time is read together. */
 const GATHER_MS = 20
 
+/** Of those who wait for the statistics. */
+const CATCH_UP = 'catch up'
+
 /** A part of the feed: a turn does what there is to do, or a share of it. */
 interface Part {
   readonly name: string
@@ -64,16 +75,31 @@ interface Part {
 export class RunningFeed implements Feed {
   readonly #holder = randomUUID()
   readonly #parts: readonly Part[]
+  readonly #webhooks: Webhooks
   readonly #turns = new KeyedMutex()
+  readonly #statistics: Statistics
   readonly #poll: Poll
   #isClosed = false
   #waking: NodeJS.Timeout | null = null
 
   constructor(private readonly deps: FeedDeps) {
-    const { store, clock, host } = deps
+    const { store, clock, log, host } = deps
     const readers = { store, holder: this.#holder, monotonicMs: () => performance.now() }
     const alarms = new BudgetAlarms({ ...readers, clock, raise: (alarm) => host.raise(alarm) })
-    this.#parts = [{ name: 'budget alarms', turn: () => alarms.turn() }]
+    this.#webhooks = new Webhooks({
+      ...readers,
+      clock,
+      log,
+      allowsPrivate: deps.allowsPrivate,
+      random: Math.random,
+      disable: (id, reason) => host.disable(id, reason),
+    })
+    this.#statistics = new Statistics({ ...readers, clock })
+    this.#parts = [
+      { name: 'budget alarms', turn: () => alarms.turn() },
+      { name: 'webhooks', turn: () => this.#webhooks.turn() },
+      { name: 'statistics', turn: () => this.#statistics.turn() },
+    ]
     this.#poll = poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} })
   }
 
@@ -112,18 +138,23 @@ export class RunningFeed implements Feed {
       const event = found.find(({ type }) => IS_LIVE.has(type))
       if (event === undefined) continue
       const { type, timestamp, sequence, data } = event
-      events.push({ event: { type, timestamp, sequence, data } as LiveEvent, positions: at })
+      const { log, index } = entry
+      events.push({ event: { type, timestamp, sequence, data } as LiveEvent, log, index, positions: at })
     }
     return { events, positions }
   }
 
-  async catchUpStatistics(): Promise<void> {}
+  async catchUpStatistics(): Promise<void> {
+    if (!this.#isClosed) await this.#turns.join(CATCH_UP, () => this.#statistics.catchUp())
+  }
 
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#waking !== null) clearTimeout(this.#waking)
     await this.#poll.stop()
-    await Promise.all(this.#parts.map(({ name }) => this.#turns.run(name, async () => {})))
+    const names = [...this.#parts.map(({ name }) => name), CATCH_UP]
+    await Promise.all(names.map((name) => this.#turns.run(name, async () => {})))
+    await this.#webhooks.close()
     await this.deps.store.releaseReaders(this.#holder)
   }
 }

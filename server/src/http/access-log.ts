@@ -14,7 +14,7 @@ export interface Answered {
   /** The path of the route; null when there was none. */
   readonly template: string | null
   /** Null when the caller left before there was one. */
-  readonly answer: Pick<Answer, 'requestId' | 'keyId'> | null
+  readonly answer: Answer | null
 }
 
 const PATH_LENGTH = 512
@@ -39,6 +39,11 @@ export function recordAnswer(
     status: res.statusCode,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
     key_id: answer?.keyId,
+  }
+  // Whoever ends a stream, it lasted as long as somebody wanted it: its duration says nothing of the server.
+  if (answer?.reply.stream !== undefined && res.headersSent && res.statusCode === answer.reply.status) {
+    log.info(fields, 'a stream has ended')
+    return
   }
   if (!res.writableFinished) {
     log.info(fields, 'not answered: the caller has disconnected')

@@ -102,21 +102,24 @@ export class Api {
       body: route.body && (await readBody(route.body, headers, this.readInTurn(request.body))),
       query: readQuery(route, request.query),
       ifMatch: headers['if-match'],
+      // Node joins repeated ones with a comma.
+      lastEventId: headers['last-event-id'] as string | undefined,
       requestId: context.requestId,
       idempotency: null,
       fingerprint: null,
       isWanted,
       signal,
+      callerNow: () => {
+        const current = this.identify(callers, headers, context)
+        if (current.key !== caller.key) assertScopes(route.scopes, current)
+        return current
+      },
       authMs,
       pause: this.deps.longWork.pauses(),
     }
     const key = route.replay === undefined ? null : idempotencyKeyOf(headers)
     const waitMs = route.longPoll?.ms(call) ?? 0
-    const identifyAgain = (pause = call.pause): Call => {
-      const current = this.identify(callers, headers, context)
-      if (current.key !== caller.key) assertScopes(route.scopes, current)
-      return { ...call, pause, caller: current }
-    }
+    const identifyAgain = (pause = call.pause): Call => ({ ...call, pause, caller: call.callerNow() })
     if (route.isLong) return this.handleLong(route, caller.key.id, identifyAgain)
     const handle = async (): Promise<Reply> => {
       if (waitMs > 0) await route.longPoll?.wait(call, waitMs)

@@ -41,6 +41,7 @@ interface Connection {
 export class Connections {
   private readonly connections = new Map<Socket, Connection>()
   private readonly waiting: (() => void)[] = []
+  private isDraining = false
 
   constructor(private readonly log: Log) {}
 
@@ -80,6 +81,7 @@ export class Connections {
 
   /** Ends what has no end of its own, and closes each connection after its answers. Resolves when all of them are sent. */
   drain(): Promise<void> {
+    this.isDraining = true
     for (const exchange of this.unanswered()) {
       exchange.res.shouldKeepAlive = false
       exchange.abort()
@@ -102,7 +104,11 @@ export class Connections {
   }
 
   private end(exchange: Exchange): void {
-    if (this.connections.get(exchange.req.socket)?.unanswered.delete(exchange) !== true) return
+    const { socket } = exchange.req
+    const unanswered = this.connections.get(socket)?.unanswered
+    if (unanswered?.delete(exchange) !== true) return
+    // A response that began before the server shut down has told the caller that the connection stays open.
+    if (this.isDraining && unanswered.size === 0) socket.destroySoon()
     exchange.abort()
     exchange.onEnd?.()
     if (this.waiting.length > 0 && this.isIdle()) for (const resolve of this.waiting.splice(0)) resolve()

@@ -17,6 +17,7 @@ import { apiListener, type Listener } from './listener.js'
 import { LongWork } from './long-work.js'
 import { RateLimit } from './rate-limit.js'
 import { type Call, type Route, route } from './route.js'
+import { StalledConnections } from './stalled-connections.js'
 import { UnreadAnswers } from './unread-answers.js'
 
 const KEY: StoredKey = {
@@ -48,6 +49,7 @@ let server: Server
 let url: string
 let isServing: boolean
 let connections: Connections
+let unread: UnreadAnswers
 let logged: { readonly fields: object; readonly message: string }[]
 const calls: Call[] = []
 /** What the stream of a test does. */
@@ -97,7 +99,7 @@ function listenerAt(prefix: string): Listener {
     error: (fields: object, message: string) => void logged.push({ fields, message }),
   }
   connections = new Connections(log)
-  const unread = new UnreadAnswers()
+  unread = new UnreadAnswers()
   const api = new Api({
     clock,
     ids: typeidIds(clock),
@@ -276,6 +278,53 @@ describe('an answer without an end', () => {
     socket.destroy()
     await connections.drain()
     expect(signal().aborted).toBe(true)
+  })
+
+  /** Lines without an end, for a caller who reads nothing. */
+  async function unreadLines(watch: () => void = () => {}): Promise<{ readonly made: () => number }> {
+    let made = 0
+    events = async function* (signal) {
+      while (!signal.aborted) {
+        made += 1
+        yield 'x'.repeat(100 * 1024)
+        await new Promise(setImmediate)
+      }
+    }
+    await listenBare(listenerAt('/v1'))
+    watch()
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write('GET /v1/events HTTP/1.1\r\nHost: x\r\nCookie: session=ada\r\n\r\n')
+    socket.pause()
+    return { made: () => made }
+  }
+
+  it('whose caller does not read is counted as unread, and closed as other answers are', async () => {
+    await unreadLines(() =>
+      new StalledConnections({ info: () => {}, warn: () => {}, error: () => {} }, 300).watch(server),
+    )
+    await until('unread bytes', () => unread.total > 0 || undefined)
+    expect(unread.total).toBeLessThanOrEqual(16 * 1024)
+    await until('the end', () => (logged.at(-1)?.message === 'a stream has ended' ? true : undefined))
+    expect(unread.total).toBe(0)
+    await connections.drain()
+  })
+
+  it('can be cut off while its caller does not read', async () => {
+    const cut = new AbortController()
+    const plainStream = onEvents
+    onEvents = async (signal) => ({ ...(await plainStream(signal)), cutOff: cut.signal })
+    const { made } = await unreadLines()
+    let last = -1
+    await until('the source to rest', async () => {
+      const rests = made() > 0 && made() === last
+      last = made()
+      await new Promise((goOn) => setTimeout(goOn, 50))
+      return rests || undefined
+    })
+    cut.abort()
+    await connections.drain()
+    expect(logged.map(({ message }) => message)).toEqual(['a stream has ended'])
   })
 
   it('takes no more from its source than its caller reads', async () => {

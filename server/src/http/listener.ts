@@ -81,7 +81,8 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
       send(req, res, overLimit === null ? answered : api.refuse(answered, overLimit), {
         isLast: !isServing(),
         hold: (bytes) => {
-          if (keyId !== undefined && !req.socket.destroyed) release = unread.hold(keyId, bytes)
+          release?.()
+          release = keyId === undefined || req.socket.destroyed ? null : unread.hold(keyId, bytes)
         },
         failed: (err) => log.error({ err, request_id: requestId }, 'a response was cut off'),
       })

@@ -35,6 +35,10 @@ const ON_PROBLEMS: { readonly [status: number]: Readonly<Record<string, z.ZodTyp
   503: RETRY_AFTER,
 }
 
+const LastEventIdSchema = z
+  .string()
+  .meta({ description: 'The `id` of the last event that you got. It takes precedence over `last_event_id`.' })
+
 const IfMatchSchema = z
   .string()
   .regex(/^\s*\*\s*$|^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/)
@@ -49,7 +53,10 @@ const PATH_IDS: readonly [start: string, id: z.ZodType][] = [
   ['/v1/policies/{id}', IdSchema('pol')],
   ['/v1/keys/{id}', IdSchema('key')],
   ['/v1/agents/{id}', AgentIdSchema],
+  ['/v1/webhooks/{id}', IdSchema('whk')],
 ]
+/** Parameters of a path that are named after what they identify. */
+const NAMED_IDS: Readonly<Record<string, z.ZodType>> = { delivery_id: IdSchema('dlv') }
 
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
 export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
@@ -67,7 +74,12 @@ export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
     },
     servers: [{ url: '/', description: 'The server that serves this document.' }],
     security: [{ api_key: [] }],
-    components: { securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } } },
+    components: {
+      securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } },
+      schemas: Object.fromEntries(
+        routes.flatMap(({ answer: { events } }) => (events ? [[nameOf(events), events]] : [])),
+      ),
+    },
     paths,
   })
 }
@@ -88,7 +100,8 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       .optional()
       .meta({ description: 'A retry with the same key has no further effect.' })
   if (route.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
-  const id = pathIdOf(route.path)
+  if (answer.events !== undefined) header['Last-Event-ID'] = LastEventIdSchema.optional()
+  const ids = pathIdsOf(route.path)
   return {
     operationId: route.name,
     summary: route.summary,
@@ -97,7 +110,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     requestParams: {
       header: z.object(header),
       ...(query && { query }),
-      ...(id && { path: z.object({ id }) }),
+      ...(ids && { path: z.object(ids) }),
     },
     ...(body && {
       requestBody: { required: body.mayBeEmpty !== true, content: { 'application/json': { schema: body.schema } } },
@@ -107,17 +120,34 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
         description: answer.description,
         headers: z.object({ ...ON_EVERY_ANSWER, ...answer.headers, ...(route.replay && ON_REPLAYS) }),
         ...(answer.schema && { content: { 'application/json': { schema: answer.schema } } }),
+        ...(answer.events && { content: { 'text/event-stream': { schema: streamOf(answer.events) } } }),
       },
       ...problemsOf(route),
     },
   }
 }
 
-function pathIdOf(path: string): z.ZodType | undefined {
-  if (!path.includes('{')) return undefined
-  const known = PATH_IDS.find(([start]) => path.startsWith(start))
-  if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
-  return known[1].meta({ description: 'An unknown or malformed id is answered with 404.' })
+/** OpenAPI 3.1 has no form for a stream of events: it is a text, whose description names the schema of each `data`. */
+function streamOf(events: z.ZodType): z.ZodType {
+  return z.string().meta({
+    description: `Server-sent events. The \`data\` of each is JSON of the schema \`${nameOf(events)}\`.`,
+  })
+}
+
+function nameOf(schema: z.ZodType): string {
+  return schema.meta()?.id as string
+}
+
+function pathIdsOf(path: string): Readonly<Record<string, z.ZodType>> | undefined {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+  if (names.length === 0) return undefined
+  return Object.fromEntries(
+    names.map((name) => {
+      const known = name === 'id' ? PATH_IDS.find(([start]) => path.startsWith(start))?.[1] : NAMED_IDS[name]
+      if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
+      return [name, known.meta({ description: 'An unknown or malformed id is answered with 404.' })]
+    }),
+  )
 }
 
 function scopesText({ scopes }: Route): string {

@@ -8,6 +8,8 @@ export interface Reply {
   readonly text?: string | Buffer
   /** To be sent piece by piece, as fast as the caller reads. Only of a route that `isUnbounded`. */
   readonly stream?: AsyncIterable<string | Uint8Array>
+  /** Aborted to cut the stream off, also while its caller does not read. */
+  readonly cutOff?: AbortSignal
 }
 
 /** A reply with what the response and the log need besides. */

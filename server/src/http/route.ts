@@ -14,6 +14,7 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly body: Body
   readonly query: Query
   readonly ifMatch: string | undefined
+  readonly lastEventId: string | undefined
   readonly requestId: string
   readonly idempotency: IdempotencyDraft | null
   /** What `replay.fingerprint` made of the body; null without an idempotency key. */
@@ -22,6 +23,12 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly isWanted: () => boolean
   /** Aborted when the caller disconnects or the server shuts down. For a route that `isUnbounded`. */
   readonly signal: () => AbortSignal
+  /**
+   * The caller, as of now. For a route that `isUnbounded`.
+   *
+   * @throws DomainError what answers a new request of a caller who may not call any more
+   */
+  readonly callerNow: () => Caller
   /** How long authentication took. */
   readonly authMs: number
   /** Await it between the pieces of long work. */
@@ -63,6 +70,8 @@ interface RouteAnswer {
   readonly status: number
   readonly description: string
   readonly schema?: z.ZodType
+  /** The answer is a stream of server-sent events; what each of them has as its `data`. */
+  readonly events?: z.ZodType
   /** Optional where a replay has none. */
   readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline, Readable } from 'node:stream'
+import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import type { Answer, Reply } from './reply.js'
 
 /** The headers of every response: as helmet sets them, with a policy under which nothing may load. */
@@ -30,7 +30,7 @@ const CHUNK_BYTES = 16 * 1024
 export interface SendOptions {
   /** Whether the connection is to close after this response. */
   readonly isLast: boolean
-  /** Called with the size in bytes before they are written. */
+  /** Called with the size in bytes before they are written; of a stream, with that of the piece that is not taken yet. */
   readonly hold?: (bytes: number) => void
   /** Called when a stream fails, which cuts its response off. */
   readonly failed?: (error: unknown) => void
@@ -43,7 +43,7 @@ export function send(
   { reply, requestId }: Answer,
   { isLast, hold, failed }: SendOptions,
 ): void {
-  const { status, stream, text = reply.body === undefined ? undefined : JSON.stringify(reply.body) } = reply
+  const { status, stream, cutOff, text = reply.body === undefined ? undefined : JSON.stringify(reply.body) } = reply
   const head = headOf(reply.headers, requestId)
   const isUnread = !req.complete && !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
   if (isLast || (isUnread && status >= 400)) head.push('Connection', 'close')
@@ -51,10 +51,14 @@ export function send(
     res.writeHead(status, head)
     if (stream === undefined || req.method === 'HEAD') res.end()
     // What ends one of the two ends the other: an error cuts the response off, and a caller who leaves ends the stream.
-    else
-      pipeline(Readable.from(stream), res, (error) => {
-        if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') failed?.(error)
+    else {
+      const source = Readable.from(piecesOf(stream, hold))
+      if (cutOff !== undefined) addAbortSignal(cutOff, source)
+      pipeline(source, res, (error) => {
+        const isWanted = error?.code === 'ERR_STREAM_PREMATURE_CLOSE' || error?.code === 'ABORT_ERR'
+        if (error && !isWanted) failed?.(error)
       })
+    }
     return
   }
   if (reply.headers?.['Content-Type'] === undefined) head.push('Content-Type', 'application/json')
@@ -82,6 +86,17 @@ export function headOf(headers: Reply['headers'], requestId: string): string[] {
   return head
 }
 
-function* chunksOf(bytes: Buffer): Generator<Buffer> {
+/** A stream in chunks. One that is not taken yet is held. */
+async function* piecesOf(stream: AsyncIterable<string | Uint8Array>, hold?: (bytes: number) => void) {
+  for await (const piece of stream) {
+    for (const chunk of chunksOf(typeof piece === 'string' ? Buffer.from(piece) : piece)) {
+      hold?.(chunk.length)
+      yield chunk
+    }
+    hold?.(0)
+  }
+}
+
+function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES)
 }

@@ -15,6 +15,8 @@ export interface Metrics {
   watchWaitingMutations(read: () => number): void
   /** Sets the function that counts unread bytes of answers; called when the metrics are read. */
   watchUnreadBytes(read: () => number): void
+  /** Sets the function that counts open streams of live events; called when the metrics are read. */
+  watchLiveStreams(read: () => number): void
   /** All metrics as text, with the media type of that text. */
   exposition(): Promise<{ readonly mediaType: string; readonly text: string }>
 }

@@ -64,7 +64,7 @@ describe('success', () => {
       const { path } = await requestOf(route)
       const answer = await server.call('HEAD', path)
       expect(answer, route.name).toMatchObject({ status: 200, body: undefined })
-      expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0)
+      if (route.isUnbounded !== true) expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0)
     }
   })
 

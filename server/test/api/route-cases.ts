@@ -16,6 +16,8 @@ type Bound =
   | 'not_found'
   /** The list leaves out what is of other agents. */
   | 'left out'
+  /** The stream has nothing of other agents: its own suite tells. */
+  | 'not sent'
   /** Nothing here belongs to an agent. */
   | 'nothing of agents'
 
@@ -142,6 +144,7 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       request: () => ({ path: '/v1/capabilities', body: { agent_id: AGENT, actions: ['mail.send'] } }),
       bound: 'agent_not_allowed',
     },
+    'events.stream': { request: () => ({ path: '/v1/events' }), bound: 'not sent' },
     'policies.create': {
       request: () => ({ path: '/v1/policies', body: allowing('mail.read') }),
       bound: 'cannot hold the scope',

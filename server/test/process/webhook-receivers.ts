@@ -1,7 +1,7 @@
 /** Receivers of webhooks for tests: they note what they get, and fail as they are told to. */
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Webhook } from 'standardwebhooks'
+import type { Webhook } from 'standardwebhooks'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are whatever JSON came; tests assert what they read of it
 type AnyJson = any

@@ -7,7 +7,7 @@ import { findAgent } from '../collections/agents.js'
 import { readLog } from '../collections/audit.js'
 import { findDecision } from '../collections/decisions.js'
 import { loadKeys } from '../collections/keys.js'
-import { findPolicyRevision } from '../collections/policies.js'
+import { findPolicyRevision, listPolicyRevisions } from '../collections/policies.js'
 import { loadWebhooks } from '../collections/webhooks.js'
 import type { Database } from '../connection/database.js'
 import { listCounts, removeCounts } from './counts.js'
@@ -52,6 +52,9 @@ export class MongoFeed implements FeedReads, FeedWrites {
   }
   findPolicyRevision(id: string, revision: number) {
     return findPolicyRevision(this.database, id, revision)
+  }
+  listPolicyRevisions(id: string, page: PageRequest) {
+    return listPolicyRevisions(this.database, id, page)
   }
   loadKeys() {
     return loadKeys(this.database)

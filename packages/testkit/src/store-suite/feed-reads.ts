@@ -34,6 +34,7 @@ const READS: { readonly [Name in keyof FeedReads]: (reads: FeedReads, log: strin
   findDecision: (reads) => reads.findDecision(idOf('dec', 1)),
   findAgent: (reads) => reads.findAgent('agent:1'),
   findPolicyRevision: (reads) => reads.findPolicyRevision(idOf('pol', 1), 1),
+  listPolicyRevisions: (reads) => reads.listPolicyRevisions(idOf('pol', 1), WHOLE),
   loadKeys: (reads) => reads.loadKeys(),
   loadWebhooks: (reads) => reads.loadWebhooks(),
   readAccounts: (reads) => reads.readAccounts([accountOf()]),

@@ -57,6 +57,7 @@ const CALLS: {
   'feed.findDecision': ({ feed }) => feed.findDecision(idOf('dec', 1)),
   'feed.findAgent': ({ feed }) => feed.findAgent('agent:1'),
   'feed.findPolicyRevision': ({ feed }) => feed.findPolicyRevision(idOf('pol', 1), 1),
+  'feed.listPolicyRevisions': ({ feed }) => feed.listPolicyRevisions(idOf('pol', 1), WHOLE),
   'feed.loadKeys': ({ feed }) => feed.loadKeys(),
   'feed.loadWebhooks': ({ feed }) => feed.loadWebhooks(),
   'feed.readAccounts': ({ feed }) => feed.readAccounts([]),

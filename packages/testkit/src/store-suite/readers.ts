@@ -170,8 +170,9 @@ export const READER_CASES: readonly StoreCase[] = [
             isSaved = true
           })
         while (!isSaved && (await store.feed.findReader('reader'))?.positions?.log !== round);
-        for (const { id } of deliveries) expect(await store.feed.findDelivery(id)).not.toBeNull()
+        const found = await Promise.all(deliveries.map(({ id }) => store.feed.findDelivery(id)))
         expect(await saved).toBe(true)
+        expect(found).toStrictEqual(deliveries)
         expect(await store.feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 2)).toStrictEqual([count])
       }
     },

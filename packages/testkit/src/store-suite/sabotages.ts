@@ -5,16 +5,10 @@ import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import type { DecisionWithRequest, Mutation, Page, Store } from '@countersign/store-port/store'
 import { describe, expect, it } from 'vitest'
 import { instant } from './documents.js'
+import { FEED_SABOTAGES } from './feed-sabotages.js'
+import { altered, earlier, later, type Sabotage } from './sabotage.js'
 import type { OpenedStore } from './store-case.js'
 import { STORE_CASES } from './suite.js'
-
-interface Sabotage {
-  readonly what: string
-  /** The members that differ from the sound store's. */
-  readonly broken: (sound: Store) => Partial<Store>
-  /** The beginning of the title of the case that fails. */
-  readonly caughtBy: string
-}
 
 const SABOTAGES: readonly Sabotage[] = [
   {
@@ -581,31 +575,19 @@ function rounded(found: DecisionWithRequest | null): DecisionWithRequest | null 
   return JSON.parse(JSON.stringify(found, round))
 }
 
-function later(instant: string): string {
-  return new Date(Date.parse(instant) + 1).toISOString()
-}
-
-function earlier(instant: string): string {
-  return new Date(Date.parse(instant) - 1).toISOString()
-}
-
-/** The sound store under a broken surface. */
-function breakStore(sound: Store, { broken }: Sabotage): Store {
-  const members = broken(sound)
-  return new Proxy(sound, {
-    get(target, name) {
-      const member = members[name as keyof Store] ?? target[name as keyof Store]
-      return typeof member === 'function' ? member.bind(target) : member
-    },
-  })
-}
-
-async function openBroken(open: () => Promise<OpenedStore>, sabotage: Sabotage): Promise<OpenedStore> {
+async function openBroken(
+  open: () => Promise<OpenedStore>,
+  { broken = () => ({}), brokenReads = () => ({}) }: Sabotage,
+): Promise<OpenedStore> {
   const { store, reopen, openFeedReads, destroy } = await open()
+  const breakStore = (sound: Store) => altered(sound, broken(sound))
   return {
-    store: breakStore(store, sabotage),
-    reopen: async () => breakStore(await reopen(), sabotage),
-    openFeedReads,
+    store: breakStore(store),
+    reopen: async () => breakStore(await reopen()),
+    async openFeedReads() {
+      const sound = await openFeedReads()
+      return altered(sound, brokenReads(sound))
+    },
     destroy,
   }
 }
@@ -626,6 +608,8 @@ export async function expectCaught(open: () => Promise<OpenedStore>, caughtBy: s
 /** A suite is worth what it catches. */
 export function sabotageSuite(name: string, open: () => Promise<OpenedStore>): void {
   describe(name, () => {
-    it.each(SABOTAGES)('$what', (sabotage) => expectCaught(() => openBroken(open, sabotage), sabotage.caughtBy))
+    it.each([...SABOTAGES, ...FEED_SABOTAGES])('$what', (sabotage) =>
+      expectCaught(() => openBroken(open, sabotage), sabotage.caughtBy),
+    )
   })
 }

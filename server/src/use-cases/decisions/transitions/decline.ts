@@ -1,7 +1,7 @@
 import type { Decision, Decline, Review } from '@countersign/contract'
 import { invalidTransition, presentStatus } from '../status.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
-import { releaseAll } from './settlement.js'
+import { committed, releaseAll } from './settlement.js'
 import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
@@ -29,10 +29,11 @@ export function declineDecision(
       comment,
       self_approved: isKin,
     }
+    const postings = releaseAll(decision)
     return {
       type: 'decision.declined',
-      changes: { status: 'declined', review, postings: releaseAll(decision) },
-      data: { comment, self_approved: isKin },
+      changes: { status: 'declined', review, postings },
+      data: { comment, self_approved: isKin, committed: committed(decision, postings) },
     }
   })
 }

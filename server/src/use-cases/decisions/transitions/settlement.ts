@@ -50,13 +50,17 @@ export function isCommittedAs({ postings }: StoredDecision, result: Result): boo
   return postings.every((posting) => BigInt(posting.spent) === spentOf(posting, result))
 }
 
-/** What each budget committed, and had committed before, for the audit log: amounts in its unit, in the order of the decision's budgets. */
+/**
+ * What each budget committed, had committed before and had reserved until now, for the audit log: amounts in its unit, in the
+ * order of the decision's budgets.
+ */
 export function committed(decision: StoredDecision, postings: readonly Posting[]): JsonArray {
   return postings.map(({ spent }, i) => ({
     policy_id: decision.budgets[i]?.policy_id ?? null,
     unit: decision.budgets[i]?.unit ?? null,
     amount: fromMicro(BigInt(spent)),
     was: fromMicro(BigInt(decision.postings[i]?.spent ?? 0)),
+    reserved: fromMicro(BigInt(decision.postings[i]?.reserved ?? 0)),
   }))
 }
 

@@ -1,0 +1,243 @@
+/**
+ * The counts that entries change, in memory between two saves. Buckets that changed lately stay there; others are read from the
+ * store when an entry needs them. An entry that a count has already is not counted again, whichever part of a save became
+ * durable before a crash.
+ */
+import {
+  type AuditEntry,
+  type JsonObject,
+  STATS_GROUPS,
+  STATS_INTERVALS,
+  type StatsInterval,
+} from '@countersign/contract'
+import type { FeedReads, Positions, StoredCount } from '@countersign/store-port/feed'
+import type { CountedUpTo, DecisionCount, MoneyCount } from '../../use-cases/stats/counts.js'
+import { bucketOf } from '../../use-cases/stats/histogram.js'
+import { readCounts } from '../../use-cases/stats/read-counts.js'
+import {
+  COUNT_GROUPS,
+  type CountGroup,
+  type CountName,
+  countId,
+  nameOf,
+  seriesOf,
+  startOf,
+} from '../../use-cases/stats/series.js'
+import { type CountedDecision, type CountedMoney, decisionOf, moneyOf } from './additions.js'
+
+/** Agents can invent ids and actions: beyond so many values of a bucket, all others are counted together. */
+const MAX_VALUES = 1000
+/** With more counts than this, the buckets that were used least lately are dropped. Those of now always fit. */
+const MAX_KEPT = 20_000
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] extends object ? Mutable<T[K]> : T[K] }
+type Decisions = Mutable<DecisionCount>
+type Money = Mutable<MoneyCount>
+
+interface Count {
+  readonly id: string
+  readonly bucket: Bucket
+  /** Written as it is. */
+  readonly document: Decisions | Money
+  isStored: boolean
+}
+
+interface Bucket {
+  readonly series: string
+  readonly startsMs: number
+  readonly counts: Map<CountName, Count>
+  /** How many of them are of a value. */
+  named: number
+  /** The number of the entry that used it last. */
+  usedAt: number
+}
+
+interface BucketsDeps {
+  readonly store: Pick<FeedReads, 'listCounts'>
+  /** The start of the first bucket that is kept. */
+  readonly keptFrom: (interval: StatsInterval) => number
+  /** Has what changed until now stored, or throws. */
+  readonly save: () => Promise<void>
+}
+
+export class Buckets {
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #changed = new Set<Count>()
+  #entries = 0
+
+  private constructor(
+    private readonly deps: BucketsDeps,
+    /** As saved last. */
+    private positions: Positions,
+    private newestMs: number,
+    /** Series with counts of newer entries: a save came to an end before it wrote the positions. */
+    private readonly ahead: ReadonlySet<string>,
+  ) {}
+
+  /**
+   * @param positions as saved last: what a count has of entries behind them is not counted twice
+   * @param newestMs the time of the newest entry before them; null for none
+   */
+  static async open(deps: BucketsDeps, positions: Positions, newestMs: number | null): Promise<Buckets> {
+    const ahead = new Set<string>()
+    for (const interval of STATS_INTERVALS)
+      for (const group of COUNT_GROUPS) {
+        const series = seriesOf(interval, group)
+        const from_ms = newestMs === null ? Number.MIN_SAFE_INTEGER : startOf(interval, newestMs) + 1
+        const found = await deps.store.listCounts({ series, from_ms, to_ms: Number.MAX_SAFE_INTEGER }, 1)
+        if (found.length > 0) ahead.add(series)
+      }
+    return new Buckets(deps, positions, newestMs ?? Number.MIN_SAFE_INTEGER, ahead)
+  }
+
+  /** The time of the newest entry, in milliseconds. */
+  get newest(): number {
+    return this.newestMs
+  }
+
+  /** How many counts have changed since the last save. */
+  get changes(): number {
+    return this.#changed.size
+  }
+
+  /** Counts an entry in each of its buckets. */
+  async add(entry: AuditEntry): Promise<void> {
+    this.#entries += 1
+    const atMs = Date.parse(entry.at)
+    const decision = decisionOf(entry)
+    const money = moneyOf(entry)
+    for (const interval of STATS_INTERVALS) {
+      const startsMs = startOf(interval, atMs)
+      if (startsMs < this.deps.keptFrom(interval)) continue
+      if (decision !== null) await this.#addDecision(entry, decision, interval, startsMs)
+      for (const one of money) await this.#addMoney(entry, one, interval, startsMs)
+    }
+    this.newestMs = Math.max(this.newestMs, atMs)
+  }
+
+  async #addDecision(entry: AuditEntry, decision: CountedDecision, interval: StatsInterval, startsMs: number) {
+    const { effect, latencyUs, values } = decision
+    for (const group of ['total', ...STATS_GROUPS] as const) {
+      const bucket = await this.#bucketOf(interval, group, startsMs)
+      const count = await this.#countOfValue(bucket, group === 'total' ? null : values[group])
+      if (!this.#isFirst(entry, count)) continue
+      const document = count.document as Decisions
+      document.decisions += 1
+      document.effects[effect] = (document.effects[effect] ?? 0) + 1
+      if (latencyUs === null) continue
+      const place = bucketOf(latencyUs)
+      document.histogram[place] = (document.histogram[place] ?? 0) + 1
+      document.max_us = Math.max(document.max_us, latencyUs)
+    }
+  }
+
+  async #addMoney(entry: AuditEntry, money: CountedMoney, interval: StatsInterval, startsMs: number) {
+    const { policyId, unit } = money
+    const bucket = await this.#bucketOf(interval, 'budget', startsMs)
+    const name = nameOf(JSON.stringify([policyId, unit.toLowerCase()]))
+    const count =
+      bucket.counts.get(name) ??
+      addTo(bucket, name, { policy_id: policyId, unit, decided: '0', settled: '0', released: '0', counted: {} })
+    if (!this.#isFirst(entry, count)) return
+    const document = count.document as Money
+    document.unit = unit
+    for (const member of ['decided', 'settled', 'released'] as const)
+      document[member] = String(BigInt(document[member]) + money[member])
+  }
+
+  /** False when the count has the entry already. */
+  #isFirst({ log, index }: AuditEntry, count: Count): boolean {
+    const { counted } = count.document
+    if ((counted[log] ?? 0) > index) return false
+    counted[log] = index + 1
+    this.#changed.add(count)
+    return true
+  }
+
+  async #countOfValue(bucket: Bucket, value: string | null): Promise<Count> {
+    const name = nameOf(value)
+    const known = bucket.counts.get(name)
+    if (known !== undefined) return known
+    if (value === null || bucket.named < MAX_VALUES) return addTo(bucket, name, noDecisions(value, false))
+    const rest = bucket.counts.get('rest')
+    if (rest !== undefined) return rest
+    // Which values have a place is durable before others are counted as the rest: a repeated batch then does the same.
+    if (![...bucket.counts.values()].every(({ isStored }) => isStored)) await this.deps.save()
+    return addTo(bucket, 'rest', noDecisions(null, true))
+  }
+
+  async #bucketOf(interval: StatsInterval, group: CountGroup, startsMs: number): Promise<Bucket> {
+    const series = seriesOf(interval, group)
+    const key = `${series}/${startsMs}`
+    const known = this.#buckets.get(key)
+    if (known !== undefined) {
+      known.usedAt = this.#entries
+      return known
+    }
+    const bucket: Bucket = { series, startsMs, counts: new Map(), named: 0, usedAt: this.#entries }
+    if (this.ahead.has(series) || startsMs <= this.newestMs) await this.#load(bucket)
+    this.#buckets.set(key, bucket)
+    return bucket
+  }
+
+  async #load(bucket: Bucket): Promise<void> {
+    const { series, startsMs } = bucket
+    const beforeName = countId(series, startsMs, '=').length - 1
+    const filter = { series, from_ms: startsMs, to_ms: startsMs + 1 }
+    for await (const page of readCounts(this.deps.store, filter))
+      for (const { id, document } of page) {
+        const stored = document as unknown as Decisions | Money
+        const counted = behind(stored.counted, this.positions)
+        const count = addTo(bucket, id.slice(beforeName) as CountName, { ...stored, counted })
+        count.isStored = true
+      }
+  }
+
+  /** What has changed since the last save, as it is now. */
+  changed(): readonly StoredCount[] {
+    return [...this.#changed].map(({ id, bucket: { series, startsMs }, document }) => ({
+      id,
+      series,
+      starts_ms: startsMs,
+      document: document as unknown as JsonObject,
+    }))
+  }
+
+  /** What `changed` returned is durable, and so are the positions. */
+  saved(positions: Positions): void {
+    for (const count of this.#changed) {
+      count.isStored = true
+      count.document.counted = behind(count.document.counted, positions)
+    }
+    this.positions = positions
+    this.#changed.clear()
+    this.#shrink()
+  }
+
+  /** Nothing is changed when this is called. The entry that is counted just now keeps its buckets. */
+  #shrink(): void {
+    let size = [...this.#buckets.values()].reduce((sum, { counts }) => sum + counts.size, 0)
+    if (size <= MAX_KEPT) return
+    for (const [key, { counts, usedAt }] of [...this.#buckets].sort(([, a], [, b]) => a.usedAt - b.usedAt)) {
+      if (size <= MAX_KEPT / 2 || usedAt === this.#entries) return
+      size -= counts.size
+      this.#buckets.delete(key)
+    }
+  }
+}
+
+function addTo(bucket: Bucket, name: CountName, document: Decisions | Money): Count {
+  const count = { id: countId(bucket.series, bucket.startsMs, name), bucket, document, isStored: false }
+  bucket.counts.set(name, count)
+  if (name.startsWith('=')) bucket.named += 1
+  return count
+}
+
+function noDecisions(value: string | null, rest: boolean): Decisions {
+  return { value, rest, decisions: 0, effects: {}, histogram: {}, max_us: 0, counted: {} }
+}
+
+/** Only of logs that were counted further than these positions. */
+function behind(counted: CountedUpTo, positions: Positions): Record<string, number> {
+  return Object.fromEntries(Object.entries(counted).filter(([log, index]) => index > (positions[log] ?? 0)))
+}

@@ -1,0 +1,100 @@
+/** Opens connections to hosts that somebody else has named. It is the one place that decides which address may be called. */
+import { lookup } from 'node:dns/promises'
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { withDeadline } from '@countersign/concurrency'
+import { hostOf, isPublicAddress, type WebhookUrlRules } from '../../webhook-url.js'
+import { SendError } from './send-error.js'
+
+export interface HostAddress {
+  readonly address: string
+  readonly family: number
+}
+
+/** All addresses of a host name. Rejects when there is none. */
+export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>
+
+export interface ConnectorOptions extends WebhookUrlRules {
+  /** Absent: the system's. */
+  readonly resolve?: Resolve | undefined
+  /** Certificate authorities to trust instead of those of Node. */
+  readonly ca?: string | undefined
+  /** From the resolution of the name to the end of the TLS handshake. */
+  readonly connectTimeoutMs: number
+}
+
+const NOT_PUBLIC = 'The host has an address that is not public.'
+
+/** How long one address of several is tried before the next one is, too. */
+const NEXT_ADDRESS_AFTER_MS = 1000
+
+/**
+ * Opens a connection to the host of a URL: over TLS with its certificate verified, for `https`. The name is resolved once,
+ * all its addresses must be public, and only these are connected to. Nothing is sent on it yet.
+ *
+ * @throws SendError, or the error of the socket
+ */
+export async function connectTo(url: URL, options: ConnectorOptions): Promise<Socket> {
+  const { connectTimeoutMs } = options
+  const late = () => new SendError(`There was no connection within ${connectTimeoutMs / 1000} seconds.`)
+  const endMs = performance.now() + connectTimeoutMs
+  const addresses = await withDeadline(allowedAddresses(hostOf(url), options), connectTimeoutMs, late)
+  const socket = socketTo(url, addresses, options)
+  try {
+    const opened = isConnected(socket, url.protocol === 'https:' ? 'secureConnect' : 'connect')
+    await withDeadline(opened, endMs - performance.now(), late)
+    // What was checked is what was to be connected to. This is what it is connected to.
+    if (!options.allowsPrivate && !isPublicAddress(socket.remoteAddress ?? '')) throw new SendError(NOT_PUBLIC)
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+async function allowedAddresses(host: string, options: ConnectorOptions): Promise<readonly HostAddress[]> {
+  const { allowsPrivate, resolve = resolveBySystem } = options
+  const family = isIP(host)
+  // Node asks no `lookup` for an address.
+  const addresses = family === 0 ? await resolve(host) : [{ address: host, family }]
+  if (addresses.length === 0) throw new SendError('The host name has no address.')
+  if (!allowsPrivate && !addresses.every(({ address }) => isPublicAddress(address))) throw new SendError(NOT_PUBLIC)
+  return addresses
+}
+
+function resolveBySystem(hostname: string): Promise<readonly HostAddress[]> {
+  return lookup(hostname, { all: true })
+}
+
+function socketTo(url: URL, addresses: readonly HostAddress[], { ca }: ConnectorOptions): Socket {
+  const host = hostOf(url)
+  const isTls = url.protocol === 'https:'
+  const target = {
+    host,
+    port: Number(url.port) || (isTls ? 443 : 80),
+    lookup: answering(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+  }
+  if (!isTls) return connectTcp(target)
+  // A server name is never an address (RFC 6066). `rejectUnauthorized` is stated, so no environment variable can unset it.
+  const servername = isIP(host) === 0 ? host : ''
+  return connectTls({ ...target, servername, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'], ...(ca && { ca }) })
+}
+
+function answering(addresses: readonly HostAddress[]): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    const [first] = addresses as [HostAddress]
+    if (all) callback(null, [...addresses])
+    else callback(null, first.address, first.family)
+  }
+}
+
+function isConnected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once(event, resolve)
+    // It stays: nobody else listens until a request is sent.
+    socket.on('error', reject)
+    socket.once('close', () => reject(new SendError('The connection was closed before it was open.')))
+  })
+}

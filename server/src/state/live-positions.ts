@@ -1,0 +1,22 @@
+import type { Positions } from '@countersign/store-port/feed'
+
+/** Whether everything behind which `other` is, is behind `positions` too. */
+export function reaches(positions: Positions, other: Positions): boolean {
+  for (const log in other) if ((positions[log] ?? 0) < (other[log] as number)) return false
+  return true
+}
+
+/** Behind all that one of the two is behind. */
+export function furthest(one: Positions, other: Positions): Positions {
+  if (reaches(one, other)) return one
+  const result: Record<string, number> = { ...one }
+  for (const log in other) result[log] = Math.max(result[log] ?? 0, other[log] as number)
+  return result
+}
+
+/** How many entries are between the two. */
+export function entriesBetween(from: Positions, to: Positions): number {
+  let entries = 0
+  for (const log in to) entries += (to[log] as number) - (from[log] ?? 0)
+  return entries
+}

@@ -1,0 +1,42 @@
+import type { Webhook, WebhookWrite } from '@countersign/contract'
+import type { StoredWebhook } from '@countersign/store-port/documents'
+import type { ChangingCall } from '../idempotency.js'
+import { viewWebhook } from './view.js'
+import { assertUrl, findWebhook, toldOf, type WriteWebhookDeps, writeWebhook } from './write.js'
+
+/**
+ * Replaces a webhook whole, apart from its secrets. One that is enabled again gets what happens from then on.
+ *
+ * @throws DomainError not_found, validation_failed (the URL is not allowed)
+ */
+export function replaceWebhook(
+  deps: WriteWebhookDeps,
+  { caller }: Pick<ChangingCall, 'caller'>,
+  id: string,
+  { url, events, description, enabled }: WebhookWrite,
+): Promise<Webhook> {
+  assertUrl(deps, url)
+  return deps.changes.run(caller.key.id, async () => {
+    const present = await findWebhook(deps, id)
+    const now = deps.clock.now().toISOString()
+    const isEnabled = enabled !== false
+    const isDisabledNow = !isEnabled && present.disabled === null
+    const webhook: StoredWebhook = {
+      ...present,
+      version: present.version + 1,
+      url,
+      events: events ?? null,
+      description: description ?? null,
+      disabled: isEnabled ? null : (present.disabled ?? { at: now, reason: 'requested' }),
+      enabled_at: isEnabled && present.disabled !== null ? now : present.enabled_at,
+      updated_at: now,
+    }
+    await writeWebhook(deps, webhook, {
+      type: isDisabledNow ? 'webhook.disabled' : 'webhook.updated',
+      actor: caller.key.id,
+      at: now,
+      data: isDisabledNow ? { ...toldOf(webhook), reason: 'requested' } : toldOf(webhook),
+    })
+    return viewWebhook(webhook)
+  })
+}

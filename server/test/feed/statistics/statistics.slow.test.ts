@@ -1,0 +1,2 @@
+/** The same with all draws. */
+import './statistics.test.js'

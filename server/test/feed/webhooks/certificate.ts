@@ -1,0 +1,19 @@
+/** A key and a certificate for hooks.example.com, other.example.com and 127.0.0.1 that nobody else signed. They guard nothing. */
+export const CERTIFICATE = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgFpm+7iDgnm4/E0Jo
+psyeoiOaUKDG6OHcbAOOwq/8d/+hRANCAAQqlo+kV330ZjDydDKepeKsh90EiUVE
+n41t8Od1iPBo/wc66bSK5jBAxqCcOSReutoswPVEsTSTDTYtrERdEcHS
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBkjCCATigAwIBAgIBATAKBggqhkjOPQQDAjAcMRowGAYDVQQDDBFob29rcy5l
+eGFtcGxlLmNvbTAgFw0yMDAxMDEwMDAwMDBaGA8yMTE5MTIzMTAwMDAwMFowHDEa
+MBgGA1UEAwwRaG9va3MuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMB
+BwNCAAQqlo+kV330ZjDydDKepeKsh90EiUVEn41t8Od1iPBo/wc66bSK5jBAxqCc
+OSReutoswPVEsTSTDTYtrERdEcHSo2kwZzAPBgNVHRMBAf8EBTADAQH/MDUGA1Ud
+EQQuMCyCEWhvb2tzLmV4YW1wbGUuY29tghFvdGhlci5leGFtcGxlLmNvbYcEfwAA
+ATAdBgNVHQ4EFgQUc9XrR6ZldzjcP5X9/K4xcMjbEAMwCgYIKoZIzj0EAwIDSAAw
+RQIhALxICNmcyEUWdKC61cYmte3086R+IsUYGiOSKHTPP9B5AiAMhrr7ypVNAuA6
+YWnLaYnWnkB5MZyPrq1R/8JgNUz+fQ==
+-----END CERTIFICATE-----`,
+}
