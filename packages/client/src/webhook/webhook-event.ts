@@ -45,11 +45,16 @@ export interface WebhookEventOf<Type extends keyof WebhookEventData> {
   readonly data: WebhookEventData[Type]
 }
 
-/** Only for types: a plain string would be any of the known types, too, and `data` would then be unknown for each of them. */
 declare const UNKNOWN: unique symbol
 
-/** A type that only a newer server knows. It is a string: compare it as `String(type)`. */
-export type UnknownWebhookType = string & { readonly [UNKNOWN]: true }
+/**
+ * A type that only a newer server knows. It is a string: read it as `String(type)`. Declared as one, it could be any of the known
+ * types, too, and `data` would be unknown for each of them.
+ */
+export interface UnknownWebhookType {
+  readonly [UNKNOWN]: true
+  toString(): string
+}
 
 /** An event of a type that only a newer server knows. */
 export interface UnknownWebhookEvent extends Pick<WebhookEventOf<WebhookType>, 'id' | 'timestamp' | 'sequence'> {
