@@ -279,6 +279,7 @@ describe('the package', () => {
         'prepareToolCall',
         'printable',
         'questionOfTool',
+        'readWebhookChecks',
         'textOfData',
         'toolGuard',
         'warnOfFault',

@@ -50,10 +50,9 @@ const MAX_TOLERANCE_SECONDS = 3_600
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
   assertOptions('verifyWebhook', options, KNOWN_OPTIONS)
-  const { body, headers, secret, toleranceSeconds = 300, now = Date.now, seen } = ownMembers(options)
+  const { body, headers, seen, ...checkedBy } = ownMembers(options)
   const bytes = bytesOfBody(body)
-  const secrets = readSecrets(secret)
-  checkTolerance(toleranceSeconds)
+  const { secrets, toleranceSeconds, now } = readWebhookChecks(checkedBy)
   const nowSeconds = Math.floor(readClock(now) / 1000)
   if (seen !== undefined && typeof seen?.add !== 'function') throw new TypeError('seen has to have a function add')
 
@@ -88,17 +87,36 @@ function bytesOfBody(body: unknown): Uint8Array {
   )
 }
 
-/** @throws TypeError */
-function checkTolerance(seconds: unknown): void {
-  if (Number.isInteger(seconds) && (seconds as number) >= 0 && (seconds as number) <= MAX_TOLERANCE_SECONDS) return
-  throw new TypeError(`toleranceSeconds has to be a whole number from 0 to ${MAX_TOLERANCE_SECONDS}`)
+/** What every delivery of a webhook is checked by. */
+export interface WebhookChecks {
+  readonly secrets: readonly Uint8Array<ArrayBuffer>[]
+  readonly toleranceSeconds: number
+  readonly now: () => number
+}
+
+/**
+ * For integrations, which read their options before there is a delivery.
+ *
+ * @throws TypeError naming the faulty option
+ */
+export function readWebhookChecks({
+  secret,
+  toleranceSeconds = 300,
+  now = Date.now,
+}: Pick<VerifyWebhookOptions, 'secret' | 'toleranceSeconds' | 'now'>): WebhookChecks {
+  const secrets = readSecrets(secret)
+  if (!Number.isInteger(toleranceSeconds) || toleranceSeconds < 0 || toleranceSeconds > MAX_TOLERANCE_SECONDS) {
+    throw new TypeError(`toleranceSeconds has to be a whole number from 0 to ${MAX_TOLERANCE_SECONDS}`)
+  }
+  if (typeof now !== 'function') throw new TypeError('now has to be a function')
+  return { secrets, toleranceSeconds, now }
 }
 
 /** @throws TypeError */
-function readClock(now: unknown): number {
-  const nowMs: unknown = typeof now === 'function' ? now() : undefined
+function readClock(now: () => number): number {
+  const nowMs: unknown = now()
   if (typeof nowMs === 'number' && Number.isFinite(nowMs)) return nowMs
-  throw new TypeError('now has to be a function that gives milliseconds since 1970')
+  throw new TypeError('now has to give milliseconds since 1970')
 }
 
 function checkTime(sentSeconds: number, nowSeconds: number, toleranceSeconds: number): void {
