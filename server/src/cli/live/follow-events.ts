@@ -55,6 +55,7 @@ export async function followEvents({ url, filters, begin, follow }: FollowOption
   } catch (error) {
     if (!signal.aborted) return fail(error as Error, codeOf(error))
   } finally {
+    stop.abort()
     client.close()
   }
   // A reader that has seen enough, such as `head`, is no fault.
