@@ -27,17 +27,41 @@ import { Agents } from './resources/agents.js'
 import { Audit } from './resources/audit.js'
 import { Budgets } from './resources/budgets.js'
 import { Decisions } from './resources/decisions.js'
+import { type EventsOptions, eventsOf, type ReceivedEvent } from './resources/events.js'
 import { Health } from './resources/health.js'
 import { Keys } from './resources/keys.js'
 import { Permits } from './resources/permits.js'
 import { Policies } from './resources/policies.js'
+import { Webhooks } from './resources/webhooks.js'
 import type { OpenTransport } from './transport.js'
-import type { Capabilities, Decision, JsonObject, Jwks, SimulateRequest, SimulateResponse } from './wire.js'
+import type {
+  Capabilities,
+  Decision,
+  JsonObject,
+  Jwks,
+  SimulateRequest,
+  SimulateResponse,
+  Stats,
+  StatsGroup,
+  StatsInterval,
+} from './wire.js'
 
 /** @internal What an entry point of the package brings. */
 export interface Platform {
   readonly openTransport: OpenTransport
   readonly runContext: RunContext
+}
+
+/** What decisions are counted. */
+export interface StatsQuery {
+  /** At this time or later. */
+  readonly from?: string | undefined
+  /** Before this time. */
+  readonly to?: string | undefined
+  /** The length of a bucket. */
+  readonly interval?: StatsInterval | undefined
+  /** Counts each value of this apart. */
+  readonly group?: StatsGroup | undefined
 }
 
 /** The largest answer that is read: 200 decisions with the largest contexts, or 50 of the largest policies, are below it. */
@@ -57,6 +81,7 @@ export abstract class CountersignClient {
   readonly budgets: Budgets
   readonly permits: Permits
   readonly audit: Audit
+  readonly webhooks: Webhooks
   readonly health: Health
   readonly #settings: Settings
   readonly #platform: Platform
@@ -81,6 +106,7 @@ export abstract class CountersignClient {
     this.budgets = new Budgets(this.#requester)
     this.permits = new Permits(this.#requester)
     this.audit = new Audit(this.#requester)
+    this.webhooks = new Webhooks(this.#requester)
     this.health = new Health(this.#requester)
     this.#enforcing = {
       agentOf: (agent_id) => this.#agentOf({ agent_id }),
@@ -251,6 +277,28 @@ export abstract class CountersignClient {
       body: simulation,
       options,
     })) as SimulateResponse
+  }
+
+  /**
+   * Every change of a decision from now on, or from behind `lastEventId`, as it happens. Goes on over lost connections and
+   * restarts of the decision point, and yields no event twice. Ends with the signal or a `break`.
+   *
+   * @throws TypeError for an option that is not known
+   * @throws ApiError validation_failed, invalid_cursor, unauthorized, insufficient_scope, …, while it is iterated
+   * @throws UnavailableError when the answer is not a stream of events, or the client is closed
+   *
+   * @example
+   * for await (const { type, data } of client.events({ effect: 'deny' })) console.log(type, data.action, data.reason)
+   *
+   * Source: docs/sdk.md "Live events".
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<ReceivedEvent, void, undefined> {
+    return eventsOf(this.#requester, options)
+  }
+
+  /** How many decisions there were, of which effects, how fast, and what became of the budgets. @throws ApiError validation_failed */
+  async stats(query: StatsQuery = {}, options?: CallOptions): Promise<Stats> {
+    return (await this.#requester.send({ method: 'GET', path: '/v1/stats', query: { ...query }, options })) as Stats
   }
 
   /** The public keys that verify permits offline. */

@@ -8,6 +8,7 @@ import {
   type TransportAnswer,
   type TransportOptions,
   type TransportRequest,
+  type TransportStream,
 } from './transport.js'
 
 /**
@@ -20,19 +21,23 @@ const MAX_SOCKETS = 128
 export const openNodeTransport: OpenTransport = (options) => {
   const calls = openAgents(MAX_SOCKETS)
   const longPolls = openAgents(Number.POSITIVE_INFINITY)
+  /** Resolves with what is made of the answer. */
+  const exchange = async <Taken>(request: TransportRequest, take: Take<Taken>): Promise<Taken> => {
+    const agents = request.isLongPoll ? longPolls : calls
+    const url = new URL(request.url)
+    const start = (): ClientRequest =>
+      url.protocol === 'https:'
+        ? https.request(url, { method: request.method, headers: { ...request.headers }, agent: agents.https })
+        : http.request(url, { method: request.method, headers: { ...request.headers }, agent: agents.http })
+    for (;;) {
+      const taken = await exchangeOnce(start(), request, options, take)
+      if (taken !== 'stale') return taken
+    }
+  }
   return {
-    async send(request): Promise<TransportAnswer> {
-      const agents = request.isLongPoll ? longPolls : calls
-      const url = new URL(request.url)
-      const start = (): ClientRequest =>
-        url.protocol === 'https:'
-          ? https.request(url, { method: request.method, headers: { ...request.headers }, agent: agents.https })
-          : http.request(url, { method: request.method, headers: { ...request.headers }, agent: agents.http })
-      for (;;) {
-        const answer = await exchange(start(), request, options)
-        if (answer !== 'stale') return answer
-      }
-    },
+    send: (request) =>
+      exchange(request, async (incoming) => toAnswer(incoming, await readBody(incoming, options.maxBytes))),
+    stream: (request) => exchange(request, toStream),
     close(): void {
       for (const agent of [...Object.values(calls), ...Object.values(longPolls)]) agent.destroy()
     },
@@ -45,39 +50,38 @@ function openAgents(maxSockets: number): { readonly http: http.Agent; readonly h
   return { http: new http.Agent(options), https: new https.Agent(options) }
 }
 
+type Take<Taken> = (incoming: IncomingMessage) => Taken | Promise<Taken>
+
 /**
- * One request on one socket.
+ * One request on one socket. The signal ends it until the body has been read, also when `take` has resolved before.
  *
  * `stale`: the kept connection was closed before an answer began, most likely while it was idle. Sending again is safe:
  * what creates or changes state by POST carries an idempotency key, and PUT and DELETE leave the same state when done twice.
  */
-function exchange(
+function exchangeOnce<Taken>(
   outgoing: ClientRequest,
   { body, signal }: TransportRequest,
-  { connectTimeoutMs, maxBytes }: TransportOptions,
-): Promise<TransportAnswer | 'stale'> {
+  { connectTimeoutMs }: TransportOptions,
+  take: Take<Taken>,
+): Promise<Taken | 'stale'> {
   return new Promise((resolve, reject) => {
     let isAnswered = false
     const fail = (error: unknown): void => {
-      signal.removeEventListener('abort', onAbort)
       // Settled first: destroying emits another error, which must not win.
       reject(error)
       outgoing.destroy()
     }
     const onAbort = (): void => fail(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })
+    outgoing.on('close', () => signal.removeEventListener('abort', onAbort))
     outgoing.on('socket', (socket) => limitConnect(socket, connectTimeoutMs, outgoing))
     outgoing.on('error', (error) => {
       if (!outgoing.reusedSocket || isAnswered || signal.aborted) return fail(error)
-      signal.removeEventListener('abort', onAbort)
       resolve('stale')
     })
     outgoing.on('response', (incoming) => {
       isAnswered = true
-      readBody(incoming, maxBytes).then((received) => {
-        signal.removeEventListener('abort', onAbort)
-        resolve(toAnswer(incoming, received))
-      }, fail)
+      Promise.resolve(take(incoming)).then(resolve, fail)
     })
     outgoing.end(body)
   })
@@ -107,12 +111,21 @@ function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Arr
 }
 
 function toAnswer(incoming: IncomingMessage, body: Uint8Array): TransportAnswer {
+  return { ...headOf(incoming), body }
+}
+
+function toStream(incoming: IncomingMessage): TransportStream {
+  // Who waits for a chunk holds the process by a time limit of its own. A stream that nobody waits for must not.
+  incoming.socket.unref()
+  return { ...headOf(incoming), chunks: incoming }
+}
+
+function headOf(incoming: IncomingMessage) {
   return {
     status: incoming.statusCode ?? 0,
-    header(name) {
+    header(name: string) {
       const value = incoming.headers[name]
       return (Array.isArray(value) ? value.join(', ') : value) ?? null
     },
-    body,
   }
 }

@@ -74,6 +74,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'idempotency-key',
   'if-match',
+  'last-event-id',
   'transfer-encoding',
 ])
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/

@@ -1,7 +1,7 @@
 /** What the main entry exports in addition to the client itself, over Node and over `fetch`. */
 export type { AuthorizeRequest } from './authorize-request.js'
 export type { CapabilitiesQuestion } from './capabilities.js'
-export type { CountersignClient } from './countersign-client.js'
+export type { CountersignClient, StatsQuery } from './countersign-client.js'
 export type {
   Admission,
   AdmitOptions,
@@ -37,6 +37,8 @@ export type { PageQuery, Pages } from './pages.js'
 export type { SuspendOptions } from './resources/agents.js'
 export type { AuditQuery } from './resources/audit.js'
 export type { DecisionGetOptions, DecisionQuery, ReviewWaitOptions } from './resources/decisions.js'
+export type { EventsOptions, ReceivedEvent } from './resources/events.js'
 export type { KeyRotateOptions } from './resources/keys.js'
 export type { PolicyChangeOptions } from './resources/policies.js'
+export type { DeliveryQuery, SecretRotateOptions } from './resources/webhooks.js'
 export type * from './wire.js'

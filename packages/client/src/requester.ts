@@ -5,7 +5,13 @@ import { idempotencyKeyOf } from './call-names.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { type CallSignal, checkTimeout, type Settings } from './options.js'
 import { isRetryableStatus, parseRetryAfter, retryDelayMs } from './retry.js'
-import { AnswerTooLarge, type Transport, type TransportAnswer, type TransportRequest } from './transport.js'
+import {
+  AnswerTooLarge,
+  type Transport,
+  type TransportAnswer,
+  type TransportRequest,
+  wholeAnswer,
+} from './transport.js'
 
 /** What a test drives in place of the clock and of chance. */
 export interface Chance {
@@ -17,14 +23,18 @@ export interface Chance {
   wait(milliseconds: number, signal: AbortSignal): Promise<void>
 }
 
-/** What runs within a time limit is given. */
-export interface Running {
-  /** Aborted by the time limit, by the caller's signal, or when the client is closed. */
+/** What runs until somebody ends it is given. */
+export interface Lasting {
+  /** Aborted by the caller's signal, or when the client is closed. */
   readonly signal: AbortSignal
-  /** Milliseconds until the time limit. */
-  remainingMs(): number
   /** Resolves after the time; rejects with the signal's reason when that comes first. */
   pause(milliseconds: number): Promise<void>
+}
+
+/** What runs within a time limit is given. Its signal is aborted by the time limit, too. */
+export interface Running extends Lasting {
+  /** Milliseconds until the time limit. */
+  remainingMs(): number
 }
 
 /** What ends a run from outside. */
@@ -34,6 +44,9 @@ export interface RunLimit {
   /** What a run that takes too long rejects with. */
   timeoutError(): UnavailableError
 }
+
+/** Of an answer in place of a stream: a problem document is much smaller. */
+const MAX_PROBLEM_BYTES = 1024 * 1024
 
 export class Requester {
   readonly #settings: Settings
@@ -83,13 +96,10 @@ export class Requester {
    * @throws the limit's error, the caller's reason, UnavailableError when the client is closed, or what `run` throws
    */
   async within<Result>(limit: RunLimit, run: (running: Running) => Promise<Result>): Promise<Result> {
-    if (this.#isClosed) throw new TypeError('the client is closed')
-    const controller = new AbortController()
+    const { controller, end } = this.#begin(limit.signal)
     const { signal } = controller
     const timer = setTimeout(() => controller.abort(limit.timeoutError()), limit.timeoutMs)
-    const unfollow = followSignal(limit.signal, controller)
     const deadline = this.#chance.now() + limit.timeoutMs
-    this.#underWay.add(controller)
     try {
       signal.throwIfAborted()
       return await run({
@@ -99,8 +109,82 @@ export class Requester {
       })
     } finally {
       clearTimeout(timer)
+      end()
+    }
+  }
+
+  /**
+   * Runs what may take any time, and yields what it yields.
+   *
+   * @throws the caller's reason, UnavailableError when the client is closed, or what `run` throws
+   */
+  async *lasting<Item>(
+    signal: CallSignal | undefined,
+    run: (lasting: Lasting) => AsyncIterable<Item>,
+  ): AsyncGenerator<Item, void, undefined> {
+    const { controller, end } = this.#begin(signal)
+    const lasting: Lasting = {
+      signal: controller.signal,
+      pause: (milliseconds) => this.#chance.wait(milliseconds, controller.signal),
+    }
+    try {
+      controller.signal.throwIfAborted()
+      for await (const item of run(lasting)) {
+        yield item
+        controller.signal.throwIfAborted()
+      }
+    } finally {
+      end()
+    }
+  }
+
+  /**
+   * The body of one answer, as it comes: one attempt. It is lost when nothing comes for `silenceMs`.
+   *
+   * @throws ApiError, UnavailableError (`bad_answer` when it is not of `contentType`), or the signal's reason
+   */
+  async *stream(
+    call: Call,
+    contentType: string,
+    silenceMs: number,
+    { signal }: Lasting,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const name = nameOf(call)
+    const controller = new AbortController()
+    const unfollow = followSignal(signal, controller)
+    const silence = () => new UnavailableError('connection', `${name}: nothing came for ${silenceMs} ms`)
+    const heard = async <Came>(coming: Promise<Came>): Promise<Came> => {
+      const came = new AbortController()
+      this.#chance.wait(silenceMs, came.signal).then(
+        () => controller.abort(silence()),
+        () => undefined,
+      )
+      try {
+        return await coming
+      } catch (error) {
+        throw controller.signal.aborted ? controller.signal.reason : faultOf(name, error)
+      } finally {
+        came.abort()
+      }
+    }
+    try {
+      const request = { ...this.#request(call), isLongPoll: true, signal: controller.signal }
+      const answer = await heard(
+        this.#transport.stream({ ...request, headers: { ...request.headers, accept: contentType } }),
+      )
+      if (answer.status !== 200 || answer.header('content-type')?.split(';')[0]?.trim() !== contentType) {
+        readAnswer(name, await heard(wholeAnswer(answer, MAX_PROBLEM_BYTES)))
+        throw new UnavailableError('bad_answer', `${name}: the answer is no stream`, { status: answer.status })
+      }
+      const chunks = answer.chunks[Symbol.asyncIterator]()
+      for (;;) {
+        const { done, value } = await heard(chunks.next())
+        if (done) return
+        yield value
+      }
+    } finally {
       unfollow()
-      this.#underWay.delete(controller)
+      controller.abort()
     }
   }
 
@@ -171,11 +255,21 @@ export class Requester {
       return await this.#transport.send(request)
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason
-      if (error instanceof AnswerTooLarge) {
-        return new UnavailableError('bad_answer', `${name}: the answer is too large`, { status: error.status })
-      }
-      return new UnavailableError('connection', `${name}: ${describeFault(error)}`, { cause: error })
+      return faultOf(name, error)
     }
+  }
+
+  /** For what ends with a signal of the caller, or when the client is closed. */
+  #begin(signal: CallSignal | undefined): { readonly controller: AbortController; readonly end: () => void } {
+    if (this.#isClosed) throw new TypeError('the client is closed')
+    const controller = new AbortController()
+    const unfollow = followSignal(signal, controller)
+    this.#underWay.add(controller)
+    const end = (): void => {
+      unfollow()
+      this.#underWay.delete(controller)
+    }
+    return { controller, end }
   }
 }
 
@@ -186,6 +280,13 @@ function nameOf({ method, path }: Call): string {
 function resultOf(outcome: TransportAnswer | UnavailableError): TransportAnswer {
   if (outcome instanceof UnavailableError) throw outcome
   return outcome
+}
+
+function faultOf(name: string, error: unknown): UnavailableError {
+  if (error instanceof AnswerTooLarge) {
+    return new UnavailableError('bad_answer', `${name}: the answer is too large`, { status: error.status })
+  }
+  return new UnavailableError('connection', `${name}: ${describeFault(error)}`, { cause: error })
 }
 
 /** The message of the innermost error that has one: fetch says only "fetch failed", and a failed dual-stack connect nothing. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isRetryableStatus, parseRetryAfter, retryDelayMs } from './retry.js'
+import { isRetryableStatus, parseRetryAfter, reconnectDelayMs, retryDelayMs } from './retry.js'
 
 describe('retryDelayMs', () => {
   it('spreads over the whole window, which doubles from 50 ms and is capped at 500 ms', () => {
@@ -12,6 +12,22 @@ describe('retryDelayMs', () => {
   it('never waits less than the server asked for', () => {
     expect(retryDelayMs(1, 2, 0)).toBe(2000)
     expect(retryDelayMs(1, 2, 0.5)).toBe(2025)
+  })
+})
+
+describe('reconnectDelayMs', () => {
+  const asked = { retryAfterSeconds: null }
+
+  it('spreads over the later half of a window that doubles from 250 ms and is capped at 10 s', () => {
+    const longest = [1, 2, 3, 6, 7, 5000].map((attempt) => reconnectDelayMs(attempt, asked, 1))
+    expect(longest).toEqual([250, 500, 1000, 8000, 10_000, 10_000])
+    expect(reconnectDelayMs(3, asked, 0)).toBe(500)
+  })
+
+  it('never waits less than the longer of what the stream and the answer asked for, nor longer than an hour', () => {
+    expect(reconnectDelayMs(1, { askedMs: 3000, retryAfterSeconds: 2 }, 0)).toBe(3125)
+    expect(reconnectDelayMs(1, { askedMs: 1000, retryAfterSeconds: 2 }, 0)).toBe(2125)
+    expect(reconnectDelayMs(1, { askedMs: 2 ** 40, retryAfterSeconds: null }, 0)).toBe(3_600_000)
   })
 })
 

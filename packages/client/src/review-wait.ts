@@ -6,7 +6,7 @@ import { UnavailableError } from './errors/unavailable-error.js'
 import { type AskedAction, isAnswerTo, isPermitted, type PermittedDecision } from './is-permitted.js'
 import type { CallOptions, IdempotentCallOptions } from './options.js'
 import type { Running } from './requester.js'
-import { isRetryableStatus } from './retry.js'
+import { isFaultStatus } from './retry.js'
 import type { Decision, DecisionStatus } from './wire.js'
 
 /** The two calls that waiting is made of. */
@@ -144,12 +144,8 @@ function notAbout(id: string): UnavailableError {
 
 /** Faults that are worth another attempt: the decision point is away or busy, or the decision changed meanwhile. */
 function mayPass(error: unknown): boolean {
-  if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFault(error.status ?? 0)
-  return ApiError.isInstance(error) && (isFault(error.status) || isChanged(error))
-}
-
-function isFault(status: number): boolean {
-  return status >= 500 || isRetryableStatus(status)
+  if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFaultStatus(error.status ?? 0)
+  return ApiError.isInstance(error) && (isFaultStatus(error.status) || isChanged(error))
 }
 
 function isChanged(error: unknown): boolean {

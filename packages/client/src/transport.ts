@@ -9,6 +9,12 @@ export interface Transport {
    * Rejects with the signal's reason once it is aborted, with `AnswerTooLarge`, or with any other error for a connection fault.
    */
   send(request: TransportRequest): Promise<TransportAnswer>
+  /**
+   * Resolves when the head of the answer is there, whatever its status.
+   *
+   * Rejects as `send` does, and so do the chunks. The connection lasts until the last chunk, or until the signal is aborted.
+   */
+  stream(request: TransportRequest): Promise<TransportStream>
   /** Ends every open connection; idempotent. */
   close(): void
 }
@@ -21,15 +27,24 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly signal: AbortSignal
-  /** The server was asked to keep the answer back: no other request should have to wait for this one's connection. */
+  /** The server takes its time, as it was asked to: no other request should have to wait for this one's connection. */
   readonly isLongPoll: boolean
 }
 
-export interface TransportAnswer {
+interface TransportHead {
   readonly status: number
   /** The header's value, or null; takes a lower-case name. */
   header(name: string): string | null
+}
+
+export interface TransportAnswer extends TransportHead {
   readonly body: Uint8Array
+}
+
+/** An answer whose body is read as it comes. */
+export interface TransportStream extends TransportHead {
+  /** To be read once. Those that nobody has asked for yet are not read from the network. */
+  readonly chunks: AsyncIterable<Uint8Array>
 }
 
 export interface TransportOptions {
@@ -47,6 +62,16 @@ export class AnswerTooLarge extends Error {
     super('the answer is too large')
     this.status = status
   }
+}
+
+/** @throws AnswerTooLarge */
+export async function wholeAnswer(stream: TransportStream, maxBytes: number): Promise<TransportAnswer> {
+  const { status, chunks } = stream
+  const collector = new BodyCollector(maxBytes)
+  for await (const chunk of chunks) {
+    if (!collector.add(chunk)) throw new AnswerTooLarge(status)
+  }
+  return { status, header: (name) => stream.header(name), body: collector.body() }
 }
 
 /** Gathers the chunks of one body and refuses the chunk that would exceed the bound. */

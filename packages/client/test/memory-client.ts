@@ -38,7 +38,8 @@ export function memoryClient(answer: Answering, options: CountersignOptions = {}
       body: new TextEncoder().encode(JSON.stringify(given)),
     }
   }
-  const open: OpenTransport = () => ({ send, close: () => undefined })
+  const stream = () => Promise.reject(new Error('there is no stream in memory'))
+  const open: OpenTransport = () => ({ send, stream, close: () => undefined })
   return (client as unknown as Internal).over(() => open)
 }
 

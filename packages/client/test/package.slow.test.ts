@@ -37,6 +37,12 @@ const permit: string = (await client.decisions.waitForReview(decision, { holder:
 await client.decisions.confirm(decision.id, { amount: 40, note: permit }, { idempotencyKey: 'two' })
 await client.decisions.correct(decision.id, { result: 'rejected' })
 const accounts: readonly BudgetAccount[] = (await client.policies.budget(policy.id).page()).data
+for await (const { id, type, data } of client.events({ effect: 'deny', lastEventId: 'c' })) {
+  if (type === 'decision.created') id.length + data.action.length + data.budgets.length
+}
+const signing: string = (await client.webhooks.create({ url: 'https://example.com', events: ['decision.denied'] })).secret
+for await (const { attempts } of client.webhooks.deliveries(signing, { status: 'failed' })) attempts[0]?.status?.toFixed()
+const denials: number = (await client.stats({ interval: 'hour', group: 'agent' })).data[0]?.effects.deny ?? 0
 for await (const { remaining, agent_id } of client.budgets.list()) remaining.toFixed(2) + (agent_id ?? accounts.length)
 try {
   await client.agents.suspend(secret)

@@ -301,6 +301,81 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     url: `/v1/audit?type=decision.created&decision_id=dec_1&agent_id=${encodedAgent}`,
     answer: page,
   },
+  'webhooks.create': {
+    call: (client) => client.webhooks.create({ url: 'https://example.com/hook', events: ['decision.denied'] }),
+    method: 'POST',
+    url: '/v1/webhooks',
+    body: { url: 'https://example.com/hook', events: ['decision.denied'] },
+    isKeyed: true,
+    answer: { id: 'whk_1', secret: 'whsec_new' },
+  },
+  'webhooks.get': { call: (client) => client.webhooks.get('whk_1'), method: 'GET', url: '/v1/webhooks/whk_1' },
+  'webhooks.list': {
+    call: (client) => client.webhooks.list({ limit: 5 }).page(),
+    method: 'GET',
+    url: '/v1/webhooks?limit=5',
+    answer: page,
+  },
+  'webhooks.update': {
+    call: (client) => client.webhooks.update('whk_1', { url: 'https://example.com/hook', enabled: false }),
+    method: 'PUT',
+    url: '/v1/webhooks/whk_1',
+    body: { url: 'https://example.com/hook', enabled: false },
+  },
+  'webhooks.delete': {
+    call: (client) => client.webhooks.delete('whk_1'),
+    method: 'DELETE',
+    url: '/v1/webhooks/whk_1',
+    answer: undefined,
+  },
+  'webhooks.rotateSecret': {
+    call: (client) => client.webhooks.rotateSecret('whk_1'),
+    method: 'POST',
+    url: '/v1/webhooks/whk_1/rotate-secret',
+    body: {},
+    isKeyed: true,
+    answer: { id: 'whk_1', secret: 'whsec_new' },
+  },
+  'webhooks.rotateSecret with a grace': {
+    call: (client) => client.webhooks.rotateSecret('whk_1', { graceSeconds: 0 }),
+    method: 'POST',
+    url: '/v1/webhooks/whk_1/rotate-secret',
+    body: { grace_seconds: 0 },
+    isKeyed: true,
+    answer: { id: 'whk_1', secret: 'whsec_new' },
+  },
+  'webhooks.test': {
+    call: (client) => client.webhooks.test('whk_1'),
+    method: 'POST',
+    url: '/v1/webhooks/whk_1/test',
+    body: {},
+    isKeyed: true,
+  },
+  'webhooks.replay': {
+    call: (client) => client.webhooks.replay('whk_1', { since: '2026-11-21T10:00:00.000Z' }),
+    method: 'POST',
+    url: '/v1/webhooks/whk_1/replay',
+    body: { since: '2026-11-21T10:00:00.000Z' },
+    isKeyed: true,
+  },
+  'webhooks.deliveries': {
+    call: (client) => client.webhooks.deliveries('whk_1', { status: 'failed', limit: 5, cursor: 'c2' }).page(),
+    method: 'GET',
+    url: '/v1/webhooks/whk_1/deliveries?status=failed&limit=5&cursor=c2',
+    answer: page,
+  },
+  'webhooks.retry': {
+    call: (client) => client.webhooks.retry('whk_1', 'dlv_1'),
+    method: 'POST',
+    url: '/v1/webhooks/whk_1/deliveries/dlv_1/retry',
+    body: {},
+    isKeyed: true,
+  },
+  stats: {
+    call: (client) => client.stats({ from: '2026-11-21T10:00:00.000Z', interval: 'hour', group: 'action' }),
+    method: 'GET',
+    url: '/v1/stats?from=2026-11-21T10%3A00%3A00.000Z&interval=hour&group=action',
+  },
   jwks: {
     call: (client) => client.jwks(),
     method: 'GET',
@@ -330,7 +405,7 @@ describeTransports('resources', (rig) => {
 
   it('sends the idempotency key that a call is given', async () => {
     const { stub, open } = rig()
-    stub.answer(answerJson(200, { ...decision, key: 'cs_sk_new' }))
+    stub.answer(answerJson(200, { ...decision, key: 'cs_sk_new', secret: 'whsec_new' }))
     const client = open()
     const options = { idempotencyKey: 'mine-1' }
     await client.policies.create(document, options)
@@ -346,7 +421,12 @@ describeTransports('resources', (rig) => {
     await client.decisions.approve(id, {}, options)
     await client.decisions.decline(id, {}, options)
     await client.decisions.claim(id, {}, options)
-    expect(stub.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(13).fill('mine-1'))
+    await client.webhooks.create({ url: 'https://example.com/hook' }, options)
+    await client.webhooks.rotateSecret('whk_1', options)
+    await client.webhooks.test('whk_1', options)
+    await client.webhooks.replay('whk_1', { since: '2026-11-21T10:00:00.000Z' }, options)
+    await client.webhooks.retry('whk_1', 'dlv_1', options)
+    expect(stub.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(18).fill('mine-1'))
   })
 
   it.each(['', 8 as never])('refuses the idempotency key %j', async (idempotencyKey) => {
@@ -375,6 +455,8 @@ describeTransports('resources', (rig) => {
   it.each([
     ['keys.create', (client: Countersign) => client.keys.create({ name: 'bots', scopes: ['decisions:write'] })],
     ['keys.rotate', (client: Countersign) => client.keys.rotate('key_1')],
+    ['webhooks.create', (client: Countersign) => client.webhooks.create({ url: 'https://example.com/hook' })],
+    ['webhooks.rotateSecret', (client: Countersign) => client.webhooks.rotateSecret('key_1')],
   ])('says what to do when the secret of %s went with a lost answer', async (_name, call) => {
     const { stub, open } = rig()
     stub.answer(answerJson(200, { id: 'key_1', name: 'bots' }, { 'idempotent-replayed': 'true' }))

@@ -12,6 +12,7 @@ export class Connection {
   readonly #database: InstanceType<typeof Database>
   readonly #statements = new Map<string, Statement>()
   #isOpen = true
+  #isInTransaction = false
 
   private constructor(location: string) {
     this.#database = new Database(location)
@@ -66,7 +67,10 @@ export class Connection {
 
   /** All of the work or nothing of it; throws what `work` or the commit threw. */
   transaction<T>(work: () => T): T {
+    // One inside another is a part of it.
+    if (this.#isInTransaction) return work()
     this.run('BEGIN IMMEDIATE')
+    this.#isInTransaction = true
     try {
       const result = work()
       this.run('COMMIT')
@@ -74,6 +78,8 @@ export class Connection {
     } catch (error) {
       this.#rollBack()
       throw error
+    } finally {
+      this.#isInTransaction = false
     }
   }
 

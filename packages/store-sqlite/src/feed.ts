@@ -20,22 +20,10 @@ import { loadKeys } from './tables/keys.js'
 import { findPolicyRevision, listPolicyRevisions } from './tables/policies.js'
 import { findHeldReader, findReader, listReaders } from './tables/readers.js'
 import { loadWebhooks } from './tables/webhooks.js'
-import type { WriterTasks } from './writer-tasks.js'
+import type { FeedTask, WriterTasks } from './writer-tasks.js'
 
 /** Reads on some connection; rejects with StoreUnavailableError. */
 export type Read = <T>(read: (db: Connection) => T | Promise<T>) => Promise<T>
-
-/** What of the writer's tasks is for the feed. Their parameters are texts and numbers, so that they are cheap to pass on. */
-export const FEED_TASKS = [
-  'takeReader',
-  'saveBatch',
-  'removeReader',
-  'addDeliveries',
-  'updateDeliveries',
-  'removeDeliveries',
-  'removeCounts',
-] as const
-export type FeedTask = (typeof FEED_TASKS)[number]
 
 /** Has the writer's thread do a task; rejects with StoreUnavailableError. */
 export type AskWriter = <Name extends FeedTask>(

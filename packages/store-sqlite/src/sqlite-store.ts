@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { AccountKey } from '@countersign/contract'
 import type { IdempotencyRecord, StoredDecision } from '@countersign/store-port/documents'
 import {
@@ -16,7 +17,7 @@ import {
 } from '@countersign/store-port/store'
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
-import { type AskWriter, couldNotRead, SqliteFeed } from './feed.js'
+import { couldNotRead, SqliteFeed } from './feed.js'
 import { groupText } from './group-text.js'
 import { SqliteLedger } from './ledger.js'
 import { markClosed } from './page-sums.js'
@@ -60,9 +61,6 @@ export class SqliteStore implements Store {
   /** The last commit failed, and no ping has shown since that there is room. */
   #hasFailed = false
 
-  /** For a feed that another thread has opened (`open-feed.ts`). */
-  readonly askWriter: AskWriter = async (task, ...parameters) => (await this.#usableWriter()).ask(task, ...parameters)
-
   /**
    * @param nowMs the time that leases of readers are measured by
    * @param onError gets the errors of what the store does by itself; it tries again
@@ -70,7 +68,11 @@ export class SqliteStore implements Store {
   constructor(directory: DataDirectory, nowMs: () => number, onError: (error: Error) => void) {
     this.#directory = directory
     this.#onError = onError
-    this.feed = new SqliteFeed((read) => this.#read(read), this.askWriter, nowMs)
+    this.feed = new SqliteFeed(
+      (read) => this.#read(read),
+      async (task, ...parameters) => (await this.#usableWriter()).ask(task, ...parameters),
+      nowMs,
+    )
     this.#reader = Connection.openReadOnly(directory.databasePath)
     configureReader(this.#reader)
     this.#indexDescriptor = openSync(`${directory.databasePath}-shm`, 'r')
@@ -195,6 +197,14 @@ export class SqliteStore implements Store {
   async secret(name: string): Promise<string> {
     const known = await this.#read((db) => findSecret(db, name))
     return known ?? (await this.#usableWriter()).ask('makeSecret', name)
+  }
+
+  /** A port to the writer's thread, for a feed that another thread has opened (`open-feed.ts`). It is closed when that thread ends. */
+  async connectWriter(): Promise<MessagePort> {
+    const { port1, port2 } = new MessageChannel()
+    const writer = await this.#usableWriter()
+    writer.connect(port1)
+    return port2
   }
 
   async ping(): Promise<void> {

@@ -1,5 +1,5 @@
 /** The writer's thread: the one connection that writes, so that waiting for the disk stops nobody else. */
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Checkpoints } from './checkpoints.js'
 import { commitMutations } from './commit.js'
 import { Connection, sqliteCode } from './driver.js'
@@ -14,7 +14,7 @@ import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
 import { beginLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
 import { removeReader, takeReader } from './tables/readers.js'
-import type { WriterAnswer, WriterData, WriterRequest, WriterTasks } from './writer-tasks.js'
+import type { WriterAnswer, WriterConnection, WriterData, WriterRequest, WriterTasks } from './writer-tasks.js'
 
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
@@ -43,6 +43,7 @@ const tasks: WriterTasks = {
   updateDeliveries: (deliveries) => updateDeliveries(db, JSON.parse(deliveries)),
   removeDeliveries: (webhookId, before) => removeDeliveries(db, webhookId, before),
   removeCounts: (series, beforeMs) => removeCounts(db, series, beforeMs),
+  together: (several) => db.transaction(() => several.map(([task, ...parameters]) => run(task, parameters))),
   makeSecret: (name) => makeSecret(db, name),
   touch: () => touch(db),
   proveRoom: () => proveRoom(db),
@@ -51,22 +52,37 @@ const tasks: WriterTasks = {
 
 let isOver = false
 
-port.on('message', (request: WriterRequest) => {
+/** @param from the port that the request came by */
+function take(from: MessagePort, request: WriterRequest): void {
   if (isOver) return
   const answer = perform(request)
   isOver = 'failure' in answer || request.task === 'close'
   if (isOver) db.close()
-  port.postMessage(answer)
+  from.postMessage(answer)
   if (!isOver) checkpoints.whenDue()
-  if (isOver) port.close()
+  // The thread ends when no port is open, and with it what others have connected.
+  else for (const one of ports) one.close()
+}
+
+const ports = new Set([port])
+port.on('message', (message: WriterRequest | WriterConnection) => {
+  if (!('connect' in message)) return take(port, message)
+  const { connect } = message
+  ports.add(connect)
+  connect.on('message', (request: WriterRequest) => take(connect, request))
+  connect.on('close', () => ports.delete(connect))
 })
 
 function perform({ number, task, parameters }: WriterRequest): WriterAnswer {
   try {
-    return { number, result: (tasks[task] as (...parameters: readonly unknown[]) => unknown)(...parameters) }
+    return { number, result: run(task, parameters) }
   } catch (error) {
     return { number, failure: { message: messageOf(error), code: sqliteCode(error) } }
   }
+}
+
+function run(task: keyof WriterTasks, parameters: readonly unknown[]): unknown {
+  return (tasks[task] as (...parameters: readonly unknown[]) => unknown)(...parameters)
 }
 
 function messageOf(error: unknown): string {

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { StoredAccount, StoredDecision } from '@countersign/store-port/documents'
 import type { HeldReader } from '@countersign/store-port/feed'
 import type { CommitResult } from '@countersign/store-port/store'
@@ -33,11 +34,28 @@ export interface WriterTasks {
   updateDeliveries(deliveries: string): readonly string[]
   removeDeliveries(webhookId: string, before: string | null): number
   removeCounts(series: string, beforeMs: number): number
+  /** Several tasks of the feed in one transaction: one wait for the disk. */
+  together(tasks: readonly (readonly [task: FeedTask, ...parameters: unknown[]])[]): readonly unknown[]
   makeSecret(name: string): string
   touch(): void
   proveRoom(): void
   /** The last one: the thread ends. */
   close(): void
+}
+
+/** What of the tasks is for the feed. Their parameters are texts and numbers: cheap to pass on. */
+export type FeedTask =
+  | 'takeReader'
+  | 'saveBatch'
+  | 'removeReader'
+  | 'addDeliveries'
+  | 'updateDeliveries'
+  | 'removeDeliveries'
+  | 'removeCounts'
+
+/** Another thread asks through this port, and gets its answers there. */
+export interface WriterConnection {
+  readonly connect: MessagePort
 }
 
 /** Tasks are done in the order in which they are asked. */

@@ -7,7 +7,7 @@ import type { FeedReads, HeldReader } from '@countersign/store-port/feed'
 import { deliveryOf, LogPen } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSqliteStore } from '#store-sqlite/open'
-import { openSqliteFeedReads } from '#store-sqlite/open-feed'
+import { openSqliteFeed } from '#store-sqlite/open-feed'
 
 const entryOnly = { kind: 'entry.only' } as const
 const LONG_MS = 600_000
@@ -103,6 +103,8 @@ describe('what the feed reads in another thread', () => {
   }, 30_000)
 
   it('is refused where no store is', () => {
-    expect(() => openSqliteFeedReads(join(dataDir, 'nowhere'))).toThrow('The store could not read.')
+    expect(() => openSqliteFeed(join(dataDir, 'nowhere'), () => Promise.reject(new Error('Nobody writes.')))).toThrow(
+      'The store could not read.',
+    )
   })
 })

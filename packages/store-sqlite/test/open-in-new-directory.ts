@@ -16,7 +16,7 @@ export async function openInNewDirectory(): Promise<OpenedStore> {
       store = await openSqliteStore({ dataDir })
       return store
     },
-    openFeedReads: async () => openSqliteFeed(dataDir, store.askWriter),
+    openFeedReads: async () => openSqliteFeed(dataDir, () => store.connectWriter()),
     async destroy() {
       await store.close()
       rmSync(dataDir, { recursive: true })

@@ -18,5 +18,6 @@ export {
   type StubDecisionPoint,
   startStubDecisionPoint,
 } from './stub-decision-point.js'
+export { type StubEventStream, startStubEventStream } from './stub-event-stream.js'
 export { type StubLifecycle, startStubLifecycle } from './stub-lifecycle.js'
 export { until } from './until.js'

@@ -96,7 +96,8 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
     },
     async close() {
       await Promise.all(stops.map((stop) => stop?.()))
-      await feed.close()
+      // Its readers go on from the store, whatever could not be done here.
+      await feed.close().catch(failed('the feed could not be closed in order'))
       await writer.flushed()
       await core.remember()
       await store.saveKeyUses(keys.takeUnsavedUses()).catch(failed('key uses could not be saved'))

@@ -1,7 +1,6 @@
 /** The thread of the feed: it opens the feed's part of the store for itself, so that the main thread pays nothing for its reads. */
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { FeedStore } from '@countersign/store-port/feed'
-import type { AskWriter } from '@countersign/store-sqlite/open-feed'
 import { systemClock } from '../adapters/system-clock.js'
 import { type FeedHost, RunningFeed } from '../feed/feed.js'
 import { ThreadCalls } from '../feed/thread-calls.js'
@@ -23,7 +22,7 @@ export type FeedStoreAddress =
 export interface FeedThreadHost extends FeedHost {
   log(level: keyof Log, fields: object, message: string): void
   /** The embedded store has one writer for all threads. */
-  askWriter: AskWriter
+  connectWriter: () => Promise<MessagePort>
 }
 
 const port = parentPort
@@ -63,5 +62,5 @@ async function openStore(): Promise<FeedStore> {
     return openMongoFeedStore({ url: address.url })
   }
   const { openSqliteFeed } = await import('@countersign/store-sqlite/open-feed')
-  return openSqliteFeed(address.dataDir, host.askWriter)
+  return openSqliteFeed(address.dataDir, () => host.connectWriter())
 }

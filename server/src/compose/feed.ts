@@ -18,10 +18,10 @@ export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
   const host = feedHost(core)
   const allowsPrivate = config.webhookAllowPrivate
   if (thread === null) return new RunningFeed({ store: store.feed, clock, log, host, allowsPrivate })
-  const { address, askWriter } = thread
+  const { address, connectWriter } = thread
   const own = {
     ...host,
-    askWriter,
+    connectWriter,
     log: (level: keyof Log, fields: object, message: string) => log[level](fields, message),
   }
   return new FeedThread({ store: address, allowsPrivate }, own satisfies FeedThreadHost, log)

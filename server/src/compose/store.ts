@@ -1,9 +1,9 @@
 /** Opens the store that the settings name. */
 import { mkdir } from 'node:fs/promises'
+import type { MessagePort } from 'node:worker_threads'
 import type { Lease } from '@countersign/store-port/lease'
 import type { Store } from '@countersign/store-port/store'
 import { openSqliteStore } from '@countersign/store-sqlite/open'
-import type { AskWriter } from '@countersign/store-sqlite/open-feed'
 import { findKeyring } from '../adapters/keyring/keyring.js'
 import { soleLease } from '../adapters/sole-lease.js'
 import { systemClock } from '../adapters/system-clock.js'
@@ -27,7 +27,8 @@ export interface OpenedStore {
 
 export interface FeedThreadStore {
   readonly address: FeedStoreAddress
-  readonly askWriter: AskWriter
+  /** A port to the embedded store's one writer. */
+  readonly connectWriter: () => Promise<MessagePort>
 }
 
 /** @throws the errors of the store and of the keyring when they cannot be opened */
@@ -41,7 +42,11 @@ export async function openStore({ dataDir, mongodbUrl }: Config, parts: Parts): 
   if (mongodbUrl === null) {
     const store = await openSqliteStore({ dataDir, mayBeNew, onError })
     const address = { kind: 'sqlite', dataDir } as const
-    return { store, lease: soleLease, feedThread: feedInThread ? { address, askWriter: store.askWriter } : null }
+    return {
+      store,
+      lease: soleLease,
+      feedThread: feedInThread ? { address, connectWriter: () => store.connectWriter() } : null,
+    }
   }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   // Loaded only when used: nothing else takes as long to load as the driver.
@@ -50,11 +55,11 @@ export async function openStore({ dataDir, mongodbUrl }: Config, parts: Parts): 
   const machine = systemClock()
   const store = await openMongoStore({ url: mongodbUrl, nowMs: () => machine.now().getTime(), onError })
   const address = { kind: 'mongodb', url: mongodbUrl } as const
-  return { store, lease: store.lease, feedThread: feedInThread ? { address, askWriter: noWriter } : null }
+  return { store, lease: store.lease, feedThread: feedInThread ? { address, connectWriter: noWriter } : null }
 }
 
 /** On MongoDB every thread writes for itself. */
-const noWriter: AskWriter = () => Promise.reject(new Error('This store has no one writer.'))
+const noWriter = () => Promise.reject(new Error('This store has no one writer.'))
 
 /** Writes to the store, and measures each commit, whether it succeeds or not. */
 export function measuredWriter(store: Store, ids: Ids, metrics: Metrics, { monotonicMs }: Parts): MutationWriter {

@@ -12,9 +12,9 @@ export interface ReaderDeps {
 /** What a reader keeps besides its positions. */
 export type ReaderState = FeedBatch['state']
 
-const HELD_FOR_MS = 30_000
+const HELD_FOR_MS = 15_000
 /** Long before another process may take it. */
-const RENEWED_AFTER_MS = 10_000
+const RENEWED_AFTER_MS = 5_000
 
 /**
  * A reader of the logs with positions in the store. One process at a time runs it; another goes on where that one stopped.

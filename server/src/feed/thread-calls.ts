@@ -1,4 +1,4 @@
-import type { MessagePort, Worker } from 'node:worker_threads'
+import { MessagePort, type Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 
 /** What one thread may call in the other: by name, with what can be cloned. */
@@ -72,7 +72,8 @@ export class ThreadCalls {
       const perform = this.own[method] as ((...parameters: readonly unknown[]) => unknown) | undefined
       if (perform === undefined) throw new Error(`The other thread has no ${method}.`)
       const result = await perform(...parameters)
-      if (call !== null) this.port.postMessage({ answer: call, result } satisfies Message)
+      if (call !== null)
+        this.port.postMessage({ answer: call, result } satisfies Message, result instanceof MessagePort ? [result] : [])
     } catch (error) {
       if (call === null) return
       const message = error instanceof Error ? error.message : String(error)

@@ -1,9 +1,8 @@
-import { isRecord } from '../answer.js'
 import { path } from '../call.js'
-import { UnavailableError } from '../errors/unavailable-error.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
+import { withSecret } from '../shown-once.js'
 import type { ApiKey, ApiKeyWithSecret, KeyCreate } from '../wire.js'
 
 /** For a rotation. */
@@ -30,7 +29,7 @@ export class Keys {
   async create(key: KeyCreate, options?: IdempotentCallOptions): Promise<ApiKeyWithSecret> {
     const idempotencyKey = options?.idempotencyKey ?? true
     const call = { method: 'POST', path: '/v1/keys', body: key, idempotencyKey, options } as const
-    return withSecret('POST /v1/keys', await this.#requester.send(call))
+    return withSecret('POST /v1/keys', await this.#requester.send(call), 'key')
   }
 
   /** @throws ApiError not_found */
@@ -63,21 +62,11 @@ export class Keys {
       idempotencyKey: options?.idempotencyKey ?? true,
       options,
     })
-    return withSecret(`POST ${call}`, answer)
+    return withSecret(`POST ${call}`, answer, 'key')
   }
 
   /** Revokes a key for good. Revoking it again is not an error. @throws ApiError not_found, key_too_wide, last_admin_key */
   async revoke(id: string, options?: CallOptions): Promise<void> {
     await this.#requester.send({ method: 'DELETE', path: path`/v1/keys/${id}`, options })
   }
-}
-
-/** A replayed answer is without the secret, which the first answer had and the network lost. */
-function withSecret(call: string, answer: unknown): ApiKeyWithSecret {
-  if (isRecord(answer) && typeof answer.key === 'string') return answer as ApiKeyWithSecret
-  const id = isRecord(answer) ? String(answer.id) : 'the key'
-  throw new UnavailableError(
-    'bad_answer',
-    `${call}: it was done by an earlier attempt whose answer is lost, and the secret is shown once: rotate ${id}, with another idempotency key`,
-  )
 }

@@ -1,21 +1,13 @@
 /** Opens connections to hosts that somebody else has named. It is the one place that decides which address may be called. */
-import { lookup } from 'node:dns/promises'
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { withDeadline } from '@countersign/concurrency'
 import { hostOf, isPublicAddress, type WebhookUrlRules } from '../../webhook-url.js'
+import { type HostAddress, type Resolve, resolveByDns, resolveBySystem } from './resolve.js'
 import { SendError } from './send-error.js'
 
-export interface HostAddress {
-  readonly address: string
-  readonly family: number
-}
-
-/** All addresses of a host name. Rejects when there is none. */
-export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>
-
 export interface ConnectorOptions extends WebhookUrlRules {
-  /** Absent: the system's. */
+  /** Absent: the DNS; the system's own way where private networks are allowed. */
   readonly resolve?: Resolve | undefined
   /** Certificate authorities to trust instead of those of Node. */
   readonly ca?: string | undefined
@@ -53,17 +45,13 @@ export async function connectTo(url: URL, options: ConnectorOptions): Promise<So
 }
 
 async function allowedAddresses(host: string, options: ConnectorOptions): Promise<readonly HostAddress[]> {
-  const { allowsPrivate, resolve = resolveBySystem } = options
+  const { allowsPrivate, resolve = allowsPrivate ? resolveBySystem : resolveByDns() } = options
   const family = isIP(host)
   // Node asks no `lookup` for an address.
   const addresses = family === 0 ? await resolve(host) : [{ address: host, family }]
   if (addresses.length === 0) throw new SendError('The host name has no address.')
   if (!allowsPrivate && !addresses.every(({ address }) => isPublicAddress(address))) throw new SendError(NOT_PUBLIC)
   return addresses
-}
-
-function resolveBySystem(hostname: string): Promise<readonly HostAddress[]> {
-  return lookup(hostname, { all: true })
 }
 
 function socketTo(url: URL, addresses: readonly HostAddress[], { ca }: ConnectorOptions): Socket {

@@ -18,6 +18,8 @@ export interface EndpointDeps extends DeliveryReaderDeps, Omit<SenderOptions, 'c
 
 /** Deliveries that wait for their turn. Beyond it nothing is read: the backlog is the log. */
 const WINDOW = 100
+/** Attempts that end within this time are written together: each write is one of the disk. */
+const GATHERED_MS = 50
 /** Deliveries that become due, or that somebody retries, are looked for so often. A timer of a second may be a little early. */
 const LOOKED_EVERY_MS = 900
 /** An endpoint that fails for so long gets one new event each few seconds, until one succeeds: the others wait in the log. */
@@ -58,6 +60,8 @@ export class Endpoint {
   readonly #claimed = new Set<string>()
   #disabling: 'gone' | 'failing' | null = null
   #isWanted = false
+  #gathering: NodeJS.Timeout | null = null
+  #isGathered = false
   #rounds: Promise<void> | null = null
   #isClosed = false
   #isAborted = false
@@ -111,6 +115,7 @@ export class Endpoint {
     })
     await Promise.race([Promise.all(this.#sending), graceOver])
     clearTimeout(timer)
+    if (this.#gathering !== null) clearTimeout(this.#gathering)
     this.#isAborted = true
     for (const sender of [...this.#former, this.#sender]) sender.abort()
     await Promise.all(this.#sending)
@@ -132,7 +137,7 @@ export class Endpoint {
   }
 
   async #round(): Promise<void> {
-    await this.#write()
+    if (this.#isGathered || this.#disabling !== null) await this.#write()
     await this.#removeOld()
     if (this.#webhook.disabled !== null) return this.#retire()
     if (this.#disabling !== null) return this.#disable(this.#disabling)
@@ -187,15 +192,26 @@ export class Endpoint {
   }
 
   #start(): void {
-    while (!this.#isClosed && this.#sending.size < MAX_CONNECTIONS) {
+    while (!this.#isClosed && this.#disabling === null && this.#sending.size < MAX_CONNECTIONS) {
       const delivery = this.#ready.shift()
       if (delivery === undefined) return
       const sending = this.#attempt(delivery).finally(() => {
         this.#sending.delete(sending)
-        this.wake()
+        this.#start()
+        this.#wakeSoon()
       })
       this.#sending.add(sending)
     }
+  }
+
+  /** An attempt has ended: it is written soon. Meanwhile there may be room to read on, or somebody to tell. */
+  #wakeSoon(): void {
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = null
+      this.#isGathered = true
+      this.wake()
+    }, GATHERED_MS).unref()
+    if (this.#disabling !== null || (this.#reader.hasMore && this.#room() > 0)) this.wake()
   }
 
   async #attempt(delivery: StoredDelivery): Promise<void> {
@@ -211,6 +227,7 @@ export class Endpoint {
       if (this.#isAborted) return
       const attempt = { ...result, at: now.toISOString(), endedAt: clock.now(), isLast: body === null }
       this.#ended.push({ delivery, attempt, enabledAt: webhook.enabled_at })
+      if (result.status === 410 && webhook.enabled_at === this.#webhook.enabled_at) this.#disabling = 'gone'
     } catch (error) {
       // The store did not answer. It is still due.
       this.#claimed.delete(delivery.id)
@@ -218,13 +235,19 @@ export class Endpoint {
     }
   }
 
-  /** Writes the attempts that have ended, and draws the conclusions. */
+  /** Writes the attempts that have ended, all at once, and draws the conclusions. */
   async #write(): Promise<void> {
+    this.#isGathered = false
     const ended = [...this.#ended]
     if (ended.length === 0) return
     const after = ended.map(({ delivery, attempt }) => afterAttempt(delivery, attempt, this.deps.random))
-    const written = new Set(await this.deps.store.updateDeliveries(after))
-    for (const one of ended) if (!written.has(one.delivery.id)) await this.#writeAgain(one)
+    try {
+      const written = new Set(await this.deps.store.updateDeliveries(after))
+      for (const one of ended) if (!written.has(one.delivery.id)) await this.#writeAgain(one)
+    } catch (error) {
+      this.#isGathered = true
+      throw error
+    }
     this.#ended.splice(0, ended.length)
     for (const one of ended) {
       this.#claimed.delete(one.delivery.id)
@@ -248,8 +271,7 @@ export class Endpoint {
     }
     const failing = failedAgain(this.#reader.failing, attempt.endedAt.toISOString())
     this.#reader.failing = failing
-    if (attempt.status === 410) this.#disabling = 'gone'
-    else if (isTooLong(failing)) this.#disabling ??= 'failing'
+    if (isTooLong(failing)) this.#disabling ??= 'failing'
   }
 
   /** Again and again, until the webhook is seen disabled. */

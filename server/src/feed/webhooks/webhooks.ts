@@ -18,6 +18,8 @@ export interface WebhooksDeps
 const REFRESHED_EVERY_MS = 900
 /** What is being sent at the end may take so long. */
 const CLOSING_MS = 2000
+/** A fault that stays is logged so often. */
+const LOGGED_EVERY_MS = 3_600_000
 /** A reader is held so long while what belongs to a deleted webhook is removed. */
 const REMOVAL_MS = 30_000
 
@@ -27,8 +29,10 @@ export class Webhooks {
   readonly #endpoints = new Map<string, Endpoint>()
   /** Ids of deleted webhooks that may have left something behind. */
   readonly #deleted = new Set<string>()
-  /** By webhook, what its last round failed with. */
-  readonly #faults = new Map<string, string>()
+  /** Those whose endpoint may still write. */
+  readonly #closing = new Set<string>()
+  /** By webhook, what it failed with last, and when that was logged. */
+  readonly #faults = new Map<string, { readonly text: string; readonly atMs: number }>()
   #isStoreMissed = false
   #refreshAtMs = Number.NEGATIVE_INFINITY
   #isClosed = false
@@ -68,7 +72,7 @@ export class Webhooks {
     const namesOf = byWebhook(names)
     for (const webhook of webhooks.values()) this.#update(webhook, namesOf.get(webhook.id) ?? [])
     for (const id of [...this.#endpoints.keys(), ...namesOf.keys()]) if (!webhooks.has(id)) this.#forget(id)
-    for (const id of this.#deleted) await this.#removeRest(id, namesOf.get(id) ?? [])
+    for (const id of this.#deleted) if (!this.#closing.has(id)) await this.#removeRest(id, namesOf.get(id) ?? [])
   }
 
   #update(webhook: StoredWebhook, names: readonly string[]): void {
@@ -84,7 +88,9 @@ export class Webhooks {
     this.#endpoints.delete(id)
     this.#faults.delete(id)
     this.#deleted.add(id)
-    void endpoint?.close(0)
+    if (endpoint === undefined) return
+    this.#closing.add(id)
+    void endpoint.close(0).then(() => this.#closing.delete(id))
   }
 
   /** A share of it at a time. Its reader goes last: it shows that something is left. */
@@ -105,9 +111,10 @@ export class Webhooks {
       this.#isStoreMissed = true
       return
     }
-    const text = String(err)
-    if (this.#faults.get(webhookId) === text) return
-    this.#faults.set(webhookId, text)
+    const [text, atMs] = [String(err), this.deps.clock.now().getTime()]
+    const known = this.#faults.get(webhookId)
+    if (known?.text === text && atMs - known.atMs < LOGGED_EVERY_MS) return
+    this.#faults.set(webhookId, { text, atMs })
     this.deps.log.error({ err, webhook_id: webhookId }, 'a webhook gets no events; it tries again')
   }
 }

@@ -8,7 +8,7 @@ import { type Store, StoreUnavailableError } from '@countersign/store-port/store
 import { openSqliteStore } from '@countersign/store-sqlite/open'
 import type { Caller } from '#server/caller'
 import { Statistics, type StatisticsDeps } from '#server/feed/statistics/statistics'
-import { getStats, type StatsQuery } from '#server/use-cases/stats/get'
+import { type GetStatsDeps, getStats, type StatsQuery } from '#server/use-cases/stats/get'
 import { FROZEN } from '../../running-server.js'
 
 /** What becomes of one save. */
@@ -99,7 +99,7 @@ export class CountedLogs {
       holdReader: feed.holdReader.bind(feed),
       removeCounts: feed.removeCounts.bind(feed),
       save: (batch: FeedBatch) => this.#save(batch),
-    } satisfies StatisticsDeps['store'] & object
+    } satisfies StatisticsDeps['store'] & GetStatsDeps['store']['feed']
   }
 
   async #save(batch: FeedBatch): Promise<boolean> {

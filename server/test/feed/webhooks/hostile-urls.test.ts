@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { connectTo, type HostAddress, type Resolve } from '#server/feed/webhooks/connector'
+import { connectTo } from '#server/feed/webhooks/connector'
+import type { HostAddress, Resolve } from '#server/feed/webhooks/resolve'
 import { Sender } from '#server/feed/webhooks/sender'
 import { type Canary, startCanary, startReceiver } from './receiver.js'
 

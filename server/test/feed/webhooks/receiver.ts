@@ -26,7 +26,7 @@ export interface Receiver {
 /** Answers a request, or leaves it without an answer. */
 export type Answer = (received: Received, res: ServerResponse) => void
 
-export const answer200: Answer = (_, res) => res.end('ok')
+const answer200: Answer = (_, res) => res.end('ok')
 
 /** A real receiver on this machine. */
 export async function startReceiver(answer: Answer = answer200, options: { tls?: boolean } = {}): Promise<Receiver> {

@@ -22,6 +22,7 @@ export class Hearing {
           if (isAsking && answer.status === 200) this.decisions.push(decisionIn(answer))
           return answer
         },
+        stream: (request) => transport.stream(request),
         close: () => transport.close(),
       }
     }
@@ -46,7 +47,8 @@ export const FAULTS = {
 
 /** A transport that reaches nobody. */
 export function faultyTransport(fault: FaultName): OpenTransport {
-  return () => ({ send: FAULTS[fault], close: () => undefined })
+  const stream = () => Promise.reject(new Error('a guard reads no stream'))
+  return () => ({ send: FAULTS[fault], stream, close: () => undefined })
 }
 
 function isQuestion({ method, url }: TransportRequest): boolean {

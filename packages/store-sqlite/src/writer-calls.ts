@@ -1,0 +1,48 @@
+import type { StoreUnavailableError } from '@countersign/store-port/store'
+import type { WriterAnswer, WriterRequest, WriterTasks } from './writer-tasks.js'
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: StoreUnavailableError) => void
+}
+
+/** What one thread has asked of the writer's thread, and has no answer to yet. After a failure every call rejects. */
+export class WriterCalls {
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #send: (request: WriterRequest) => void
+  #asked = 0
+  #failure: StoreUnavailableError | null = null
+
+  constructor(send: (request: WriterRequest) => void) {
+    this.#send = send
+  }
+
+  get failure(): StoreUnavailableError | null {
+    return this.#failure
+  }
+
+  ask<Name extends keyof WriterTasks>(
+    task: Name,
+    ...parameters: Parameters<WriterTasks[Name]>
+  ): Promise<ReturnType<WriterTasks[Name]>> {
+    if (this.#failure !== null) return Promise.reject(this.#failure)
+    this.#asked += 1
+    const request: WriterRequest = { number: this.#asked, task, parameters }
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(request.number, { resolve: resolve as Waiting['resolve'], reject })
+      this.#send(request)
+    })
+  }
+
+  settle({ number, result }: Extract<WriterAnswer, { readonly result: unknown }>): void {
+    const waiting = this.#waiting.get(number)
+    this.#waiting.delete(number)
+    waiting?.resolve(result)
+  }
+
+  fail(error: StoreUnavailableError): void {
+    this.#failure ??= error
+    for (const { reject } of this.#waiting.values()) reject(this.#failure)
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,26 @@
+/** The feed over kills of the server, on MongoDB: another process goes on with readers whose holder is gone. */
+import { randomBytes } from 'node:crypto'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import { endChildren } from '../process/child.js'
+import { eventsOverKills } from '../process/events-over-kills.js'
+import { removeDirectories } from '../process/shipped-server.js'
+import { closeReceivers, webhooksOverKills } from '../process/webhooks-over-kills.js'
+
+let name: string
+beforeEach(() => {
+  name = `countersign-feed-${randomBytes(6).toString('hex')}`
+})
+afterEach(async () => {
+  await endChildren()
+  closeReceivers()
+  removeDirectories()
+  await dropDatabase(name)
+})
+
+describe('over kills of the server', () => {
+  it('webhooks get every event', () =>
+    webhooksOverKills({ env: { MONGODB_URL: mongoUrl(name) }, events: 300, kills: 2 }))
+  it('a reader of live events sees each change once and in order', () =>
+    eventsOverKills({ MONGODB_URL: mongoUrl(name) }))
+})
