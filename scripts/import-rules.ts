@@ -215,6 +215,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'server/src/adapters',
       'server/src/config',
+      'server/src/feed/webhooks/sender',
+      'server/src/feed/webhooks/signature',
       'server/src/ports',
       '@countersign/store-port',
       'server/src/mutation-writer',
@@ -226,6 +228,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/durable-files',
       '@countersign/store-sqlite',
       '@countersign/store-mongodb',
+      '@countersign/client',
       '@countersign/contract',
       '@countersign/permit',
       'node:*',

@@ -16,3 +16,5 @@ export type { PermitEffect, RequirePermitOptions } from './require-permit-option
 export { type RouteDeniedCode, RouteDeniedError, type RouteProblem } from './route-denied-error.js'
 export type { ObservedRoute, PermittedRoute, RoutePermit, VerifiedPermit } from './route-permit.js'
 export type { Redeemer } from './single-use.js'
+export { webhookReceiver } from './webhook-receiver.js'
+export type { HandledWebhooks, WebhookHandlers, WebhookReceiverOptions } from './webhook-receiver-options.js'

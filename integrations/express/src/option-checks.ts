@@ -28,7 +28,11 @@ const OPTION_OF: Readonly<Record<string, string>> = {
 }
 
 /** @throws TypeError for anything but an object, and for an unknown member: the message says where that belongs */
-export function checkKnown(of: 'guard' | 'requirePermit', options: unknown, known: readonly string[]): void {
+export function checkKnown(
+  of: 'guard' | 'requirePermit' | 'webhookReceiver',
+  options: unknown,
+  known: readonly string[],
+): void {
   assertOptions(of, options, known, OPTION_OF)
 }
 

@@ -12,7 +12,7 @@ const run = promisify(execFile)
 
 const CONSUMER = `
 import { Countersign, type JsonObject } from '@countersign/client'
-import { guard, permitErrors, requirePermit, RouteDeniedError, type RouteGuardOptions, type PermittedRoute, type RoutePermit, type RouteProblem, type VerifiedPermit } from '@countersign/express'
+import { guard, permitErrors, requirePermit, RouteDeniedError, type RouteGuardOptions, type PermittedRoute, type RoutePermit, type RouteProblem, type VerifiedPermit, type WebhookReceiverOptions, webhookReceiver } from '@countersign/express'
 import express, { type ErrorRequestHandler, type Request } from 'express'
 
 const client = new Countersign({ apiKey: 'k' })
@@ -43,6 +43,21 @@ app.post('/refunds/:id', guard(options), async (req, res) => {
   await req.permit?.leave()
   res.json({ decision, token, asked })
 })
+
+// Events have the data of their type.
+const webhook: WebhookReceiverOptions = {
+  secret: ['whsec_1', 'whsec_2'],
+  on: {
+    'decision.review_requested': async ({ id, data }) => id + (data.review?.expires_at ?? data.id),
+    'budget.threshold': ({ data }) => data.threshold satisfies 50 | 80 | 100,
+  },
+  otherwise: (event) => String(event.type),
+  onError: (error, event) => console.error(event?.id, error),
+}
+const hooks = () => app.post('/hooks', webhookReceiver(webhook))
+hooks.length
+// @ts-expect-error no type of event
+webhookReceiver({ secret: 's', on: { 'decision.review-requested': () => undefined } })
 
 // A wrapped handler has its permit; whole, unless the mode may be observe.
 app.post('/wrapped/:id', guard({ client, action: 'a.b', mode: 'enforce' }, (req, res) => {
@@ -187,6 +202,7 @@ describe('the package', () => {
     expect([...new Set(outer)].sort()).toEqual([
       '@countersign/client',
       '@countersign/client/kernel',
+      '@countersign/client/webhook',
       '@countersign/permit',
       'node:crypto',
       'node:fs',
@@ -197,7 +213,7 @@ describe('the package', () => {
   it('exports this and nothing else', async () => {
     const script = "console.log(Object.keys(await import('@countersign/express')).sort().join())"
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder })
-    expect(stdout.trim()).toBe('RouteDeniedError,checkRoutes,guard,permitErrors,requirePermit')
+    expect(stdout.trim()).toBe('RouteDeniedError,checkRoutes,guard,permitErrors,requirePermit,webhookReceiver')
   })
 
   it.each([

@@ -11,6 +11,8 @@ export type {
   AuditType,
   Budget,
   BudgetAccount,
+  BudgetExceeded,
+  BudgetThreshold,
   Capabilities,
   CapabilitiesRequest,
   Capability,

@@ -52,6 +52,16 @@ describeTransports('events', (rig) => {
     await stream.return()
   })
 
+  it('asks for several types at once', async () => {
+    const stream = events({ type: ['decision.created', 'decision.approved'] })
+    const next = stream.next()
+    await server.listened()
+    expect(server.requests[0]?.url).toBe('/v1/events?type=decision.created%2Cdecision.approved')
+    server.push()
+    await next
+    await stream.return()
+  })
+
   it('asks for nothing before the first event is', async () => {
     await events().return()
     expect(server.requests).toHaveLength(0)

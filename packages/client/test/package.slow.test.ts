@@ -16,6 +16,7 @@ const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 const CONSUMER = `
 import { Countersign, DeniedError, isPermitted, ApiError, NotPermittedError, UnavailableError } from '@countersign/client'
 import { type GuardVerification, verifyGuard } from '@countersign/client/verify'
+import { SeenWebhooks, verifyWebhook, type WebhookHeaders, WebhookVerificationError } from '@countersign/client/webhook'
 import type { Admission, EnforcementEvent, EnforcementOptions } from '@countersign/client'
 import { assertOptions, ENFORCEMENT_OPTIONS, noteFaultPlace } from '@countersign/client/kernel'
 import type { BudgetAccount, Decision, Policy, PolicyDocument, Page } from '@countersign/client'
@@ -87,8 +88,18 @@ const denied: unknown = verified
 if (DeniedError.isInstance(denied)) denied.reason satisfies string, denied.decision_id?.length
 assertOptions('a guard', enforcement, [...ENFORCEMENT_OPTIONS, 'tools'], { hide: 'give it to the middleware' })
 noteFaultPlace(denied, ENFORCEMENT_OPTIONS[0] satisfies keyof EnforcementOptions)
+const headers: WebhookHeaders = { 'webhook-id': 'evt_1', 'set-cookie': ['a', 'b'], host: undefined }
+const event = await verifyWebhook({ body: new Uint8Array(2), headers, secret: ['whsec_1', 'whsec_2'], seen: new SeenWebhooks() })
+if (event.type === 'decision.review_requested') event.data.review?.expires_at.length
+else if (event.type === 'budget.threshold') event.data.threshold satisfies 50 | 80 | 100
+else String(event.type).length + (event.sequence ?? 0)
+if (WebhookVerificationError.isInstance(denied)) denied.code satisfies 'replayed' | (string & {})
 client.close()
 
+// @ts-expect-error a parsed body cannot be checked
+await verifyWebhook({ body: { type: 'webhook.test' }, headers, secret: 'whsec_1' })
+// @ts-expect-error data of another type
+if (event.type === 'key.revoked') event.data.review
 // @ts-expect-error there is no way to turn an error into an allow
 client.enforcement({ onUnavailable: 'allow' })
 // @ts-expect-error what is asked about cannot be changed
@@ -114,13 +125,14 @@ const ENTRIES = `
 import { DeniedError } from '@countersign/client'
 import * as kernel from '@countersign/client/kernel'
 import * as verify from '@countersign/client/verify'
+import * as webhook from '@countersign/client/webhook'
 let refusal
 try {
   kernel.assertNoMissingPart({ resource: 'order:undefined' })
 } catch (error) {
   if (error instanceof DeniedError) refusal = error.reason
 }
-console.log(JSON.stringify({ kernel: Object.keys(kernel).sort(), verify: Object.keys(verify), refusal }))
+console.log(JSON.stringify({ kernel: Object.keys(kernel).sort(), verify: Object.keys(verify), webhook: Object.keys(webhook).sort(), refusal }))
 `
 
 describe('the package', () => {
@@ -160,6 +172,7 @@ describe('the package', () => {
     expect(await outerImports(installed, 'index.js')).toEqual([])
     expect(await outerImports(installed, 'kernel.js')).toEqual([])
     expect(await outerImports(installed, 'verify.js')).toEqual([])
+    expect(await outerImports(installed, 'webhook.js')).toEqual([])
   })
 
   it('has declarations that name nothing outside the package', async () => {
@@ -167,6 +180,7 @@ describe('the package', () => {
     expect(await outerImports(installed, 'index-node.d.ts')).toEqual([])
     expect(await outerImports(installed, 'kernel.d.ts')).toEqual([])
     expect(await outerImports(installed, 'verify.d.ts')).toEqual([])
+    expect(await outerImports(installed, 'webhook.d.ts')).toEqual([])
   })
 
   it.each([
@@ -246,7 +260,7 @@ describe('the package', () => {
     expect(await readFile(join(installed, 'dist/index-node.d.ts'), 'utf8')).toContain('class Countersign extends')
   })
 
-  it('has what integrations share, and the trial of a guard, in entries of their own', async () => {
+  it('has what integrations share, the trial of a guard and the check of webhooks in entries of their own', async () => {
     await writeFile(join(folder, 'entries.mjs'), ENTRIES)
     const { stdout } = await run(process.execPath, ['entries.mjs'], { cwd: folder })
     expect(JSON.parse(stdout)).toEqual({
@@ -271,12 +285,14 @@ describe('the package', () => {
         'prepareToolCall',
         'printable',
         'questionOfTool',
+        'readWebhookChecks',
         'textOfData',
         'toolGuard',
         'warnOfFault',
         'warnOperator',
       ],
       verify: ['verifyGuard'],
+      webhook: ['SeenWebhooks', 'WEBHOOK_TYPES', 'WebhookVerificationError', 'verifyWebhook'],
       refusal: 'question_refused',
     })
   })

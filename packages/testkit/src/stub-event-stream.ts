@@ -8,7 +8,7 @@ import { until } from './until.js'
 
 export interface StubEventStream {
   readonly url: string
-  /** What was asked for, oldest first. */
+  /** Those for events, oldest first. Only whether it lives may be asked besides. */
   readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[]
   /** The ids by which streams were to be resumed, oldest first; undefined for one from then on. */
   resumedFrom(): readonly (string | undefined)[]
@@ -46,6 +46,7 @@ export async function startStubEventStream(): Promise<StubEventStream> {
   const listen = async (): Promise<void> => {
     server = createServer((request, response) => {
       const { method = '', url = '', headers } = request
+      if (url === '/livez') return void response.writeHead(200).end()
       requests.push({ url, headers })
       const answer = answers.shift()
       if (answer !== undefined) return answer({ method, url, headers, body: '' }, response)

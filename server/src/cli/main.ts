@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { EXIT, fail } from './exit.js'
 import type { KeysCreateOptions } from './keys.js'
+import type { ListenOptions } from './live/listen.js'
+import type { TailOptions } from './live/tail.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign')
@@ -74,6 +76,31 @@ signingKeys
   .allowUnknownOption()
   .helpOption('--help', 'display help for command')
   .action(run(async (kid: string) => (await import('./signing-keys.js')).signingKeysRevoke(kid)))
+
+const URL_HELP = 'the server; COUNTERSIGN_URL or http://127.0.0.1:8787 if absent'
+program
+  .command('tail')
+  .description('print what happens to decisions, as it happens. Needs COUNTERSIGN_API_KEY')
+  .option('--agent <id>', 'only decisions of this agent')
+  .option('--action <action>', 'only decisions about this action')
+  .option('--resource <resource>', 'only decisions about this resource')
+  .option('--effect <effect>', 'only decisions of this effect: allow, deny, review or log')
+  .option('--status <status>', 'only changes to this status, such as awaiting_review')
+  .option('--policy <id>', 'only decisions by this policy')
+  .option('--request-hash <hash>', 'only decisions about this request')
+  .option('--type <types>', 'only changes of these types, such as decision.created,decision.approved')
+  .option('--json', 'print each event as one line of JSON')
+  .option('--url <url>', URL_HELP)
+  .action(run(async (options: TailOptions) => (await import('./live/tail.js')).tail(options)))
+
+program
+  .command('listen')
+  .description('send what happens to decisions to a program, as webhooks do. Needs COUNTERSIGN_API_KEY')
+  .requiredOption('--forward-to <url>', 'the program, such as http://127.0.0.1:3000/webhooks')
+  .option('--events <types>', 'only events of these types, such as decision.denied,decision.review_requested')
+  .option('--secret <secret>', 'signs the deliveries, whsec_…; a new one if absent')
+  .option('--url <url>', URL_HELP)
+  .action(run(async (options: ListenOptions) => (await import('./live/listen.js')).listen(options)))
 
 await program.parseAsync()
 

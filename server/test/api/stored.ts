@@ -6,12 +6,13 @@ import { mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
 import type { RunningServer } from '../running-server.js'
 
-/**
- * What no request writes: when a key was used last, which is saved now and then, and how far the feed has read. A delivery
- * counts, but what becomes of it does not: the feed attempts it whenever it comes to it.
- */
+/** What no request writes: when a key was used last, which is saved now and then, and how far the feed has read. */
 const UNRECORDED: ReadonlySet<string> = new Set(['key_uses', 'readers', 'counts'])
-const OF_THE_FEED: ReadonlySet<string> = new Set(['deliveries'])
+/**
+ * A delivery counts as long as its webhook is there. What becomes of it does not: the feed attempts it, and removes it, whenever
+ * it comes to it.
+ */
+const OF_THE_FEED = 'deliveries'
 /** What the feed finds out about budgets it tells of a little after the decision. */
 const isAlarm = ({ type, operation }: Document) => /^budget\./.test(type ?? operation ?? '')
 
@@ -48,13 +49,15 @@ function storedInFile(dataDir: string): Stored {
 function read(db: Connection): Stored {
   const digest = createHash('sha256')
   const found: Record<string, number | string> = {}
+  const webhooks = new Set(db.all('SELECT id FROM webhooks').map(({ id }) => id))
   for (const { name } of db.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")) {
     const table = name as string
     const all = UNRECORDED.has(table) ? [] : db.all(`SELECT * FROM ${table} ORDER BY 1, 2`)
     // The row numbers tell how many alarms came between.
     const rows = all.filter((row) => !isAlarm(row)).map(({ seq, ...row }) => row)
     found[table] = rows.length
-    if (!OF_THE_FEED.has(table)) digest.update(JSON.stringify([table, rows]))
+    if (table === OF_THE_FEED) found[table] = rows.filter(({ webhook_id }) => webhooks.has(webhook_id)).length
+    else digest.update(JSON.stringify([table, rows]))
   }
   return { ...found, digest: digest.digest('hex') }
 }
@@ -96,13 +99,16 @@ async function storedOnMongodb(database: string): Promise<Stored> {
   client ??= new MongoClient(mongoUrl(''))
   const digest = createHash('sha256')
   const found: Record<string, number | string> = {}
+  const directory = await client.db(database).collection('webhook_directory').findOne()
+  const webhooks: object = directory?.webhooks ?? {}
   for (const [name, [collection, aside]] of Object.entries(COLLECTIONS)) {
     const all = await client.db(database).collection(collection).find().sort({ _id: 1 }).toArray()
     const rows = all.filter((row) => isUsed(row) && !isAlarm(row))
     for (const row of rows) for (const member of aside) delete row[member]
     const held = DIRECTORIES[name]
     found[name] = held === undefined ? rows.length : Object.keys(rows[0]?.[held] ?? {}).length
-    if (!OF_THE_FEED.has(name)) digest.update(JSON.stringify([name, rows]))
+    if (name === OF_THE_FEED) found[name] = rows.filter(({ webhook_id }) => webhook_id in webhooks).length
+    else digest.update(JSON.stringify([name, rows]))
   }
   return { ...found, digest: digest.digest('hex') }
 }

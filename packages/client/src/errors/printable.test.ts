@@ -18,6 +18,10 @@ describe('printable text', () => {
     expect(printable(`${'a '.repeat(180)}${permit}`)).not.toContain('eyJ')
   })
 
+  it('shows no secret of a webhook', () => {
+    expect(printable(`whsec_${'k+/'.repeat(14)}k= is wrong`)).toBe('[secret] is wrong')
+  })
+
   it('is left as it is otherwise', () => {
     expect(printable('POST /v1/decisions: 401 – “ünauthorized”')).toBe('POST /v1/decisions: 401 – “ünauthorized”')
   })

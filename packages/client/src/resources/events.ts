@@ -18,7 +18,8 @@ export interface EventsOptions {
   readonly status?: DecisionStatus | undefined
   readonly policy_id?: string | undefined
   readonly request_hash?: string | undefined
-  readonly type?: LiveType | undefined
+  /** One, or several. */
+  readonly type?: LiveType | readonly LiveType[] | undefined
   /** The `id` of the last event that was handled, with the same filters: what came after it comes first. Default: from now on. */
   readonly lastEventId?: string | undefined
   /** Ends the iteration. */
@@ -58,11 +59,15 @@ const KNOWN_OPTIONS = [
  */
 export function eventsOf(requester: Requester, options: EventsOptions): AsyncGenerator<ReceivedEvent, void, undefined> {
   assertOptions('events', options, KNOWN_OPTIONS)
-  const { lastEventId, signal, ...filters } = options
+  const { type, lastEventId, signal, ...filters } = options
   if (lastEventId !== undefined && !(typeof lastEventId === 'string' && EVENT_ID.test(lastEventId))) {
     throw new TypeError('lastEventId has to be the id of an event')
   }
-  return new EventStream(requester, { ...filters }, lastEventId).read(signal)
+  return new EventStream(
+    requester,
+    { ...filters, type: type === undefined ? undefined : String(type) },
+    lastEventId,
+  ).read(signal)
 }
 
 class EventStream {

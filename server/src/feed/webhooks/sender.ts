@@ -54,9 +54,13 @@ export class Sender {
     this.url = new URL(text)
     this.agent = this.url.protocol === 'https:' ? new HttpsAgent(AGENT_OPTIONS) : new HttpAgent(AGENT_OPTIONS)
     this.agent.createConnection = (_, callback) => {
-      const connected = connectTo(this.url, { ...options, connectTimeoutMs: this.connectTimeoutMs })
       const failed = (error: Error) => callback?.(error, undefined as never)
-      connected.then((socket) => callback?.(null, socket), failed)
+      connectTo(this.url, { ...options, connectTimeoutMs: this.connectTimeoutMs }).then((socket) => {
+        if (!this.isClosed || !this.isIdle) return callback?.(null, socket)
+        // Nobody wants it any more, and the agent would keep it.
+        socket.destroy()
+        failed(new SendError('The connection came too late.'))
+      }, failed)
       return undefined
     }
   }
@@ -105,7 +109,8 @@ export class Sender {
     const timeoutMs = this.options.timeoutMs ?? TIMEOUT_MS
     const timer = setTimeout(() => ending.abort(), timeoutMs)
     try {
-      return await this.resultOf(await this.request(headers, body, ending.signal))
+      const answer = await this.request(headers, body, ending.signal)
+      return await this.resultOf(answer, ending.signal)
     } catch (error) {
       if (ending.signal.aborted) throw new SendError(`There was no answer within ${timeoutMs / 1000} seconds.`)
       throw error
@@ -114,13 +119,13 @@ export class Sender {
     }
   }
 
-  private async resultOf(answer: IncomingMessage) {
+  private async resultOf(answer: IncomingMessage, signal: AbortSignal) {
     const { statusCode: status = 0, headers } = answer
     const isSuccess = status >= 200 && status < 300
     return {
       status,
       error: isSuccess ? null : faultOfStatus(status),
-      response: shownResponse(await firstBytes(answer)),
+      response: shownResponse(await firstBytes(answer, signal)),
       retryAfterMs: isSuccess ? null : retryAfterMs(headers['retry-after'], this.options.clock.now()),
     }
   }
@@ -130,7 +135,7 @@ export class Sender {
     for (;;) {
       const request = this.begin(headers, body, signal)
       try {
-        return await answerOf(request)
+        return await answerOf(request, signal)
       } catch (error) {
         if (!request.reusedSocket || signal.aborted || !isReset(error)) throw error
       }
@@ -149,37 +154,47 @@ export class Sender {
   }
 }
 
+/**
+ * The agent must not queue requests (`maxSockets`): when connections fail, it forgets those in the queue. There are no more
+ * connections than requests in progress.
+ */
 const AGENT_OPTIONS = {
   keepAlive: true,
-  maxSockets: MAX_CONNECTIONS,
   maxFreeSockets: MAX_CONNECTIONS,
   timeout: IDLE_CONNECTION_MS,
 }
 
-function answerOf(request: ClientRequest): Promise<IncomingMessage> {
+function answerOf(request: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve)
     // It stays: an answer that breaks off afterwards makes an error, too.
     request.on('error', reject)
+    request.once('close', () => reject(new SendError('The connection was closed before there was an answer.')))
     request.once('upgrade', (_, socket: Duplex) => {
       socket.destroy()
       reject(new SendError('The endpoint answered with another protocol.'))
     })
+    // A request that has no connection yet says nothing when it is aborted.
+    signal.addEventListener('abort', () => reject(signal.reason))
   })
 }
 
 /** The status was what counts: an answer that breaks off here or never ends is shown as far as it came. */
-async function firstBytes(answer: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
+function firstBytes(answer: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const end = () => resolve(Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES))
+    answer.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       bytes += chunk.length
-      if (bytes >= MAX_RESPONSE_BYTES) break
-    }
-  } catch {}
-  return Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES)
+      if (bytes >= MAX_RESPONSE_BYTES) answer.destroy()
+    })
+    answer.on('error', end)
+    answer.once('end', end)
+    answer.once('close', end)
+    signal.addEventListener('abort', end)
+  })
 }
 
 function faultOfStatus(status: number): string {

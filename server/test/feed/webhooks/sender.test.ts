@@ -275,3 +275,25 @@ describe('an attempt over TLS', () => {
     expect(result.error).toBe('The TLS handshake failed.')
   })
 })
+
+describe('a receiver that restarts', () => {
+  it('leaves no attempt without an end', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { url, received, close } = await receiver((_, res) => {
+        if (received.length <= 8) res.end()
+      })
+      const endpoint = sender(url)
+      const sendTwice = async () => {
+        await endpoint.send({}, BODY)
+        await endpoint.send({}, BODY)
+        return endpoint.send({}, BODY)
+      }
+      const sent = Promise.all(Array.from({ length: 4 }, sendTwice))
+      await vi.waitFor(() => expect(received.length).toBeGreaterThan(8))
+      await close()
+      const errors = (await sent).map(({ error }) => error).filter((error) => error !== null)
+      expect(errors.length).toBeGreaterThan(0)
+      for (const error of errors) expect(error).toMatch(/^The connection was (refused|closed before)/)
+    }
+  })
+})

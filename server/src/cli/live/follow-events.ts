@@ -1,0 +1,76 @@
+/** What the commands have in common that follow live events: the server, the key, and how they end. */
+import { once } from 'node:events'
+import { ApiError, Countersign, type EventsOptions, type ReceivedEvent } from '@countersign/client'
+import { EXIT, fail, writeNotice } from '../exit.js'
+
+const DEFAULT_URL = 'http://127.0.0.1:8787'
+/** A server that has not said by then that it lives is told of. */
+const FIRST_ANSWER_MS = 2_000
+
+export interface Following {
+  /** Aborted when the command is to end. */
+  readonly signal: AbortSignal
+  /** Writes a line to standard output, and waits until its reader takes more. */
+  print(line: string): Promise<void>
+}
+
+export interface FollowOptions {
+  readonly url: string | undefined
+  readonly filters: Omit<EventsOptions, 'signal'>
+  /** Before the first event, when nothing is wrong with the settings. */
+  readonly begin?: (following: Following) => Promise<void>
+  readonly follow: (event: ReceivedEvent, following: Following) => Promise<void>
+}
+
+/**
+ * Calls `follow` with one event after the other until a signal comes or nobody reads the output any more. Goes on over lost
+ * connections and restarts of the server. Resolves with the exit code.
+ */
+export async function followEvents({ url, filters, begin, follow }: FollowOptions): Promise<number> {
+  const apiKey = process.env.COUNTERSIGN_API_KEY
+  if (!apiKey)
+    return fail(new Error('Set COUNTERSIGN_API_KEY to an API key with the scope decisions:read.'), EXIT.config)
+  const baseUrl = url ?? (process.env.COUNTERSIGN_URL || DEFAULT_URL)
+  let client: Countersign
+  try {
+    client = new Countersign({ baseUrl, apiKey })
+  } catch (error) {
+    return fail(error as Error, EXIT.usage)
+  }
+  const stop = new AbortController()
+  const { signal } = stop
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort())
+  let outputFault: NodeJS.ErrnoException | undefined
+  process.stdout.on('error', (error) => {
+    outputFault = error
+    stop.abort()
+  })
+  const print = async (line: string): Promise<void> => {
+    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain', { signal })
+  }
+  try {
+    await begin?.({ signal, print })
+    void tellOfNoAnswer(client, baseUrl, signal)
+    for await (const event of client.events({ ...filters, signal })) await follow(event, { signal, print })
+  } catch (error) {
+    if (!signal.aborted) return fail(error as Error, codeOf(error))
+  } finally {
+    stop.abort()
+    client.close()
+  }
+  // A reader that has seen enough, such as `head`, is no fault.
+  return outputFault === undefined || outputFault.code === 'EPIPE' ? EXIT.ok : fail(outputFault, EXIT.failure)
+}
+
+/** Otherwise a wrong address would look like a server on which nothing happens. */
+async function tellOfNoAnswer(client: Countersign, baseUrl: string, signal: AbortSignal): Promise<void> {
+  const isAlive = await client.health.livez({ signal, timeoutMs: FIRST_ANSWER_MS }).catch(() => false)
+  if (!isAlive && !signal.aborted)
+    writeNotice('warn', `No Countersign server answers at ${baseUrl} yet. The command waits for it.`, {})
+}
+
+function codeOf(error: unknown): number {
+  if (!ApiError.isInstance(error)) return EXIT.failure
+  if (error.status === 400) return EXIT.usage
+  return error.status === 401 || error.status === 403 ? EXIT.config : EXIT.failure
+}
