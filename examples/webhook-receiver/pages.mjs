@@ -41,7 +41,8 @@ function lines({ agent_id, action, resource, budgets, reason }) {
 
 function stateOf({ status, comment }, isAnsweredHere) {
   if (status !== 'approved' && status !== 'declined') return status
-  return `${status} ${isAnsweredHere ? 'here' : 'elsewhere'}${comment === null ? '' : `: ${comment}`}`
+  if (isAnsweredHere) return `${status} here`
+  return `${status} elsewhere${comment === null ? '' : `: ${comment}`}`
 }
 
 function page(title, content) {

@@ -61,7 +61,11 @@ export function reviewChat({ client, secret }) {
     res.set(HEADERS)
     next()
   })
-  app.get('/', (_req, res) => res.send(chatPage([...messages.values()])))
+  app.get('/', (_req, res) => {
+    // An id begins with the time at which it was made.
+    const inOrder = [...messages.values()].sort((one, other) => (one.decision.id < other.decision.id ? -1 : 1))
+    res.send(chatPage(inOrder))
+  })
 
   app.use('/reviews/:token', (req, res, next) => {
     res.locals.message = open.get(req.params.token)

@@ -37,16 +37,14 @@ try {
   await assert.rejects(forChat.decisions.list().page(), isRefusal('insufficient_scope'))
 
   tell('An agent refunds within its budget: nobody is asked')
-  assert.equal((await refund(bot, 'order:8811', 60)).ended, 'refunded')
+  const within = await refund(bot, 'order:8811', 60)
+  assert.equal(await within.ended, 'refunded')
   expectTransfers(['order:8811 60.00'])
 
   tell('Three refunds are more than what is left')
-  const asked = await Promise.all([
-    refund(bot, 'order:8812', 80),
-    refund(bot, 'order:8813', 90),
-    refund(bot, HOSTILE, 70),
-  ])
-  const [first, second, third] = asked
+  const first = await refund(bot, 'order:8812', 80)
+  const second = await refund(bot, 'order:8813', 90)
+  const third = await refund(bot, HOSTILE, 70)
   await eventually(async () => (await messages()).length === 3)
   for (const { lines } of await messages()) tell(`  | ${lines.join(' | ')}`)
   assert.ok(!(await read('/')).text.includes('<img'))
@@ -56,7 +54,7 @@ try {
   for (const link of [...links, ...links]) assert.equal((await read(link)).status, 200)
   const forged = { type: 'decision.approved', timestamp: new Date().toISOString(), sequence: 9, data: {} }
   assert.equal((await post('/countersign', JSON.stringify(forged), 'application/json')).status, 400)
-  for (const { id } of asked) assert.equal((await admin.decisions.get(id)).status, 'awaiting_review')
+  for (const { id } of [first, second, third]) assert.equal((await admin.decisions.get(id)).status, 'awaiting_review')
   tell('  all three still wait')
 
   tell('\nPeople open the links and press a button')
@@ -77,11 +75,7 @@ try {
 
   tell('\nWhat the chat says now')
   const states = await Promise.all(['order:8812', 'order:8813', 'order:8814'].map(stateOf))
-  assert.deepEqual(states, [
-    'approved here: in the chat',
-    'declined here: in the chat',
-    'declined elsewhere: no such order',
-  ])
+  assert.deepEqual(states, ['approved here', 'declined here', 'declined elsewhere: no such order'])
   for (const state of states) tell(`  ${state}`)
   expectTransfers(['order:8811 60.00', 'order:8812 80.00'])
   tell('What was approved was refunded, and nothing else.')
@@ -105,7 +99,10 @@ async function refund(client, resource, amount) {
       throw error
     }
   }
-  return { id: decision.id, ended: decision.effect === 'review' ? run() : await run() }
+  const ended = run()
+  // Whoever looks at it learns of the fault. Until then the story goes on, or ends in order.
+  ended.catch(() => undefined)
+  return { id: decision.id, ended }
 }
 
 /** What a person sees of each message: its lines, and the link while there is one. */
