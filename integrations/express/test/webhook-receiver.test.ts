@@ -258,6 +258,16 @@ describe('a body', () => {
     expect(handled).toEqual([])
     expect((await send()).status).toBe(204)
   })
+
+  it.each<[string, RequestHandler]>([
+    ['before', (req, _res, next) => void req.once('close', () => next()).destroy()],
+    ['meanwhile', (req, _res, next) => next() ?? req.destroy()],
+  ])('that other middleware ends %s is no delivery', async (_when, ending) => {
+    const told = gate<unknown>()
+    const { send } = await receiver({ onError: (error) => told.open(error) }, ending)
+    await expect(send()).rejects.toThrow()
+    expect(String(await told.opened)).toContain('the connection ended before the body did')
+  })
 })
 
 describe('an event', () => {
@@ -366,14 +376,16 @@ describe('an event', () => {
     expect(errors).toEqual([{ error: down, event: expect.objectContaining({ id: ID }) }])
   })
 
-  it('is left to what has answered in its place', async () => {
-    const { send, handled } = await receiver({}, (_req, res, next) => {
-      res.status(503).end('too late')
+  it('is left to what answers in its place', async () => {
+    const done = gate()
+    const { send } = await receiver({ on: {}, otherwise: () => done.open() }, (_req, res, next) => {
+      res.status(503).write('too ')
       next()
+      // Behind what the receiver does once its handler has resolved.
+      void done.opened.then(() => setImmediate(() => res.end('late')))
     })
     const answer = await send()
     expect([answer.status, await answer.text()]).toEqual([503, 'too late'])
-    await expect.poll(() => handled.length).toBe(1)
   })
 })
 

@@ -425,4 +425,14 @@ describe('the memory of deliveries', () => {
     expect(seen.add('evt_900', 1000)).toBe(false)
     expect(() => new SeenWebhooks({ max: 0 })).toThrow(/max/)
   })
+
+  it('drops no other id for one that it holds from before', () => {
+    let nowMs = 0
+    const seen = new SeenWebhooks({ max: 2, now: () => nowMs })
+    seen.add('long', 5000)
+    seen.add('short', 1000)
+    nowMs = 1000
+    expect(seen.add('short', 5000)).toBe(true)
+    expect(seen.has('long')).toBe(true)
+  })
 })

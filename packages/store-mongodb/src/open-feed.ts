@@ -11,8 +11,8 @@ import type { MongoStoreOptions } from './open.js'
  */
 export async function openMongoFeedStore({
   url,
-  nowMs = Date.now,
-}: Pick<MongoStoreOptions, 'url' | 'nowMs'>): Promise<FeedStore> {
+  nowMs,
+}: Required<Pick<MongoStoreOptions, 'url' | 'nowMs'>>): Promise<FeedStore> {
   return new OpenedFeed(await Database.open(url), nowMs)
 }
 

@@ -272,7 +272,7 @@ describe('the ends of logs', () => {
 
 it('the feed that a thread opens for itself holds readers, saves, and ends by itself', async () => {
   const store = await openMongoStore({ url })
-  const feed = await openMongoFeedStore({ url })
+  const feed = await openMongoFeedStore({ url, nowMs: Date.now })
   const reader = (await feed.holdReader('reader', 'thread', LONG_MS)) as HeldReader
   expect(await store.feed.holdReader('reader', 'store', LONG_MS)).toBeNull()
   expect(await feed.save(batchOf(reader, 1))).toBe(true)

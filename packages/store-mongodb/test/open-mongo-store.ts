@@ -34,7 +34,7 @@ export async function openInNewDatabase(
       store = await open(url)
       return store
     },
-    openFeedReads: () => openMongoFeedStore({ url }),
+    openFeedReads: () => openMongoFeedStore({ url, nowMs: Date.now }),
     async destroy() {
       await store.close()
       await dropDatabase(name)

@@ -32,7 +32,7 @@ export type AskWriter = <Name extends FeedTask>(
 ) => Promise<ReturnType<WriterTasks[Name]>>
 
 /** What the feed reads, on a connection of the store's or of its own. */
-export class SqliteFeedReads implements FeedReads {
+class SqliteFeedReads implements FeedReads {
   constructor(protected readonly read: Read) {}
 
   readLog(log: string, fromIndex: number, limit: number, maxBytes = Number.POSITIVE_INFINITY) {

@@ -42,7 +42,7 @@ class FeedOfThread extends SqliteFeed implements FeedStore {
         }
       },
       (task, ...parameters) => writer.ask(task, parameters) as Promise<ReturnType<WriterTasks[typeof task]>>,
-      Date.now,
+      () => performance.now(),
     )
     this.#db = db
     this.#writer = writer

@@ -52,14 +52,15 @@ const log: Log = {
   error: (fields, message) => calls.tell('log', 'error', fields, message),
 }
 
+const clock = systemClock()
 const store = openStore()
-const feed = store.then((opened) => new RunningFeed({ store: opened, clock: systemClock(), log, host, allowsPrivate }))
+const feed = store.then((opened) => new RunningFeed({ store: opened, clock, log, host, allowsPrivate }))
 
 /** Loaded only when used: the driver of MongoDB takes long to load. */
 async function openStore(): Promise<FeedStore> {
   if (address.kind === 'mongodb') {
     const { openMongoFeedStore } = await import('@countersign/store-mongodb/open-feed')
-    return openMongoFeedStore({ url: address.url })
+    return openMongoFeedStore({ url: address.url, nowMs: () => clock.now().getTime() })
   }
   const { openSqliteFeed } = await import('@countersign/store-sqlite/open-feed')
   return openSqliteFeed(address.dataDir, () => host.connectWriter())

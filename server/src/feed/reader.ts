@@ -9,9 +9,6 @@ export interface ReaderDeps {
   readonly monotonicMs: () => number
 }
 
-/** What a reader keeps besides its positions. */
-export type ReaderState = FeedBatch['state']
-
 const HELD_FOR_MS = 15_000
 /** Long before another process may take it. */
 const RENEWED_AFTER_MS = 5_000

@@ -254,6 +254,7 @@ describe('POST 200', () => {
       subject: decision.id,
       agent_id: 'agent:support-7',
       data: {
+        version: 1,
         effect: 'allow',
         status: 'authorized',
         reason_code: 'rule_matched',
@@ -262,6 +263,7 @@ describe('POST 200', () => {
         policy_set: decision.policy_set,
         rule: 0,
         action: 'payment.refund',
+        latency_ms: decision.latency_ms,
         budgets: [],
         request: HASH,
         expires_at: later(300),

@@ -166,6 +166,8 @@ describe('the shipped server', () => {
       'server/adapters/system-clock.js',
       // The last words of a command that fails, and warnings beside its result.
       'server/cli/exit.js',
+      // The time of sending, in what `listen` signs.
+      'server/cli/live/listen.js',
     ])
     expect(having(/\bsystemClock\([^)]/)).toEqual([])
     expect(having(/process\.on(ce)?\(['"]message|process\.channel|process\.stdin/)).toEqual([])

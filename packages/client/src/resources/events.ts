@@ -1,12 +1,7 @@
-import { isRecord } from '../answer.js'
-import type { Query } from '../call.js'
-import { ApiError } from '../errors/api-error.js'
-import { UnavailableError } from '../errors/unavailable-error.js'
-import { EventStreamParser, EventTooLarge, type ServerSentEvent } from '../event-stream-parser.js'
+import { EventStream, isEventId } from '../event-stream.js'
 import { assertOptions } from '../known-options.js'
 import type { CallSignal } from '../options.js'
-import type { Lasting, Requester } from '../requester.js'
-import { isFaultStatus, reconnectDelayMs } from '../retry.js'
+import type { Requester } from '../requester.js'
 import type { DecisionStatus, Effect, LiveEvent, LiveType } from '../wire.js'
 
 /** Which events, and from where on. All filters have to fit; an absent one fits everything. */
@@ -20,7 +15,7 @@ export interface EventsOptions {
   readonly request_hash?: string | undefined
   /** One, or several. */
   readonly type?: LiveType | readonly LiveType[] | undefined
-  /** The `id` of the last event that was handled, with the same filters: what came after it comes first. Default: from now on. */
+  /** The `id` of the last event that was handled: what came after it comes first. Default: from now on. */
   readonly lastEventId?: string | undefined
   /** Ends the iteration. */
   readonly signal?: CallSignal | undefined
@@ -32,14 +27,6 @@ export interface ReceivedEvent extends LiveEvent {
   readonly id: string
 }
 
-/** The server sends a heartbeat every 15 s. */
-const SILENCE_MS = 45_000
-/** A connection that lasted this long was not in vain, whether an event came or not. */
-const PATIENT_MS = 10_000
-/** So many events are known again. A server that resumes too early repeats the last few. */
-const KNOWN_COUNT = 1_000
-const NAME = 'GET /v1/events'
-const EVENT_ID = /^[\x21-\x7e]{1,8192}$/
 const KNOWN_OPTIONS = [
   'agent_id',
   'action',
@@ -60,7 +47,7 @@ const KNOWN_OPTIONS = [
 export function eventsOf(requester: Requester, options: EventsOptions): AsyncGenerator<ReceivedEvent, void, undefined> {
   assertOptions('events', options, KNOWN_OPTIONS)
   const { type, lastEventId, signal, ...filters } = options
-  if (lastEventId !== undefined && !(typeof lastEventId === 'string' && EVENT_ID.test(lastEventId))) {
+  if (lastEventId !== undefined && !isEventId(lastEventId)) {
     throw new TypeError('lastEventId has to be the id of an event')
   }
   return new EventStream(
@@ -68,113 +55,4 @@ export function eventsOf(requester: Requester, options: EventsOptions): AsyncGen
     { ...filters, type: type === undefined ? undefined : String(type) },
     lastEventId,
   ).read(signal)
-}
-
-class EventStream {
-  readonly #requester: Requester
-  readonly #filters: Query
-  readonly #known = new Set<string>()
-  #lastEventId: string | undefined
-  #retryMs: number | undefined
-
-  constructor(requester: Requester, filters: Query, lastEventId: string | undefined) {
-    this.#requester = requester
-    this.#filters = filters
-    this.#lastEventId = lastEventId
-  }
-
-  async *read(signal: CallSignal | undefined): AsyncGenerator<ReceivedEvent, void, undefined> {
-    try {
-      yield* this.#requester.lasting(signal, (lasting) => this.#reconnect(lasting))
-    } catch (error) {
-      if (!signal?.aborted) throw error
-    }
-  }
-
-  async *#reconnect(lasting: Lasting): AsyncGenerator<ReceivedEvent, void, undefined> {
-    for (let attempt = 1; ; attempt += 1) {
-      const startedMs = this.#requester.now()
-      let retryAfterSeconds: number | null = null
-      try {
-        for await (const event of this.#connect(lasting)) {
-          attempt = 0
-          yield event
-        }
-      } catch (error) {
-        if (lasting.signal.aborted || !isPassing(error)) throw error
-        if (ApiError.isInstance(error)) retryAfterSeconds = error.retryAfterSeconds
-      }
-      if (attempt === 0 || this.#requester.now() - startedMs >= PATIENT_MS) attempt = 1
-      const asked = { askedMs: this.#retryMs, retryAfterSeconds }
-      await lasting.pause(reconnectDelayMs(attempt, asked, this.#requester.random()))
-    }
-  }
-
-  /** The events of one connection that were not known before. */
-  async *#connect(lasting: Lasting): AsyncGenerator<ReceivedEvent, void, undefined> {
-    const headers = this.#lastEventId === undefined ? {} : { 'last-event-id': this.#lastEventId }
-    const call = { method: 'GET', path: '/v1/events', query: this.#filters, headers, options: undefined } as const
-    const parser = new EventStreamParser()
-    for await (const chunk of this.#requester.stream(call, 'text/event-stream', SILENCE_MS, lasting)) {
-      for (const sent of eventsIn(parser, chunk)) {
-        const event = receivedEvent(sent)
-        this.#lastEventId = event.id
-        if (this.#isNew(event)) yield event
-      }
-      // Also of a message without an event, by which the server says how far it is.
-      if (parser.lastEventId !== undefined && EVENT_ID.test(parser.lastEventId)) this.#lastEventId = parser.lastEventId
-      this.#retryMs = parser.retryMs ?? this.#retryMs
-    }
-  }
-
-  #isNew({ type, timestamp, sequence, data }: ReceivedEvent): boolean {
-    const key = JSON.stringify([data.id, type, sequence, timestamp])
-    if (this.#known.has(key)) return false
-    this.#known.add(key)
-    const [oldest] = this.#known
-    if (this.#known.size > KNOWN_COUNT && oldest !== undefined) this.#known.delete(oldest)
-    return true
-  }
-}
-
-function* eventsIn(parser: EventStreamParser, chunk: Uint8Array): Generator<ServerSentEvent, void, undefined> {
-  try {
-    yield* parser.push(chunk)
-  } catch (error) {
-    throw error instanceof EventTooLarge ? badEvent('an event is too large') : error
-  }
-}
-
-function receivedEvent({ id, data: text }: ServerSentEvent): ReceivedEvent {
-  if (id === undefined || !EVENT_ID.test(id)) throw badEvent('an event has no id')
-  const event = parseJson(text)
-  if (!isRecord(event)) throw badEvent('an event is not a JSON object')
-  const { type, timestamp, sequence, data } = event
-  const isWhole =
-    typeof type === 'string' &&
-    typeof timestamp === 'string' &&
-    (sequence === null || Number.isInteger(sequence)) &&
-    isRecord(data) &&
-    typeof data.id === 'string'
-  if (!isWhole) throw badEvent('an event is not one of a decision')
-  return { id, type, timestamp, sequence, data } as unknown as ReceivedEvent
-}
-
-// No cause: the message of a SyntaxError quotes the text.
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function badEvent(what: string): UnavailableError {
-  return new UnavailableError('bad_answer', `${NAME}: ${what}`, { status: 200 })
-}
-
-/** Faults that another connection may not meet: the decision point is away, starts anew or is busy. */
-function isPassing(error: unknown): boolean {
-  if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFaultStatus(error.status ?? 0)
-  return ApiError.isInstance(error) && isFaultStatus(error.status)
 }

@@ -7,7 +7,7 @@ const DEFAULT_URL = 'http://127.0.0.1:8787'
 /** A server that has not said by then that it lives is told of. */
 const FIRST_ANSWER_MS = 2_000
 
-export interface Following {
+interface Following {
   /** Aborted when the command is to end. */
   readonly signal: AbortSignal
   /** Writes a line to standard output, and waits until its reader takes more. */

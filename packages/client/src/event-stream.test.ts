@@ -8,16 +8,16 @@ import {
   startStubDecisionPoint,
 } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openNodeTransport } from '../node-transport.js'
-import { resolveOptions } from '../options.js'
-import { type Chance, Requester } from '../requester.js'
-import { eventsOf } from './events.js'
+import { EventStream } from './event-stream.js'
+import { openNodeTransport } from './node-transport.js'
+import { resolveOptions } from './options.js'
+import { type Chance, Requester } from './requester.js'
 
 const SILENCE_MS = 45_000
 const streamHead = { 'content-type': 'text/event-stream' }
 const refusal = answerProblem(401, 'unauthorized')
 
-describe('live events', () => {
+describe('EventStream', () => {
   let stub: StubDecisionPoint
   let requester: Requester
   let pauses: number[]
@@ -58,7 +58,8 @@ describe('live events', () => {
     return stub.close()
   })
 
-  const untilRefused = () => expect(eventsOf(requester, {}).next()).rejects.toMatchObject({ status: 401 })
+  const untilRefused = () =>
+    expect(new EventStream(requester, {}, undefined).read(undefined).next()).rejects.toMatchObject({ status: 401 })
 
   it('connects anew after a part of a window that doubles up to 10 s', async () => {
     stub.answer(...(Array(8).fill(answerReset) as [typeof answerReset]), refusal)
