@@ -32,6 +32,7 @@ const GUIDES = [
   'docs/agents.md',
   'docs/audit.md',
   'docs/events.md',
+  'docs/webhooks.md',
   'docs/statistics.md',
   'docs/budgets.md',
   'docs/lifecycle.md',
