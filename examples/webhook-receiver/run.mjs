@@ -59,7 +59,7 @@ try {
 
   tell('\nPeople open the links and press a button')
   const approveLink = await linkOf('order:8812')
-  await press(approveLink, 'approve', 200, 'You have approved it.')
+  await pressTwice(approveLink, 'approve')
   assert.equal(await first.ended, 'refunded')
   await press(await linkOf('order:8813'), 'decline', 200, 'You have declined it.')
   assert.equal(await second.ended, 'declined')
@@ -136,10 +136,24 @@ function shown(html) {
 }
 
 async function press(link, button, status, sentence) {
-  const answer = await post(link, `answer=${button}`, 'application/x-www-form-urlencoded')
-  const title = shown(/<h1>(.*?)<\/h1>/s.exec(answer.text)[1])
-  assert.deepEqual([answer.status, title], [status, sentence])
-  tell(`  ${button}: ${title}`)
+  const answer = await postForm(link, button)
+  assert.deepEqual(answer, { status, title: sentence })
+  tell(`  ${button}: ${sentence}`)
+}
+
+async function postForm(link, button) {
+  const { status, text } = await post(link, `answer=${button}`, 'application/x-www-form-urlencoded')
+  return { status, title: shown(/<h1>(.*?)<\/h1>/s.exec(text)[1]) }
+}
+
+/** A double click, or two people at once. */
+async function pressTwice(link, button) {
+  const answers = await Promise.all([postForm(link, button), postForm(link, button)])
+  const titles = answers
+    .sort((one, other) => one.status - other.status)
+    .map(({ status, title }) => `${status} ${title}`)
+  assert.deepEqual(titles, ['200 You have approved it.', '410 This review is closed.'])
+  tell(`  ${button}, twice at once: ${answers.map(({ title }) => title).join(' ')}`)
 }
 
 function read(path) {
