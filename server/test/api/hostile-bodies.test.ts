@@ -275,7 +275,7 @@ describe('hostile bodies', () => {
       ),
     )
     // What `policies.validate` and PUT of a policy or webhook take, POST takes too; a resumption has no members.
-    const others = ['policies.validate', 'policies.replace', 'webhooks.replace', 'agents.resume']
+    const others = ['policies.validate', 'policies.replace', 'webhooks.update', 'agents.resume']
     const left = server.started.composed.routes
       .filter(({ body, name }) => body !== undefined && !others.includes(name))
       .map(({ method, path }) => `${method} ${path}`)

@@ -249,7 +249,7 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       request: async () => ({ path: `/v1/webhooks/${await newWebhook()}` }),
       bound: 'cannot hold the scope',
     },
-    'webhooks.replace': {
+    'webhooks.update': {
       request: async () => ({ path: `/v1/webhooks/${await newWebhook()}`, body: webhookBody() }),
       bound: 'cannot hold the scope',
     },

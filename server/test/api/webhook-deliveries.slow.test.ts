@@ -171,6 +171,33 @@ describe('the list of deliveries', () => {
   })
 })
 
+describe('a secret', () => {
+  it('that was rotated away signs too while its grace lasts, and at most five do', async () => {
+    const { id, secret } = await create()
+    const secrets: string[] = [secret]
+    const signed = async (): Promise<readonly string[]> => {
+      const { event_id } = await succeed(post(id, 'test'))
+      const message = await until('the test', async () =>
+        receiver.received.find(({ headers }) => headers['webhook-id'] === event_id),
+      )
+      const { 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headersOf(message)
+      const at = new Date(Number(timestamp) * 1000)
+      const bySecret = secrets.map((one) => new Webhook(one).sign(event_id, at, message.body.toString()))
+      return String(signatures)
+        .split(' ')
+        .map((signature) => secrets[bySecret.indexOf(signature)] ?? 'nobody')
+    }
+    for (let i = 0; i < 6; i++) secrets.unshift((await succeed(post(id, 'rotate-secret'))).secret)
+    server.clock.advance(MINUTE_MS)
+    expect(await signed()).toEqual(secrets.slice(0, 5))
+    secrets.unshift((await succeed(post(id, 'rotate-secret', { grace_seconds: 0 }))).secret)
+    server.clock.advance(MINUTE_MS)
+    // The feed sees the rotation within a second.
+    await until('one signature', async () => ((await signed()).length === 1 ? true : undefined))
+    expect(await signed()).toEqual(secrets.slice(0, 1))
+  })
+})
+
 describe('a retry', () => {
   it('202 sends a delivery again at once, whatever its status, with a new schedule', async () => {
     const { id } = await create()

@@ -16,11 +16,11 @@ import { createWebhook } from '../../use-cases/webhooks/create.js'
 import { deleteWebhook } from '../../use-cases/webhooks/delete.js'
 import { findDelivery, listDeliveries, viewDelivery } from '../../use-cases/webhooks/deliveries.js'
 import { getWebhook, listWebhooks } from '../../use-cases/webhooks/list.js'
-import { replaceWebhook } from '../../use-cases/webhooks/replace.js'
 import { replayStartedOf, replayWebhook } from '../../use-cases/webhooks/replay.js'
 import { retryDelivery } from '../../use-cases/webhooks/retry.js'
 import { rotateWebhookSecret } from '../../use-cases/webhooks/rotate-secret.js'
 import { repeatTest, testWebhook } from '../../use-cases/webhooks/test.js'
+import { updateWebhook } from '../../use-cases/webhooks/update.js'
 import { assertUrl, findWebhook, type WriteWebhookDeps } from '../../use-cases/webhooks/write.js'
 import { generateWebhookSecret } from '../../webhook-secret.js'
 import type { Cursors } from '../cursor.js'
@@ -96,7 +96,7 @@ export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
     route({
       method: 'PUT',
       path: '/v1/webhooks/{id}',
-      name: 'webhooks.replace',
+      name: 'webhooks.update',
       isChange: true,
       summary: 'Replace a webhook, apart from its secrets. One that is enabled again gets what happens from then on.',
       scopes: WRITE,
@@ -104,7 +104,7 @@ export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
       answer: { status: 200, description: 'The webhook.', schema: WebhookSchema },
       problems: ['not_found', 'store_unavailable'],
       handle: async (call) => {
-        const body = await replaceWebhook(deps, call, idOf(call), call.body)
+        const body = await updateWebhook(deps, call, idOf(call), call.body)
         deps.wakeFeed()
         return { body }
       },

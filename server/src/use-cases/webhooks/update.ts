@@ -9,7 +9,7 @@ import { assertUrl, findWebhook, toldOf, typesOf, type WriteWebhookDeps, writeWe
  *
  * @throws DomainError not_found, validation_failed (the URL is not allowed)
  */
-export function replaceWebhook(
+export function updateWebhook(
   deps: WriteWebhookDeps,
   { caller }: Pick<ChangingCall, 'caller'>,
   id: string,
