@@ -12,12 +12,13 @@ const COUNTERSIGN = fileURLToPath(new URL('../server/dist/cli/main.js', import.m
 /**
  * Resolves once it answers. `stop` ends it and removes what it stored.
  *
+ * @param {Record<string, string>} [settings] as the environment gives them
  * @returns {Promise<{ url: string, apiKey: string, stop: () => Promise<void> }>}
  */
-export async function startDecisionPoint() {
+export async function startDecisionPoint(settings = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-example-'))
   const child = spawn(process.execPath, [COUNTERSIGN, 'serve'], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...databaseFor(dataDir) },
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...databaseFor(dataDir), ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
