@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 /** Ten bits as two digits. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => DIGITS.charAt(bits >> 5) + DIGITS.charAt(bits & 31))
@@ -23,4 +25,10 @@ export function typeid(prefix: string, milliseconds: number, sequence: number, r
 function base32(bits: number): string {
   const [first, second] = [PAIRS[(bits / 2 ** 30) & 1023], PAIRS[(bits / 2 ** 20) & 1023]]
   return `${first}${second}${PAIRS[(bits / 2 ** 10) & 1023]}${PAIRS[bits & 1023]}`
+}
+
+/** The TypeID that the same time and name always give. */
+export function typeidOf(prefix: string, milliseconds: number, name: string): string {
+  const bytes = hash('sha256', name, 'buffer')
+  return typeid(prefix, milliseconds, bytes.readUInt32BE(0), bytes.readUIntBE(4, 6))
 }

@@ -47,6 +47,23 @@ export const LIVE_TYPES = [
 ] as const
 export type LiveType = (typeof LIVE_TYPES)[number]
 
+/** A creation of these effects is told of by an event of its own besides, so that a receiver can ask for these alone. */
+const SECOND_TYPES: Readonly<Record<string, EventType>> = {
+  deny: 'decision.denied',
+  review: 'decision.review_requested',
+}
+
+/**
+ * The types of the events that tell of one change, in order.
+ *
+ * @param type of its audit entry or live event
+ * @param effect of its decision, if it is of one
+ */
+export function typesOfChange<Type extends string>(type: Type, effect: unknown): readonly (Type | EventType)[] {
+  const second = type === 'decision.created' ? SECOND_TYPES[effect as string] : undefined
+  return second === undefined ? [type] : [type, second]
+}
+
 /** What `sequence` counts. */
 const sequence = z.int().nullable().meta({
   description:

@@ -1,9 +1,15 @@
 /** Turns the entries of the audit log into events. The same entry makes the same events, whenever and wherever that happens. */
-import { hash } from 'node:crypto'
-import { type AuditEntry, EVENT_TYPES, type EventType, LIVE_TYPES, type LiveType } from '@countersign/contract'
+import {
+  type AuditEntry,
+  EVENT_TYPES,
+  type EventType,
+  LIVE_TYPES,
+  type LiveType,
+  typesOfChange,
+} from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { FeedReads } from '@countersign/store-port/feed'
-import { typeid } from '../typeid.js'
+import { typeidOf } from '../typeid.js'
 import { viewAgent } from '../use-cases/agents/view.js'
 import { waitingReview } from '../use-cases/decisions/new-decision.js'
 import { viewEventDecision } from '../use-cases/decisions/view.js'
@@ -42,30 +48,19 @@ export async function eventsOf(reads: EventReads, entry: AuditEntry): Promise<re
   if (!TYPES.has(entry.type)) return []
   const data = await dataOf(reads, entry)
   if (data === null) return []
-  const event: FeedEvent = {
-    id: `evt_${entry.id.slice('aud_'.length)}`,
-    type: entry.type as FeedEvent['type'],
-    timestamp: entry.at,
-    sequence: versionOf(entry),
-    data,
-    subject: entry.subject,
-    agent_id: entry.agent_id,
-    entry,
-  }
-  const second = entry.type === 'decision.created' ? SECOND_TYPES[entry.data.effect as string] : undefined
-  return second === undefined ? [event] : [event, { ...event, id: derivedId('evt', entry, second), type: second }]
-}
-
-/** A creation of these effects has an event of its own besides, so that a receiver can ask for these alone. */
-const SECOND_TYPES: Readonly<Record<string, EventType>> = {
-  deny: 'decision.denied',
-  review: 'decision.review_requested',
+  const told = { timestamp: entry.at, sequence: versionOf(entry), data, entry }
+  const about = { subject: entry.subject, agent_id: entry.agent_id }
+  return typesOfChange(entry.type as FeedEvent['type'], entry.data.effect).map((type, i) => ({
+    id: i === 0 ? `evt_${entry.id.slice('aud_'.length)}` : derivedId('evt', entry, type),
+    type,
+    ...told,
+    ...about,
+  }))
 }
 
 /** An id that the same entry and purpose always give, with the time of the entry. */
 export function derivedId(prefix: string, { at, id }: Pick<AuditEntry, 'at' | 'id'>, purpose: string): string {
-  const bytes = hash('sha256', `${id} ${purpose}`, 'buffer')
-  return typeid(prefix, Date.parse(at), bytes.readUInt32BE(0), bytes.readUIntBE(4, 6) % 2 ** 42)
+  return typeidOf(prefix, Date.parse(at), `${id} ${purpose}`)
 }
 
 function dataOf(reads: EventReads, entry: AuditEntry): Promise<object | null> | object {
@@ -125,5 +120,8 @@ async function keyOf(reads: EventReads, { type, at, subject }: AuditEntry): Prom
 async function webhookOf(reads: EventReads, { at, subject, data }: AuditEntry): Promise<object | null> {
   const webhook = (await reads.loadWebhooks()).find(({ id }) => id === subject)
   if (webhook === undefined) return null
-  return viewWebhook({ ...webhook, disabled: { at, reason: data.reason as 'requested' } })
+  // What is behind the path may be a secret of the endpoint, and this goes to others.
+  const { origin, pathname } = new URL(webhook.url)
+  const disabled = { at, reason: data.reason as 'requested' }
+  return viewWebhook({ ...webhook, url: `${origin}${pathname}`, disabled })
 }

@@ -1,5 +1,5 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
-import { type AuditEntry, EVENT_TYPES, type EventType } from '@countersign/contract'
+import { type AuditEntry, EVENT_TYPES, type EventType, typesOfChange } from '@countersign/contract'
 import type { StoredDelivery, StoredWebhook } from '@countersign/store-port/documents'
 import type { FeedReads, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../../ports/clock.js'
@@ -161,16 +161,9 @@ function passed(at: Positions, { entries }: LogPage, taken: number): Positions {
 
 const IS_SENT: ReadonlySet<string> = new Set(EVENT_TYPES)
 
-const TYPES_BY_EFFECT: Readonly<Record<string, EventType>> = {
-  deny: 'decision.denied',
-  review: 'decision.review_requested',
-}
-
 /** Whether it is worth while to make the events of an entry. */
 function mayInterest(webhook: StoredWebhook, { type, data, subject }: AuditEntry): boolean {
-  if (interests(webhook, { type, subject })) return true
-  const second = type === 'decision.created' ? TYPES_BY_EFFECT[data.effect as string] : undefined
-  return second !== undefined && interests(webhook, { type: second, subject })
+  return typesOfChange(type, data.effect).some((one) => interests(webhook, { type: one, subject }))
 }
 
 /** Whether a webhook gets an event. It gets none about itself. */

@@ -16,5 +16,7 @@ export function deleteWebhook(
     const at = deps.clock.now().toISOString()
     const webhook = { ...present, version: present.version + 1, deleted_at: at }
     await writeWebhook(deps, webhook, { type: 'webhook.deleted', actor: caller.key.id, at, data: {} })
+    // The feed removes the rest, where it has been at work for the webhook.
+    await deps.store.feed.removeDeliveries(id, null)
   })
 }
