@@ -1,4 +1,5 @@
 /** The thread of the feed: it opens the feed's part of the store for itself, so that the main thread pays nothing for its reads. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { FeedStore } from '@countersign/store-port/feed'
 import { systemClock } from '../adapters/system-clock.js'
@@ -25,6 +26,8 @@ export interface FeedThreadHost extends FeedHost {
   connectWriter: () => Promise<MessagePort>
 }
 
+const GATHER_MS = 20
+
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
 
@@ -33,6 +36,8 @@ const flag = new Int32Array(wanted)
 
 const calls = new ThreadCalls(port, {
   async wake() {
+    // Until then one wake stands for all: under load the main thread sends few messages.
+    await pause(GATHER_MS)
     Atomics.store(flag, 0, 0)
     ;(await feed).wake()
   },
