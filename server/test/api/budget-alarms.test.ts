@@ -57,6 +57,9 @@ it('tells of a refusal at most once a minute', async () => {
   await desk.decide(50)
   const [first] = await atLeast('budget.exceeded', 1)
   expect(first.data).toMatchObject({ limit: 200, reserved: 190, remaining: 10, amount: 100, decision_id: refused.id })
+  // It is told of after the refusals before it: so these are all read by then.
+  await desk.decide(10)
+  await atLeast('budget.threshold', 3)
   desk.clock.advance(MINUTE_MS)
   await desk.decide(40)
   const told = await atLeast('budget.exceeded', 2)
