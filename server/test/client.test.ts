@@ -1,8 +1,11 @@
 /** The SDK against the real server: every method once, with what the server makes of it. */
 import { ApiError, Countersign, type CountersignClient, isPermitted, type Policy } from '@countersign/client'
 import { verifyGuard } from '@countersign/client/verify'
+import { SeenWebhooks, verifyWebhook } from '@countersign/client/webhook'
 import { createPermitVerifier } from '@countersign/permit'
+import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it, type MockInstance, vi } from 'vitest'
+import { startReceiver } from './feed/webhooks/receiver.js'
 import { type RunningServer, runServer, TestClock } from './running-server.js'
 
 const AGENT = 'team/support+7@eu'
@@ -34,7 +37,7 @@ describe('the SDK', () => {
     new Countersign({ baseUrl: server.url, apiKey, agentId, timeoutMs: 15_000 })
 
   beforeAll(async () => {
-    server = await runServer()
+    server = await runServer({ settings: { webhookAllowPrivate: true } })
     client = open(server.key)
     for (const [holder, object] of [['client', client], ...Object.entries(client)] as [string, object][]) {
       for (
@@ -277,6 +280,92 @@ describe('the SDK', () => {
     const created = []
     for await (const { subject } of client.audit.list({ type: 'policy.created', limit: 1 })) created.push(subject)
     expect(created).toContain(policy.id)
+  })
+
+  it('follows decisions as they happen, misses none once it is connected, and goes on where it was', async () => {
+    const asking: Promise<unknown>[] = []
+    const onConnect = () => void asking.push(client.authorize(permitted))
+    const ids: string[] = []
+    for await (const { id, type, data } of client.events({ agent_id: AGENT, onConnect })) {
+      expect(type).toBe('decision.created')
+      expect(await Promise.all(asking)).toMatchObject([{ id: data.id, effect: 'allow' }])
+      ids.push(id)
+      break
+    }
+    const second = await client.authorize(permitted)
+    for await (const { data } of client.events({ agent_id: AGENT, lastEventId: ids[0] })) {
+      expect(data.id).toBe(second.id)
+      break
+    }
+    const strange = client.events({ lastEventId: 'nothing' }).next()
+    await expect(strange).rejects.toMatchObject({ status: 400, code: 'invalid_cursor' })
+  })
+
+  it('counts decisions', async () => {
+    const { total, data } = await client.stats({ interval: 'day', group: 'agent' })
+    expect(total.effects.allow).toBeGreaterThan(0)
+    expect(data.map(({ value }) => value)).toContain(AGENT)
+  })
+
+  it('makes, reads, lists, changes and deletes webhooks, whose deliveries verify, are tried again and replayed', async () => {
+    const receiver = await startReceiver((_, res) => res.end())
+    const now = () => server.clock.now().getTime()
+    const seen = new SeenWebhooks({ now })
+    /** What is due is sent by the clock of the server, which stands unless it is moved. */
+    const sent = <Found>(what: string, find: () => Promise<Found | undefined>) =>
+      until(what, async () => {
+        server.clock.advance(100)
+        return find()
+      })
+    const received = async (at: number, secret: string, memory?: SeenWebhooks) => {
+      const { body, headers } = await sent('the delivery', async () => receiver.received[at])
+      return verifyWebhook({ body, headers, secret, now, seen: memory })
+    }
+    try {
+      const { secret, ...webhook } = await client.webhooks.create({ url: receiver.url, events: ['policy.created'] })
+      const { id } = webhook
+      expect(await client.webhooks.get(id)).toEqual(webhook)
+      const listed = []
+      for await (const one of client.webhooks.list({ limit: 1 })) listed.push(one)
+      expect(listed).toEqual([webhook])
+
+      const delivery = await client.webhooks.test(id)
+      const event = await received(0, secret, seen)
+      expect(event).toEqual({
+        id: delivery.event_id,
+        type: 'webhook.test',
+        timestamp: delivery.event_at,
+        sequence: null,
+        data: webhook,
+      })
+      const rotated = await client.webhooks.rotateSecret(id, { graceSeconds: 3600 })
+      expect(rotated.secret).not.toBe(secret)
+      await sent('the first attempt', async () => {
+        const { data } = await client.webhooks.deliveries(id, { status: 'delivered' }).page()
+        return data.length === 1 ? data : undefined
+      })
+      expect(await client.webhooks.retry(id, delivery.id)).toMatchObject({ id: delivery.id, event_id: event.id })
+      // The same event, signed with both secrets for the grace. It shows the webhook as it is by then.
+      const again = { id: event.id, type: 'webhook.test', timestamp: event.timestamp }
+      expect(await received(1, rotated.secret)).toMatchObject(again)
+      expect(await received(1, secret)).toMatchObject(again)
+      await expect(received(1, secret, seen)).rejects.toMatchObject({ code: 'replayed' })
+
+      const changed = { url: receiver.url, events: ['policy.created', 'policy.deleted'] } as const
+      expect(await client.webhooks.update(id, changed)).toMatchObject({ id, ...changed })
+      server.clock.advance(1000)
+      const since = policy.created_at
+      expect(await client.webhooks.replay(id, { since })).toMatchObject({ webhook_id: id, since })
+      expect(await received(2, rotated.secret)).toMatchObject({ type: 'policy.created', data: { id: policy.id } })
+      const types = []
+      for await (const { type } of client.webhooks.deliveries(id, { limit: 1 })) types.push(type)
+      expect(types).toEqual(expect.arrayContaining(['webhook.test', 'policy.created']))
+
+      expect(await client.webhooks.delete(id)).toBeUndefined()
+      await expect(client.webhooks.get(id)).rejects.toMatchObject({ status: 404, code: 'not_found' })
+    } finally {
+      await receiver.close()
+    }
   })
 
   it('tells that the server lives and is ready', async () => {

@@ -25,14 +25,16 @@ export function isEventId(value: unknown): value is string {
 export class EventStream {
   readonly #requester: Requester
   readonly #filters: Query
+  readonly #onConnect: (() => void) | undefined
   readonly #known = new Set<string>()
   #lastEventId: string | undefined
   #retryMs: number | undefined
 
-  constructor(requester: Requester, filters: Query, lastEventId: string | undefined) {
+  constructor(requester: Requester, filters: Query, lastEventId: string | undefined, onConnect?: () => void) {
     this.#requester = requester
     this.#filters = filters
     this.#lastEventId = lastEventId
+    this.#onConnect = onConnect
   }
 
   async *read(signal: CallSignal | undefined): AsyncGenerator<ReceivedEvent, void, undefined> {
@@ -67,7 +69,11 @@ export class EventStream {
     const headers = this.#lastEventId === undefined ? {} : { 'last-event-id': this.#lastEventId }
     const call = { method: 'GET', path: '/v1/events', query: this.#filters, headers, options: undefined } as const
     const parser = new EventStreamParser()
+    let isUp = false
     for await (const chunk of this.#requester.stream(call, 'text/event-stream', SILENCE_MS, lasting)) {
+      // The server begins by saying where it is, so nothing that comes later is missed.
+      if (!isUp) this.#onConnect?.()
+      isUp = true
       for (const sent of eventsIn(parser, chunk)) {
         const event = receivedEvent(sent)
         this.#lastEventId = event.id

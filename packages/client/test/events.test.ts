@@ -107,6 +107,37 @@ describeTransports('events', (rig) => {
     expect(server.resumedFrom()).toEqual([undefined, 'cur_1', 'cur_4', 'cur_7', 'cur_10'])
   })
 
+  it('says when a connection is up: before its first event, and again after each loss', async () => {
+    const heard: string[] = []
+    const stream = events({ onConnect: () => void heard.push('up') })
+    const reading = (async () => {
+      for await (const { id } of stream) if (heard.push(id) === 4) break
+    })()
+    const connections = (count: number) =>
+      until('the connection', () => (heard.filter((one) => one === 'up').length === count ? true : undefined))
+    await connections(1)
+    server.push()
+    await until('the event', () => (heard.length === 2 ? true : undefined))
+    await server.stop()
+    server.push()
+    await server.start()
+    await reading
+    expect(heard).toEqual(['up', 'cur_1', 'up', 'cur_2'])
+  })
+
+  it('says of no connection that is refused, and ends with what the listener throws', async () => {
+    let count = 0
+    const onConnect = () => {
+      count += 1
+      throw new Error('I have seen enough.')
+    }
+    server.answerNext(answerProblem(503, 'store_unavailable'), answerProblem(401, 'unauthorized'))
+    expect(await rejectionOf(events({ onConnect }).next())).toMatchObject({ status: 401 })
+    expect(count).toBe(0)
+    expect(await rejectionOf(events({ onConnect }).next())).toMatchObject({ message: 'I have seen enough.' })
+    expect(count).toBe(1)
+  })
+
   it('resumes from where the server said it was, when no event came yet', async () => {
     server.push()
     const stream = events()
@@ -221,6 +252,7 @@ describeTransports('events', (rig) => {
     ['an unknown filter', { agentId: 'agent:a' }],
     ['an id that no header can hold', { lastEventId: 'a\nb' }],
     ['an empty id', { lastEventId: '' }],
+    ['a listener that is no function', { onConnect: true }],
   ])('refuses %s', (_what, options) => {
     expect(() => events(options as EventsOptions)).toThrow(TypeError)
   })

@@ -95,9 +95,9 @@ program
 
 program
   .command('listen')
-  .description('send what happens to decisions to a program, as webhooks do. Needs COUNTERSIGN_API_KEY')
+  .description('send events about decisions, and no others, to a program as webhooks do. Needs COUNTERSIGN_API_KEY')
   .requiredOption('--forward-to <url>', 'the program, such as http://127.0.0.1:3000/webhooks')
-  .option('--events <types>', 'only events of these types, such as decision.denied,decision.review_requested')
+  .option('--events <types>', 'only events of these types; all of decision.* if absent')
   .option('--secret <secret>', 'signs the deliveries, whsec_…; a new one if absent')
   .option('--url <url>', URL_HELP)
   .action(run(async (options: ListenOptions) => (await import('./live/listen.js')).listen(options)))

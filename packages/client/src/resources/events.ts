@@ -19,6 +19,11 @@ export interface EventsOptions {
   readonly lastEventId?: string | undefined
   /** Ends the iteration. */
   readonly signal?: CallSignal | undefined
+  /**
+   * Called whenever a connection is up, the first time and after each loss: nothing that happens after the first call is missed.
+   * What it throws ends the iteration.
+   */
+  readonly onConnect?: (() => void) | undefined
 }
 
 /** An event, and where it stands in the stream. */
@@ -38,6 +43,7 @@ const KNOWN_OPTIONS = [
   'type',
   'lastEventId',
   'signal',
+  'onConnect',
 ] as const satisfies readonly (keyof EventsOptions)[]
 
 /**
@@ -46,13 +52,15 @@ const KNOWN_OPTIONS = [
  */
 export function eventsOf(requester: Requester, options: EventsOptions): AsyncGenerator<ReceivedEvent, void, undefined> {
   assertOptions('events', options, KNOWN_OPTIONS)
-  const { type, lastEventId, signal, ...filters } = options
+  const { type, lastEventId, signal, onConnect, ...filters } = options
   if (lastEventId !== undefined && !isEventId(lastEventId)) {
     throw new TypeError('lastEventId has to be the id of an event')
   }
+  if (onConnect !== undefined && typeof onConnect !== 'function') throw new TypeError('onConnect has to be a function')
   return new EventStream(
     requester,
     { ...filters, type: type === undefined ? undefined : String(type) },
     lastEventId,
+    onConnect,
   ).read(signal)
 }
