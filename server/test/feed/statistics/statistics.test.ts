@@ -28,7 +28,7 @@ describe('random decisions and transitions', () => {
     const random = seededRandom(SEED)
     const below = (end: number) => Math.floor(random() * end)
     const oneOf = <T>(items: readonly T[]): T => items[below(items.length)] as T
-    for (let draw = 0; draw < drawsOf(12); draw += 1) {
+    for (let draw = 0; draw < drawsOf(5); draw += 1) {
       await logs.close()
       logs = await CountedLogs.open()
       logs.random = random
