@@ -61,10 +61,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+interface Connected {
+  readonly port: MessagePort
+  readonly calls: WriterCalls
+}
+
 /** The writer, as another thread asks it: what comes while it writes is written together, so that it waits for the disk once. */
 class ConnectedWriter {
   readonly #connect: () => Promise<MessagePort>
-  #connected: Promise<{ readonly port: MessagePort; readonly calls: WriterCalls }> | null = null
+  #connected: Connected | null = null
   #waiting: Waiting[] = []
   #writing: Promise<void> | null = null
 
@@ -81,8 +86,7 @@ class ConnectedWriter {
 
   async close(): Promise<void> {
     await this.#writing
-    const connected = await this.#connected?.catch(() => null)
-    connected?.port.close()
+    this.#connected?.port.close()
   }
 
   async #write(): Promise<void> {
@@ -97,30 +101,26 @@ class ConnectedWriter {
         )
         for (const [i, { resolve }] of group.entries()) resolve(results[i])
       } catch (error) {
-        this.#connected = null
         for (const { reject } of group) reject(error)
       }
     }
     this.#writing = null
   }
 
-  #connection() {
-    this.#connected ??= this.#open()
+  async #connection(): Promise<Connected> {
+    if (this.#connected === null || this.#connected.calls.failure !== null) this.#connected = await this.#open()
     return this.#connected
   }
 
-  async #open() {
+  async #open(): Promise<Connected> {
     const port = await this.#connect()
     const calls = new WriterCalls((request) => port.postMessage(request))
     port.on('message', (answer: WriterAnswer) => {
-      if ('result' in answer) calls.settle(answer)
-      else if ('failure' in answer)
+      if ('failure' in answer)
         calls.fail(new StoreUnavailableError(`The store could not write: ${answer.failure.message}`))
+      else if (!('trouble' in answer)) calls.settle(answer)
     })
-    port.once('close', () => {
-      calls.fail(new StoreUnavailableError('The writing thread has ended.'))
-      this.#connected = null
-    })
+    port.once('close', () => calls.fail(new StoreUnavailableError('The writing thread has ended.')))
     return { port, calls }
   }
 }

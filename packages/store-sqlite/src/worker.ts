@@ -58,9 +58,10 @@ function take(from: MessagePort, request: WriterRequest): void {
   const answer = perform(request)
   isOver = 'failure' in answer || request.task === 'close'
   if (isOver) db.close()
-  from.postMessage(answer)
+  // A failure concerns everybody who asks this thread: none gets an answer any more.
+  for (const one of 'failure' in answer ? ports : [from]) one.postMessage(answer)
   if (!isOver) checkpoints.whenDue()
-  // The thread ends when no port is open, and with it what others have connected.
+  // The thread ends when no port is open.
   else for (const one of ports) one.close()
 }
 
@@ -68,6 +69,8 @@ const ports = new Set([port])
 port.on('message', (message: WriterRequest | WriterConnection) => {
   if (!('connect' in message)) return take(port, message)
   const { connect } = message
+  // Messages that had arrived when the port was closed are still delivered.
+  if (isOver) return connect.close()
   ports.add(connect)
   connect.on('message', (request: WriterRequest) => take(connect, request))
   connect.on('close', () => ports.delete(connect))
@@ -77,7 +80,10 @@ function perform({ number, task, parameters }: WriterRequest): WriterAnswer {
   try {
     return { number, result: run(task, parameters) }
   } catch (error) {
-    return { number, failure: { message: messageOf(error), code: sqliteCode(error) } }
+    const code = sqliteCode(error)
+    const isUndone = task === 'together' && (code === undefined || code.startsWith('SQLITE_CONSTRAINT'))
+    if (isUndone) return { number, undone: messageOf(error) }
+    return { number, failure: { message: messageOf(error), code } }
   }
 }
 

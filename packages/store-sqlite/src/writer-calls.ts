@@ -3,7 +3,7 @@ import type { WriterAnswer, WriterRequest, WriterTasks } from './writer-tasks.js
 
 interface Waiting {
   readonly resolve: (result: unknown) => void
-  readonly reject: (error: StoreUnavailableError) => void
+  readonly reject: (error: Error) => void
 }
 
 /** What one thread has asked of the writer's thread, and has no answer to yet. After a failure every call rejects. */
@@ -34,10 +34,11 @@ export class WriterCalls {
     })
   }
 
-  settle({ number, result }: Extract<WriterAnswer, { readonly result: unknown }>): void {
-    const waiting = this.#waiting.get(number)
-    this.#waiting.delete(number)
-    waiting?.resolve(result)
+  settle(answer: Extract<WriterAnswer, { readonly result: unknown } | { readonly undone: string }>): void {
+    const waiting = this.#waiting.get(answer.number)
+    this.#waiting.delete(answer.number)
+    if ('result' in answer) waiting?.resolve(answer.result)
+    else waiting?.reject(new Error(`The store has undone the writes: ${answer.undone}`))
   }
 
   fail(error: StoreUnavailableError): void {

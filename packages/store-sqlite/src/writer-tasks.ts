@@ -67,6 +67,8 @@ export interface WriterRequest {
 
 export type WriterAnswer =
   | { readonly number: number; readonly result: unknown }
+  /** Of `together`, when the tasks and not the disk were at fault: the thread goes on, so that the feed stops no decision. */
+  | { readonly number: number; readonly undone: string }
   /** After a failure the thread ends, and another one starts from what is on the disk. */
   | { readonly number: number; readonly failure: { readonly message: string; readonly code: string | undefined } }
   /** Not about a task: the thread failed in what it does by itself. It goes on. */

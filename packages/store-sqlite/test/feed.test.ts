@@ -102,6 +102,26 @@ describe('what the feed reads in another thread', () => {
     await store.close()
   }, 30_000)
 
+  it('fails alone when its writes are wrong, and is undone', async () => {
+    const store = await openSqliteStore({ dataDir })
+    const pen = await LogPen.of(store)
+    let connections = 0
+    const feed = openSqliteFeed(dataDir, () => {
+      connections += 1
+      return store.connectWriter()
+    })
+    const reader = (await feed.holdReader('reader', 'holder', LONG_MS)) as HeldReader
+    const good = batchOf(reader, 0, '')
+    const wrong = { ...good, deliveries: [{ ...good.deliveries[0], webhook_id: true } as never] }
+    await expect(feed.save(wrong)).rejects.toThrow('The store has undone the writes: A boolean is not an SQL value.')
+    expect(await feed.findReader('reader')).toBeNull()
+    await pen.commit({ change: entryOnly })
+    expect(await feed.save(good)).toBe(true)
+    expect(connections).toBe(1)
+    await feed.close()
+    await store.close()
+  })
+
   it('is refused where no store is', () => {
     expect(() => openSqliteFeed(join(dataDir, 'nowhere'), () => Promise.reject(new Error('Nobody writes.')))).toThrow(
       'The store could not read.',
