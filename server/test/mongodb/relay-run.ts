@@ -202,7 +202,16 @@ class Verification {
     }
     for (const { leaf, ...entry } of entries)
       expectThat(leafHash(entry) === leaf, `the entry ${entry.id} has another leaf`)
-    const bySubject = grouped(entries, ({ subject }) => subject)
+    // Alarms are told by the feed, a little after the call that caused them.
+    const alarms = entries.filter(({ type }) => type.startsWith('budget.'))
+    const thresholds = alarms
+      .filter(({ type }) => type === 'budget.threshold')
+      .map(({ subject, agent_id, data }) => `${data.threshold} % of ${subject} of ${agent_id} since ${data.starts_at}`)
+    expectThat(new Set(thresholds).size === thresholds.length, `an alarm was raised twice: ${thresholds}`)
+    const bySubject = grouped(
+      entries.filter((entry) => !alarms.includes(entry)),
+      ({ subject }) => subject,
+    )
     const typesOf = (id: string) => (bySubject.get(id) ?? []).map(({ type }) => type).sort()
     for (const { answer, entries: told } of this.#known())
       expectThat(
