@@ -144,8 +144,11 @@ export const DecisionDetailSchema = z
   .meta({ id: 'DecisionDetail' })
 export type DecisionDetail = Immutable<z.infer<typeof DecisionDetailSchema>>
 
-const { shadow: _shadow, permit_token: _permit, ...eventShape } = decisionShape
+const { permit_token: _permit, ...eventShape } = {
+  ...decisionShape,
+  shadow: decisionShape.shadow.meta({ description: 'Only in webhooks, which are sent whole policies, too.' }),
+}
 
-/** A decision as events show it: as of the event, without the permit, the context and what shadow policies said. */
+/** A decision as events show it: as of the event, without the permit and the context. */
 export const EventDecisionSchema = z.strictObject({ ...eventShape, ...detailShape }).meta({ id: 'EventDecision' })
 export type EventDecision = Immutable<z.infer<typeof EventDecisionSchema>>

@@ -1,10 +1,11 @@
 /** The feed: everything that reads the audit log after the fact. Nothing waits for it, and it changes no decision. */
 import { randomUUID } from 'node:crypto'
 import { KeyedMutex, type Poll, poll } from '@countersign/concurrency'
-import { LIVE_TYPES, type LiveEvent } from '@countersign/contract'
+import { type EventDecision, LIVE_TYPES, type LiveEvent } from '@countersign/contract'
 import type { FeedReads, FeedWrites, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
+import { withoutShadow } from '../use-cases/decisions/view.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
@@ -139,7 +140,8 @@ export class RunningFeed implements Feed {
       if (event === undefined) continue
       const { type, timestamp, sequence, data } = event
       const { log, index } = entry
-      events.push({ event: { type, timestamp, sequence, data } as LiveEvent, log, index, positions: at })
+      const shown = { type, timestamp, sequence, data: withoutShadow(data as EventDecision) } as LiveEvent
+      events.push({ event: shown, log, index, positions: at })
     }
     return { events, positions }
   }

@@ -80,7 +80,7 @@ describe('GET /v1/events', () => {
       expect(LiveEventSchema.parse(data)).toEqual(data)
       expect(data.type).toBe(event)
     }
-    expect(reader.text).not.toMatch(/eyJ|permit_token|"context"|EUR/)
+    expect(reader.text).not.toMatch(/eyJ|permit_token|"context"|"shadow"|EUR/)
   })
 
   it('has nothing of what was before, and nothing of what is no decision', async () => {

@@ -111,6 +111,20 @@ describe('a test', () => {
   })
 })
 
+describe('an event of a decision', () => {
+  it('has the decision as GET answers it, without the context and the permit', async () => {
+    await createPolicy(server, REFUNDS)
+    await createPolicy(server, { ...REFUNDS, name: 'tried out', mode: 'shadow' })
+    await create({ events: ['decision.confirmed'] })
+    const { id } = await decide(server, ALLOWED)
+    await succeed(server.call('POST', `/v1/decisions/${id}/confirm`))
+    const { context, permit_token, ...shown } = await succeed(server.call('GET', `/v1/decisions/${id}`))
+    expect(shown.shadow).toHaveLength(1)
+    const [message] = await received(1)
+    expect(bodyOf(message as Received).data).toEqual(shown)
+  })
+})
+
 describe('the list of deliveries', () => {
   it('shows what receivers answered only to who may write webhooks', async () => {
     const { id } = await create()

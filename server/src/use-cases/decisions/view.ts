@@ -18,9 +18,15 @@ export function viewDecision(decision: StoredDecision, caller: Caller, now: stri
   }
 }
 
-/** A decision as events show it, in the state that it is given in. */
+/** A decision as webhooks show it, in the state that it is given in. */
 export function viewEventDecision(decision: StoredDecision): EventDecision {
-  return { ...shownOf(decision, decision.status, decision.review), ...askedOf(decision) }
+  const { status, review, shadow } = decision
+  return { ...shownOf(decision, status, review), shadow: [...shadow], ...askedOf(decision) }
+}
+
+/** As live events show it: whoever reads them need not be allowed to read policies. */
+export function withoutShadow({ shadow: _, ...decision }: EventDecision): EventDecision {
+  return decision
 }
 
 function shownOf(decision: StoredDecision, status: StoredDecision['status'], review: StoredDecision['review']) {
