@@ -97,8 +97,9 @@ interface Hold {
 }
 
 /**
- * The same with what the feed writes. Who holds a reader, and until when, is kept in memory: nobody else has the directory, so
- * that no hold outlives this process. Only the fences are on the disk.
+ * The same with what the feed writes. Who holds a reader, and until when, is kept in the memory of this feed: nobody else has
+ * the directory, so that no hold outlives this process. A second feed of the process would not see it, and take the reader
+ * at once: the fences, which are on the disk, keep the writes of the first one out then.
  */
 export class SqliteFeed extends SqliteFeedReads implements FeedWrites {
   readonly #ask: AskWriter

@@ -13,6 +13,8 @@ export interface FeedThreadData {
   readonly allowsPrivate: boolean
   /** One number: 1 from a wake of the main thread until the feed looks. */
   readonly wanted: SharedArrayBuffer
+  /** The server's time, in milliseconds since 1970. */
+  readonly nowMs: number
 }
 
 export type FeedStoreAddress =
@@ -31,11 +33,12 @@ const GATHER_MS = 20
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
 
-const { store: address, allowsPrivate, wanted } = workerData as FeedThreadData
+const { store: address, allowsPrivate, wanted, nowMs: startMs } = workerData as FeedThreadData
 const flag = new Int32Array(wanted)
 
 const calls = new ThreadCalls(port, {
-  async wake() {
+  async wake(nowMs: number) {
+    clock.startFrom(new Date(nowMs))
     // Until then one wake stands for all: under load the main thread sends few messages.
     await pause(GATHER_MS)
     Atomics.store(flag, 0, 0)
@@ -58,6 +61,7 @@ const log: Log = {
 }
 
 const clock = systemClock()
+clock.startFrom(new Date(startMs))
 const store = openStore()
 const feed = store.then((opened) => new RunningFeed({ store: opened, clock, log, host, allowsPrivate }))
 

@@ -4,6 +4,7 @@ import { ConflictError, StoreUnavailableError } from '@countersign/store-port/st
 import type { BudgetAlarm } from '../feed/budget-alarms.js'
 import { type Feed, type FeedHost, RunningFeed } from '../feed/feed.js'
 import { ThreadCalls } from '../feed/thread-calls.js'
+import type { Clock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
 import { disableWebhook } from '../use-cases/webhooks/disable.js'
 import type { FeedThreadData, FeedThreadHost } from './feed-thread.js'
@@ -24,7 +25,7 @@ export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
     connectWriter,
     log: (level: keyof Log, fields: object, message: string) => log[level](fields, message),
   }
-  return new FeedThread({ store: address, allowsPrivate }, own satisfies FeedThreadHost, log)
+  return new FeedThread({ store: address, allowsPrivate }, own satisfies FeedThreadHost, clock, log)
 }
 
 function feedHost({ clock, store, writer, changes }: Core): FeedHost {
@@ -56,15 +57,16 @@ class FeedThread implements Feed {
   #isClosing = false
 
   constructor(
-    private readonly data: Omit<FeedThreadData, 'wanted'>,
+    private readonly data: Omit<FeedThreadData, 'wanted' | 'nowMs'>,
     private readonly own: FeedThreadHost,
+    private readonly clock: Clock,
     private readonly log: Log,
   ) {
     this.#start()
   }
 
   wake(): void {
-    if (Atomics.exchange(this.#flag, 0, 1) === 0) this.#calls.tell('wake')
+    if (Atomics.exchange(this.#flag, 0, 1) === 0) this.#calls.tell('wake', this.#nowMs())
   }
 
   readEvents(...parameters: Parameters<Feed['readEvents']>) {
@@ -82,9 +84,15 @@ class FeedThread implements Feed {
     await this.#thread.terminate()
   }
 
+  /** The thread has a clock of its own. It is told the server's time, so that it is never behind: the server may live in the store's time. */
+  #nowMs(): number {
+    return this.clock.now().getTime()
+  }
+
   #start(): void {
     // Flags such as --input-type are for the program that starts the server, and would stop the thread.
-    const workerData: FeedThreadData = { ...this.data, wanted: this.#flag.buffer as SharedArrayBuffer }
+    const wanted = this.#flag.buffer as SharedArrayBuffer
+    const workerData: FeedThreadData = { ...this.data, wanted, nowMs: this.#nowMs() }
     const thread = new Worker(new URL('./feed-thread.js', import.meta.url), { workerData, execArgv: [] })
     const calls = new ThreadCalls(thread, { ...this.own })
     this.#thread = thread

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { AuditEntry } from '@countersign/contract'
 import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startReceiver } from '../feed/webhooks/receiver.js'
 import { endChildren } from './child.js'
 import { startDriven } from './driven-server.js'
 import { countersign, MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
@@ -136,6 +137,21 @@ describe('the shipped server', () => {
     expect(await ready()).toBe(200)
     expect(await aheadMs()).toBeGreaterThan(-0.5 * HOUR_MS)
     await server.stop()
+  })
+
+  it('sends webhooks in the time that it follows, also when the machine is behind', async () => {
+    const receiver = await startReceiver()
+    const dataDir = newDirectory()
+    const ahead = await startOff(dataDir, 2 * HOUR_MS)
+    await ahead.call('POST', '/v1/policies', { body: { name: 'refunds', rules: [{ action: '*', effect: 'allow' }] } })
+    await ahead.stop()
+    const server = await ShippedServer.start({ dataDir, env: { WEBHOOK_ALLOW_PRIVATE: '1' } })
+    const { id } = (await server.call('POST', '/v1/webhooks', { body: { url: receiver.url } })).body
+    await server.call('POST', `/v1/webhooks/${id}/test`)
+    await server.call('POST', '/v1/decisions', { body: asked })
+    await until('both events', async () => (receiver.received.length === 2 ? true : undefined))
+    await server.stop()
+    await receiver.close()
   })
 
   it('knows no argument for it', async () => {
