@@ -81,7 +81,7 @@ export interface FeedReads
   listLogs(): Promise<readonly LogEnd[]>
   /** One revision of a policy, of a deleted one too. */
   findPolicyRevision(id: string, revision: number): Promise<StoredPolicy | null>
-  /** The names of readers that begin so, in order. */
+  /** The names of readers that begin so and were saved at least once, in order. */
   listReaders(prefix: string): Promise<readonly string[]>
   /** As it was saved last, whoever holds it; null when it was never saved. */
   findReader(name: string): Promise<Pick<HeldReader, 'positions' | 'state'> | null>

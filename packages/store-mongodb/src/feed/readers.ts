@@ -117,7 +117,7 @@ export class Readers {
     for (let range: { $gte: string } | { $gt: string } = { $gte: prefix }; ; ) {
       const rows = await this.database.call(() =>
         this.database.readers
-          .find({ _id: range })
+          .find({ _id: range, document: { $ne: null } })
           .sort({ _id: 1 })
           .limit(CHUNK)
           .project<{ _id: string }>({ _id: 1 })

@@ -36,14 +36,15 @@ export function listReaders(db: Connection, prefix: string): readonly string[] {
   for (let last: string | null = null; ; last = names.at(-1) as string) {
     const rows: readonly Row[] =
       last === null
-        ? db.all('SELECT name FROM readers WHERE name >= ? ORDER BY name LIMIT ?', prefix, CHUNK)
-        : db.all('SELECT name FROM readers WHERE name > ? ORDER BY name LIMIT ?', last, CHUNK)
+        ? db.all(`${SELECT_SAVED} AND name >= ? ORDER BY name LIMIT ?`, prefix, CHUNK)
+        : db.all(`${SELECT_SAVED} AND name > ? ORDER BY name LIMIT ?`, last, CHUNK)
     const found = rows.map(({ name }) => name as string).filter((name) => name.startsWith(prefix))
     names.push(...found)
     if (found.length < CHUNK) return names
   }
 }
 const CHUNK = 100
+const SELECT_SAVED = 'SELECT name FROM readers WHERE document IS NOT NULL'
 
 /** False when another holder has taken it since. */
 export function saveReader(

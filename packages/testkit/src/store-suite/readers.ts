@@ -196,6 +196,15 @@ export const READER_CASES: readonly StoreCase[] = [
     },
   },
   {
+    title: 'names a reader from its first save on',
+    async run({ store }) {
+      const reader = await held(store, 'reader')
+      expect(await store.feed.listReaders('')).toEqual([])
+      await store.feed.save(batchOf(reader))
+      expect(await store.feed.listReaders('')).toEqual(['reader'])
+    },
+  },
+  {
     title: 'names the readers that begin so, in order',
     async run({ store, reopen }) {
       const names = [
@@ -209,7 +218,7 @@ export const READER_CASES: readonly StoreCase[] = [
         'webhook/\u{10ffff}',
         'w%',
       ]
-      for (const name of names) await held(store, name, 'a')
+      for (const name of names) await store.feed.save(batchOf(await held(store, name)))
       const { feed } = await reopen()
       expect(await feed.listReaders('webhook/')).toEqual(['webhook/', 'webhook/a', 'webhook/b', 'webhook/\u{10ffff}'])
       expect(await feed.listReaders('webhook/b')).toEqual(['webhook/b'])
@@ -221,7 +230,7 @@ export const READER_CASES: readonly StoreCase[] = [
     title: 'names more readers than it reads at a time',
     async run({ store }) {
       const names = [...Array(210).keys()].map((i) => `replay/${String(i).padStart(3, '0')}`)
-      await Promise.all(names.map((name) => held(store, name)))
+      await Promise.all(names.map(async (name) => store.feed.save(batchOf(await held(store, name)))))
       expect(await store.feed.listReaders('replay/')).toEqual(names)
       expect(await store.feed.listReaders('replay/1')).toEqual(names.slice(100, 200))
     },
@@ -230,7 +239,7 @@ export const READER_CASES: readonly StoreCase[] = [
     title: 'forgets a reader whole, and its holder loses it',
     async run({ store, reopen }) {
       const reader = await held(store, 'reader', 'a')
-      await held(store, 'reader/2', 'a')
+      await store.feed.save(batchOf(await held(store, 'reader/2', 'a')))
       await store.feed.save(batchOf(reader, { positions: { log: 1 } }))
       await store.feed.removeReader('reader')
       await store.feed.removeReader('unknown')

@@ -19,7 +19,7 @@ export interface DeliveryReaderDeps extends ReaderDeps {
 export interface Span {
   /** Inclusive. */
   readonly since: string
-  /** Exclusive; null for no end. */
+  /** Exclusive; null for no end. Whoever asked for a span with an end has saved its reader before anybody held it. */
   readonly until: string | null
 }
 
@@ -44,6 +44,8 @@ export class DeliveryReader {
     private readonly deps: DeliveryReaderDeps,
     readonly name: string,
     readonly span: Span,
+    /** Whether the span may be read from its start, by what is durable now. */
+    private readonly mayBegin: () => Promise<boolean> = async () => true,
   ) {
     this.#reader = new Reader(deps, name)
   }
@@ -70,7 +72,10 @@ export class DeliveryReader {
     return Object.entries(this.#end).every(([log, index]) => (this.#at[log] ?? 0) >= index)
   }
 
-  /** Takes the reader, or keeps it. False while another process has it. */
+  /**
+   * Takes the reader, or keeps it. False while another process has it, and when it may not begin. Another process may have
+   * removed it before this one saw why: to begin then would send everything once more.
+   */
   async hold(): Promise<boolean> {
     const held = await this.#reader.hold()
     if (held === null) {
@@ -81,10 +86,12 @@ export class DeliveryReader {
     const { store } = this.deps
     const { since, until } = this.span
     const isBegun = held.state.is_begun === true && held.state.since === since && held.positions !== null
-    this.#at = isBegun ? (held.positions as Positions) : await positionsAt(store, since)
-    this.#end = until === null ? null : await positionsAt(store, until)
+    const isOver = until !== null && held.positions === null
+    if (!isBegun && !isOver && !(await this.mayBegin())) return false
+    this.#at = isBegun ? (held.positions as Positions) : isOver ? {} : await positionsAt(store, since)
+    this.#end = until === null ? null : isOver ? {} : await positionsAt(store, until)
     this.#failing = isBegun ? ((held.state.failing ?? null) as FailingRun | null) : null
-    this.#isSaved = isBegun
+    this.#isSaved = isBegun || isOver
     this.#hasMore = true
     this.#fence = held.fence
     return true

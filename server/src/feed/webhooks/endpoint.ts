@@ -153,7 +153,7 @@ export class Endpoint {
       const room = this.#room()
       if (room === 0) return
       if (!(await reader.hold())) continue
-      const deliveries = await reader.read(this.#webhook, room)
+      const deliveries = reader.isDone ? [] : await reader.read(this.#webhook, room)
       this.#claim(deliveries)
       if (deliveries.length > 0) this.#slowedAtMs = this.#nowMs() + SLOWED_TO_MS
       if (reader.isDone) await this.#end(reader)
@@ -308,7 +308,11 @@ export class Endpoint {
 
   #mainReader(): DeliveryReader {
     const { id, enabled_at } = this.#webhook
-    return new DeliveryReader(this.deps, `webhook/${id}`, { since: enabled_at, until: null })
+    const isStillEnabled = async () => {
+      const stored = (await this.deps.store.loadWebhooks()).find((webhook) => webhook.id === id)
+      return stored?.disabled === null && stored.enabled_at === enabled_at
+    }
+    return new DeliveryReader(this.deps, `webhook/${id}`, { since: enabled_at, until: null }, isStillEnabled)
   }
 
   #addReplay(name: string): void {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { LIMITS, type Replay, type ReplayStarted } from '@countersign/contract'
-import { ConflictError } from '@countersign/store-port/store'
+import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError, invalid } from '../../domain-error.js'
 import type { ChangingCall } from '../idempotency.js'
 import { assertEnabled } from './retry.js'
@@ -60,7 +60,8 @@ async function beginReader(
 ): Promise<void> {
   const reader = await store.feed.holdReader(name, holder, HELD_MS)
   if (reader === null) throw new Error('A name that nobody else can have is taken.')
-  await store.feed.save({ reader, positions: {}, state: { since, until }, deliveries: [], counts: [] })
+  const isSaved = await store.feed.save({ reader, positions: {}, state: { since, until }, deliveries: [], counts: [] })
+  if (!isSaved) throw new StoreUnavailableError('The replay was not begun.')
   await store.feed.releaseReaders(holder)
 }
 

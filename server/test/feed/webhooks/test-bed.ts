@@ -99,9 +99,17 @@ export class TestBed {
   }
 
   async close(): Promise<void> {
+    this.#setClosed()
     await Promise.all([this.webhooks.close(), ...this.#former])
     await this.store.close()
     rmSync(this.#dir, { recursive: true })
+  }
+
+  /** Another process beside the first one. It does what it is told by `turn`. */
+  startSecond(): Webhooks {
+    const second = this.#start(this.options)
+    this.#former.push(this.#closed.then(() => second.close()))
+    return second
   }
 
   /** Another process takes over. Nothing that the one before still does counts for it. */
@@ -113,6 +121,10 @@ export class TestBed {
     this.#former.push(former.close())
   }
   readonly #former: Promise<void>[] = []
+  #setClosed = (): void => {}
+  readonly #closed = new Promise<void>((resolve) => {
+    this.#setClosed = resolve
+  })
 
   /** Lets time go on and the webhooks work until `probe` finds something. */
   async drive<T>(what: string, probe: () => T | undefined | Promise<T | undefined>, stepMs = 1000): Promise<T> {

@@ -1,4 +1,5 @@
 import type { StoredWebhook } from '@countersign/store-port/documents'
+import { until } from '@countersign/testkit'
 import { describe, expect, it } from 'vitest'
 import { ATTEMPT_DELAYS_MS } from '#server/feed/webhooks/schedule'
 import type { Received } from './receiver.js'
@@ -221,6 +222,34 @@ describe('a webhook', () => {
     await settled(bed, created, 4)
     expect(idsOf(receiver.received).slice(2).sort()).toEqual([...ids].sort())
     expect(receiver.received).toHaveLength(4)
+  })
+
+  it('gets nothing once more when it is disabled, and of two processes one sees that later', async () => {
+    const bed = await bedOf()
+    const receiver = await receiverOf()
+    const webhook = await bed.addWebhook(receiver.url, { events: CREATED })
+    await bed.decide(20)
+    await settled(bed, webhook, 20)
+    const second = bed.startSecond()
+    await second.turn()
+    bed.clock.advance(500)
+    // The first one looks now, and so a little later than the second one again.
+    await bed.drive('a look', () => true, 500)
+    const disabled = await bed.change(webhook, { disabled: { at: bed.clock.text(), reason: 'requested' } })
+    bed.clock.advance(450)
+    await second.turn()
+    await until('the second one to see it', async () =>
+      (await bed.feed.listReaders('')).length === 0 ? true : undefined,
+    )
+    await bed.decide(1)
+    let turns = 0
+    await bed.drive('turns of the first one', () => (turns++ < 9 ? undefined : true), 40)
+    bed.clock.advance(1000)
+    await bed.change(disabled, { disabled: null, enabled_at: bed.clock.text() })
+    const ids = await bed.decide(1)
+    await bed.drive('the new event', () => (idsOf(receiver.received).includes(ids[0] ?? '') ? true : undefined))
+    expect(await bed.deliveries(webhook)).toHaveLength(21)
+    expect(receiver.received).toHaveLength(21)
   })
 
   it('gets its events at its new URL', async () => {
