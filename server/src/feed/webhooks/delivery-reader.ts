@@ -28,6 +28,11 @@ const MAX_PAGES = 16
 /** Positions that no delivery came with are saved so seldom: reading what nobody wants costs no writes. */
 const SAVED_EVERY_MS = 1000
 
+/** The name of the reader that makes a webhook's deliveries of what happens. Those of its replays are `replay/<id>/…`. */
+export function readerNameOf(webhookId: string): string {
+  return `webhook/${webhookId}`
+}
+
 /** Makes deliveries for one endpoint of what is in the log: from when it was enabled on, or of a span that is sent once more. */
 export class DeliveryReader {
   readonly #reader: Reader

@@ -1,7 +1,7 @@
 import type { StoredDelivery, StoredWebhook } from '@countersign/store-port/documents'
 import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
 import { type Attempt, afterAttempt } from './delivery.js'
-import { DeliveryReader, type DeliveryReaderDeps, type Span } from './delivery-reader.js'
+import { DeliveryReader, type DeliveryReaderDeps, readerNameOf, type Span } from './delivery-reader.js'
 import { failedAgain, isTooLong, lengthMs } from './failing-run.js'
 import { MAX_CONNECTIONS, Sender, type SenderOptions } from './sender.js'
 import { secretsAt, signatureHeaders } from './signature.js'
@@ -282,15 +282,16 @@ export class Endpoint {
     await this.deps.disable(this.#webhook.id, reason)
   }
 
-  /** A disabled webhook reads nothing: when it is enabled again, it begins at that time. Its replays are over. */
+  /**
+   * A disabled webhook reads nothing, and its replays are over. Its own reader stays as it is: when the webhook is enabled
+   * again, it begins at that time.
+   */
   async #retire(): Promise<void> {
     this.#drop()
-    if (this.#names.length === 0) return
-    for (const name of this.#names) await this.deps.store.removeReader(name)
+    for (const name of this.#names) if (name !== this.#reader.name) await this.deps.store.removeReader(name)
     for (const name of this.#replays.keys()) this.#over.add(name)
     this.#replays.clear()
     this.#names = []
-    this.#reader = this.#mainReader()
   }
 
   async #end({ name }: DeliveryReader): Promise<void> {
@@ -312,7 +313,7 @@ export class Endpoint {
       const stored = (await this.deps.store.loadWebhooks()).find((webhook) => webhook.id === id)
       return stored?.disabled === null && stored.enabled_at === enabled_at
     }
-    return new DeliveryReader(this.deps, `webhook/${id}`, { since: enabled_at, until: null }, isStillEnabled)
+    return new DeliveryReader(this.deps, readerNameOf(id), { since: enabled_at, until: null }, isStillEnabled)
   }
 
   #addReplay(name: string): void {

@@ -3,6 +3,7 @@ import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
 import type { Log } from '../../ports/log.js'
+import { readerNameOf } from './delivery-reader.js'
 import { Endpoint, type EndpointDeps } from './endpoint.js'
 import { EventSource } from './event-source.js'
 
@@ -96,7 +97,7 @@ export class Webhooks {
   /** A share of it at a time. Its reader goes last: it shows that something is left. */
   async #removeRest(id: string, names: readonly string[]): Promise<void> {
     const { store, holder } = this.deps
-    const main = `webhook/${id}`
+    const main = readerNameOf(id)
     if ((await store.holdReader(main, holder, REMOVAL_MS)) === null) return
     if ((await store.removeDeliveries(id, null)) > 0) return
     for (const name of names) if (name !== main) await store.removeReader(name)
