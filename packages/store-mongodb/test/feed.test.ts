@@ -264,6 +264,17 @@ describe('the ends of logs', () => {
     const [entry] = await store.readLog(log, 1, 1)
     for (const index of [2, 4]) await database.insertNew(database.audit, [auditDocumentOf({ ...entry!, index })])
     expect(await feed.listLogs()).toEqual([{ log, next_index: 3 }])
+    // Of a log that is begun while they are looked for, too: its document was not there at first.
+    const other = await openFeed()
+    let looks = 0
+    change(other.database, 'logs', (own) => ({
+      find: (...parameters: never[]) => {
+        const asked = looks === 0 ? [{ _id: 'no log' } as never] : parameters
+        looks += 1
+        return (own.find as (...parameters: never[]) => unknown)(...asked)
+      },
+    }))
+    expect(await other.feed.listLogs()).toEqual([{ log, next_index: 3 }])
     await database.insertNew(database.audit, [auditDocumentOf({ ...entry!, index: 3 })])
     expect(await feed.listLogs()).toEqual([{ log, next_index: 5 }])
     await store.close()

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { AccountKey, AuditEntry, DecisionBudget, JsonObject } from '@countersign/contract'
 import { toMicro } from '@countersign/engine'
 import type { StoredAccount } from '@countersign/store-port/documents'
-import type { FeedReads } from '@countersign/store-port/feed'
+import type { FeedReads, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../ports/clock.js'
 import { isOfForm } from '../use-cases/budgets/policy-budget.js'
 import { viewAccount } from '../use-cases/budgets/view.js'
@@ -35,6 +35,10 @@ const EXCEEDED_EVERY_MS = 60_000
 const AFTER_PERIOD_MS = 65 * 86_400_000
 const NEVER = '9999-12-31T23:59:59.999Z'
 const BATCH = 500
+/** A turn is at work for so long. */
+const SHARE_MS = 2000
+/** What was read since the last save is read once more after a crash: the names of the alarms are taken then. */
+const SAVE_EVERY_MS = 1000
 /** Names that are known to be taken, so that they are not tried again. */
 const MAX_KNOWN = 10_000
 
@@ -51,19 +55,44 @@ interface Touched {
 export class BudgetAlarms {
   readonly #reader: Reader
   readonly #known = new Map<string, string>()
+  #fence: number | null = null
+  /** Behind what was looked at. */
+  #positions: Positions = {}
+  #isSaved = true
+  #savedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(private readonly deps: BudgetAlarmsDeps) {
     this.#reader = new Reader(deps, 'budget_alarms')
   }
 
-  /** Reads on to the end of the logs. */
+  /** Reads on to the end of the logs, or does a share of it. */
   async turn(): Promise<void> {
-    while ((await this.#reader.hold()) !== null) {
-      const { entries, positions } = await this.#reader.read(BATCH)
-      if (entries.length === 0) return
+    const untilMs = this.deps.monotonicMs() + SHARE_MS
+    while (await this.#hold()) {
+      const { entries, positions } = await this.#reader.read(BATCH, this.#positions)
       for (const entry of entries) await this.#look(entry)
-      if (!(await this.#reader.save({ positions }))) return
+      this.#positions = positions
+      this.#isSaved &&= entries.length === 0
+      await this.#saveWhenDue()
+      if (entries.length === 0 || this.deps.monotonicMs() > untilMs) return
     }
+  }
+
+  async #hold(): Promise<boolean> {
+    const held = await this.#reader.hold()
+    if (held === null || held.fence === this.#fence) return held !== null
+    this.#fence = held.fence
+    this.#positions = held.positions ?? {}
+    this.#isSaved = true
+    return true
+  }
+
+  async #saveWhenDue(): Promise<void> {
+    const nowMs = this.deps.monotonicMs()
+    if (this.#isSaved || nowMs - this.#savedAtMs < SAVE_EVERY_MS) return
+    await this.#reader.save({ positions: this.#positions })
+    this.#isSaved = true
+    this.#savedAtMs = nowMs
   }
 
   async #look(entry: AuditEntry): Promise<void> {
@@ -89,14 +118,15 @@ export class BudgetAlarms {
         await this.#raise(entry, touched, 'budget.threshold', { threshold })
   }
 
-  /** The accounts in which more was spent than before. A confirmed amount may be above its reservation. */
+  /** The accounts in which the decision takes more than before. A confirmed amount may be above its reservation. */
   async #grownBy({ subject, data }: AuditEntry): Promise<readonly Touched[]> {
     const committed = (data.committed ?? []) as unknown as readonly Committed[]
-    if (!committed.some(({ amount, was = 0 }) => amount > was)) return []
+    if (!committed.some(hasGrown)) return []
     const found = await this.deps.store.findDecision(subject)
-    const grown = (found?.decision.postings ?? []).filter(
-      ({ amount }, i) => toMicro(committed[i]?.amount ?? 0) > BigInt(amount),
-    )
+    const grown = (found?.decision.postings ?? []).filter((_, i) => {
+      const row = committed[i]
+      return row !== undefined && hasGrown(row)
+    })
     const accounts = await this.deps.store.readAccounts(grown.map(({ account }) => account))
     const touched = await Promise.all(accounts.map((account) => this.#asWrittenNow(account)))
     return touched.filter((one) => one !== null)
@@ -123,6 +153,8 @@ export class BudgetAlarms {
     if (account === undefined) return
     const { deleted_at: _, ...shown } = viewAccount(account, { budget: { limit, unit }, deletedAt: null })
     const until = type === 'budget.exceeded' ? after(now.toISOString(), EXCEEDED_EVERY_MS) : endOf(shown.resets_at)
+    // Of a period that is long over, read after a long time: nobody can take its name any more.
+    if (until <= now.toISOString()) return
     await this.deps.raise({
       type,
       name,
@@ -136,10 +168,17 @@ export class BudgetAlarms {
   }
 }
 
+/** What a decision takes of a budget now, and what it took before. */
 interface Committed {
   readonly amount: number
   /** Absent in entries of older releases. */
   readonly was?: number
+  readonly reserved?: number
+}
+
+/** Of entries of older releases nobody knows. */
+function hasGrown({ amount, was, reserved = 0 }: Committed): boolean {
+  return was !== undefined && toMicro(amount) > toMicro(was) + toMicro(reserved)
 }
 
 interface AccountData {

@@ -76,3 +76,19 @@ it('tells of what a confirmation spends above its reservation', async () => {
     [80, 170],
   ])
 })
+
+it('tells of what a correction spends more than before', async () => {
+  desk = await Desk.open({ budget: BUDGET })
+  const decision = await desk.decide(90)
+  await desk.transition('confirm', decision.id, { amount: 10 })
+  await desk.decide(80)
+  const corrected = await desk.server.call('POST', `/v1/decisions/${decision.id}/correct`, {
+    body: { result: 'confirmed', amount: 90 },
+  })
+  expect(corrected.status).toBe(200)
+  const told = await atLeast('budget.threshold', 2)
+  expect(told.map(({ data }) => [data.threshold, data.spent, data.reserved])).toEqual([
+    [50, 90, 80],
+    [80, 90, 80],
+  ])
+})

@@ -1,4 +1,5 @@
 import type { LogEnd } from '@countersign/store-port/feed'
+import type { Filter } from 'mongodb'
 import { auditId } from '../collections/audit.js'
 import type { Database } from '../connection/database.js'
 import type { LogDocument } from '../stored.js'
@@ -20,24 +21,28 @@ export class LogEnds {
 
   async list(): Promise<readonly LogEnd[]> {
     // Before the entries: what is written later is found behind its log's last group.
-    const documents = await this.database.call(() =>
-      this.database.logs.find().project<Pick<LogDocument, '_id' | 'start' | 'group'>>({ start: 1, group: 1 }).toArray(),
-    )
-    const known = documents.map(({ _id }) => _id)
-    const [ends, others] = await Promise.all([
-      Promise.all(
-        documents.map(async ({ _id, start, group }) => ({
-          log: _id,
-          next_index: await this.#behind(_id, start, group.length),
-        })),
-      ),
-      this.#findOthers(known).then((logs) =>
-        Promise.all(logs.map(async (log) => ({ log, next_index: await this.#search(log) }))),
-      ),
+    const documents = await this.#documents({})
+    const others = await this.#findOthers(documents.map(({ _id }) => _id))
+    // One of them may have been begun since: what is there of its group may have gaps.
+    const begun = others.length === 0 ? [] : await this.#documents({ _id: { $in: [...others] } })
+    const whole = others.filter((log) => !begun.some(({ _id }) => _id === log))
+    const ends = await Promise.all([
+      ...[...documents, ...begun].map(async ({ _id, start, group }) => ({
+        log: _id,
+        next_index: await this.#behind(_id, start, group.length),
+      })),
+      ...whole.map(async (log) => ({ log, next_index: await this.#search(log) })),
     ])
-    return [...ends, ...others]
-      .filter(({ next_index }) => next_index > 0)
-      .sort((one, other) => (one.log < other.log ? -1 : 1))
+    return ends.filter(({ next_index }) => next_index > 0).sort((one, other) => (one.log < other.log ? -1 : 1))
+  }
+
+  #documents(filter: Filter<LogDocument>): Promise<readonly Pick<LogDocument, '_id' | 'start' | 'group'>[]> {
+    return this.database.call(() =>
+      this.database.logs
+        .find(filter)
+        .project<Pick<LogDocument, '_id' | 'start' | 'group'>>({ start: 1, group: 1 })
+        .toArray(),
+    )
   }
 
   /** The end of a log of which all is there below `start`, and some of the group behind it. */

@@ -49,6 +49,15 @@ it.each([
   expect(moneyOf(entryOf('decision.confirmed', data))).toEqual([{ ...NOTHING, ...moved }])
 })
 
+it('counts nothing of what replaces an amount in an older release', () => {
+  const committed = [{ ...EURO, amount: 4 }]
+  expect(moneyOf(entryOf('decision.corrected', { committed }))).toEqual([])
+  expect(moneyOf(entryOf('decision.confirmed', { committed, outcome: { late: true } }))).toEqual([])
+  expect(moneyOf(entryOf('decision.confirmed', { committed, outcome: { late: false } }))).toEqual([
+    { ...NOTHING, settled: 4_000_000n },
+  ])
+})
+
 it('passes over what is no amount', () => {
   const committed = [{ ...EURO, amount: -1 }, { ...EURO, amount: 'a' }, { amount: 1, unit: 'EUR' }, null, 7]
   expect(moneyOf(entryOf('decision.expired', { committed }))).toEqual([NOTHING, NOTHING])

@@ -41,10 +41,16 @@ export function moneyOf({ type, data }: AuditEntry): readonly CountedMoney[] {
   return [
     ...decided.flatMap((row) => movement(row, { decided: microOf(row.amount) })),
     ...rowsOf(data.committed).flatMap((row) => {
+      // An older release does not say what counted before: what replaces something would count twice.
+      if (row.was === undefined && isReplacing(type, data)) return []
       const [amount, was, reserved] = [microOf(row.amount), microOf(row.was), microOf(row.reserved)]
       return movement(row, { settled: amount - was, released: reserved > amount ? reserved - amount : 0n })
     }),
   ]
+}
+
+function isReplacing(type: AuditEntry['type'], { outcome }: AuditEntry['data']): boolean {
+  return type === 'decision.corrected' || (outcome as { late?: unknown } | undefined)?.late === true
 }
 
 type Row = Readonly<Record<string, unknown>>

@@ -63,7 +63,7 @@ export class EventSource {
     return events
   }
 
-  /** What is sent of a delivery's event: the same bytes each time. Null: what the event tells of is not in the store any more. */
+  /** What is sent of a delivery's event. Null: what the event tells of is not in the store any more. */
   async bodyOf({ event }: StoredDelivery, webhook: StoredWebhook): Promise<Buffer | null> {
     const { id, type, at, entry } = event
     if (entry === null) return bodyOf({ type, timestamp: at, sequence: null, data: viewWebhook(webhook) })
