@@ -94,7 +94,7 @@ export function reviewChat({ client, secret }) {
   })
   app.use((error, _req, res, _next) => {
     console.error(error)
-    res.status(error.status ?? 503).send(sentencePage('That did not work. Look at the chat, and try again.'))
+    res.status(503).send(sentencePage('That did not work. Look at the chat, and try again.'))
   })
   return app
 }

@@ -22,6 +22,8 @@ export function faultOfWebhookUrl(text: string, { allowsPrivate }: WebhookUrlRul
   const isHttp = url.protocol === 'http:' && allowsPrivate
   if (url.protocol !== 'https:' && !isHttp)
     return allowsPrivate ? 'must be an https or http URL' : 'must be an https URL'
+  // The parser adds slashes that are missing, and takes more away: the user below would not be seen.
+  if (!/^https?:\/\/[^/]/i.test(text)) return `must begin with ${url.protocol}// and a host`
   if (/^[^/]*\/\/[^/?#]*@/.test(text)) return 'must not hold a user name or password'
   if (url.href.includes('#')) return 'must not have a fragment'
   if (allowsPrivate) return null

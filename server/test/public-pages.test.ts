@@ -139,7 +139,8 @@ describe.each(['/docs', '/docs/errors'])('the page %s', (path) => {
       /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
     )
     const text = await answer.text()
-    expect(text).not.toMatch(/<script|javascript:|https?:\/\/(?!www\.w3\.org|example\.com)|\son\w+=|\sstyle=/i)
+    const withoutCode = text.replaceAll(/<code>[^<]*<\/code>/g, '')
+    expect(withoutCode).not.toMatch(/<script|javascript:|https?:\/\/(?!www\.w3\.org)|\son\w+=|\sstyle=/i)
   })
 
   it('links only to what is there', async () => {

@@ -4,6 +4,7 @@ import { KeyedMutex, type Poll, poll } from '@countersign/concurrency'
 import { type EventDecision, LIVE_TYPES, type LiveEvent } from '@countersign/contract'
 import type { FeedReads, FeedWrites, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../ports/clock.js'
+import type { LivePage } from '../ports/live-page.js'
 import type { Log } from '../ports/log.js'
 import { withoutShadow } from '../use-cases/decisions/view.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
@@ -11,19 +12,6 @@ import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
 import { Statistics } from './statistics/statistics.js'
 import { Webhooks } from './webhooks/webhooks.js'
-
-/** Live events, and the positions behind each. */
-export interface LivePage {
-  readonly events: readonly {
-    readonly event: LiveEvent
-    /** Where the entry is that tells of it. An entry has at most one live event. */
-    readonly log: string
-    readonly index: number
-    readonly positions: Positions
-  }[]
-  /** Behind all that was read, also what is no live event. */
-  readonly positions: Positions
-}
 
 /** The feed as the server uses it, whichever thread it runs in. */
 export interface Feed {

@@ -100,8 +100,8 @@ export interface Route {
   readonly problems: readonly ErrorCode[]
   readonly longPoll?: RouteLongPoll
   /**
-   * Whether it changes state that processes keep in memory. Such a change first catches up with the store, so that it does not
-   * use older state.
+   * Whether it changes state that processes keep in memory, or depends on it. Such a change first catches up with the store, so
+   * that it does not use older state.
    */
   readonly isChange?: boolean
   /** Whether it only reads and may take long, as lists and simulations do. Such calls take turns. */

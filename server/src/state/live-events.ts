@@ -6,8 +6,9 @@ import { KeyedMutex, withDeadline } from '@countersign/concurrency'
 import type { Positions } from '@countersign/store-port/feed'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
+import type { LivePage } from '../ports/live-page.js'
 import type { Log } from '../ports/log.js'
-import type { LivePage, RingLimits } from './live-ring.js'
+import type { RingLimits } from './live-ring.js'
 import { LiveStream, type LiveStreamHost, type LiveStreamOptions } from './live-stream.js'
 import { type LiveSource, LiveTail } from './live-tail.js'
 
@@ -32,8 +33,6 @@ const MAX_STREAMS = 1000
 const MAX_STREAMS_PER_KEY = 100
 /** Other processes do not say that they have written. Readers whose time is over do not say so either. */
 const LOOK_EVERY_MS = 1000
-/** Streams that read pages of their own take turns. */
-const PAGES_AT_ONCE = 4
 /** How many entries such a page has. They are made into text in one go. */
 const PAGE_ENTRIES = 100
 /** How long a stream may wait to learn where the logs end. */
@@ -48,7 +47,6 @@ export class LiveEvents {
   private readonly host: LiveStreamHost
   private tail: LiveTail | null = null
   private look: NodeJS.Timeout | null = null
-  private pages = 0
   private reportedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(private readonly options: LiveEventsOptions) {
@@ -156,9 +154,9 @@ export class LiveEvents {
   }
 
   private async readPage(stream: LiveStream, positions: Positions): Promise<LivePage | null> {
-    this.pages = (this.pages + 1) % PAGES_AT_ONCE
     try {
-      return await this.reads.run(`page ${this.pages}`, async () =>
+      // One after the other: what else the feed does must not wait for many.
+      return await this.reads.run('page', async () =>
         this.streams.has(stream) ? this.options.source.readEvents(positions, PAGE_ENTRIES) : null,
       )
     } catch (error) {

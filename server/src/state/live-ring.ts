@@ -1,21 +1,8 @@
 import type { LiveEvent, LiveType } from '@countersign/contract'
 import type { Positions } from '@countersign/store-port/feed'
+import type { LivePage } from '../ports/live-page.js'
 import { eventText, idLine } from './event-stream-text.js'
 import { reaches } from './live-positions.js'
-
-/** Live events in the order in which a source found them. */
-export interface LivePage {
-  readonly events: readonly {
-    readonly event: LiveEvent
-    /** Where the entry is that tells of it. An entry has at most one live event. */
-    readonly log: string
-    readonly index: number
-    /** Behind this event and all before it. */
-    readonly positions: Positions
-  }[]
-  /** Behind all that was read, also what is no live event. */
-  readonly positions: Positions
-}
 
 /** What streams can ask for, as of the event. */
 export interface LiveFacts {

@@ -1,9 +1,10 @@
 import type { LiveType } from '@countersign/contract'
 import type { Positions } from '@countersign/store-port/feed'
 import { type Caller, maySpeakFor } from '../caller.js'
+import type { LivePage } from '../ports/live-page.js'
 import { eventText, heartbeatText, idLine, openingText } from './event-stream-text.js'
 import { furthest, reaches } from './live-positions.js'
-import { type Batch, factsOf, type LiveFacts, type LivePage, type LiveRing } from './live-ring.js'
+import { type Batch, factsOf, type LiveFacts, type LiveRing } from './live-ring.js'
 
 /** Which events a stream has: those that have all of these. */
 export interface LiveFilter extends Partial<Omit<LiveFacts, 'type'>> {

@@ -1,6 +1,7 @@
 import type { Positions } from '@countersign/store-port/feed'
+import type { LivePage } from '../ports/live-page.js'
 import { entriesBetween } from './live-positions.js'
-import { type LivePage, LiveRing, type RingLimits } from './live-ring.js'
+import { LiveRing, type RingLimits } from './live-ring.js'
 
 /** What finds live events in the logs. */
 export interface LiveSource {

@@ -105,7 +105,7 @@ describe('a commit that fails and leaves nothing', () => {
     await createPolicy(server, allowing('mail.*'))
     const cases = routeCases(server)
     const needStore = server.started.composed.routes.filter(
-      // What these write goes past `commit`: webhooks.test.ts has the faults of it.
+      // What these write goes past `commit`: webhooks.test.ts has the faults of that, replay.test.ts of their records.
       ({ name, problems }) => problems.includes('store_unavailable') && !IN_THE_FEED.has(name),
     )
     for (const route of needStore) {

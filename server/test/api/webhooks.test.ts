@@ -202,7 +202,12 @@ describe('with private addresses allowed', () => {
     try {
       for (const url of ['http://127.0.0.1:9/hook', 'http://localhost:8080/', 'https://10.0.0.1:444/', 'http://[::1]/'])
         await succeed(lax.call('POST', '/v1/webhooks', { body: { ...BODY, url } }))
-      for (const url of ['http://user:pass@127.0.0.1/', 'ftp://127.0.0.1/', 'file:///etc/passwd'])
+      for (const url of [
+        'http://user:pass@127.0.0.1/',
+        'http:user:pass@127.0.0.1/',
+        'ftp://127.0.0.1/',
+        'file:///etc/passwd',
+      ])
         expect(await lax.call('POST', '/v1/webhooks', { body: { ...BODY, url } }), url).toMatchObject({
           status: 400,
           body: { errors: [{ pointer: '/url' }] },

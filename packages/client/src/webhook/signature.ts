@@ -6,7 +6,7 @@ const PREFIX = 'whsec_'
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 /** 32 bytes, in the one way that base64 writes them. */
 const V1_SIGNATURE = /^v1,([A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=)$/
-/** The server signs with two secrets at most. Without a bound, one request could cost as many checks as fit into a header. */
+/** The server signs with five secrets at most. Without a bound, one request could cost as many checks as fit into a header. */
 const MAX_SIGNATURES = 16
 
 /**

@@ -8,6 +8,8 @@ it.each([
   ['a\u00a0b', '"a\u00a0b"'],
   ['a\tb', 'a\\u{9}b'],
   ['say "hi"', '"say \\"hi\\""'],
+  ['1\\"  -  allow', '"1\\\\\\"  -  allow"'],
+  ['a\u3164b', '"a\u3164b"'],
 ])('%j is the column %s', (text, shown) => {
   expect(column(text)).toBe(shown)
 })

@@ -12,7 +12,7 @@ export function terminalColors() {
  */
 export function column(text: string): string {
   const shown = printable(text)
-  return shown === '' || /[\s"]/u.test(shown) ? `"${shown.replaceAll('"', '\\"')}"` : shown
+  return shown === '' || /[\s"\u2800\u3164]/u.test(shown) ? `"${shown.replace(/["\\]/g, '\\$&')}"` : shown
 }
 
 /** JSON on one line that is safe on a terminal: what a terminal may obey is escaped, and reads as the same JSON. */

@@ -176,7 +176,7 @@ async function* decisionCounts(
     counts += page.length
     if (counts > MAX_COUNTS)
       throw invalid([
-        { pointer: '/from', detail: 'reaches over too many values: ask for less time, a longer interval, or no group' },
+        { pointer: '/from', detail: 'reaches over too many values: ask for less time or a longer interval' },
       ])
     for (const { starts_ms, document } of page) {
       const count = document as unknown as DecisionCount

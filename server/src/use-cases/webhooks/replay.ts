@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { LIMITS, type Replay, type ReplayStarted } from '@countersign/contract'
 import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError, invalid } from '../../domain-error.js'
-import type { ChangingCall } from '../idempotency.js'
+import { type ChangingCall, callNameOf, type IdempotencyDraft } from '../idempotency.js'
 import { assertEnabled } from './retry.js'
 import { findWebhook, type WriteWebhookDeps } from './write.js'
 
@@ -25,19 +25,28 @@ export function replayWebhook(
   // One after the other, so that many at once do not pass the limit.
   return changes.run(caller.key.id, async () => {
     assertEnabled(await findWebhook(deps, id))
-    if ((await store.feed.listReaders(`replay/${id}/`)).length >= LIMITS.replays)
+    const inProgress = await store.feed.listReaders(`replay/${id}/`)
+    const ending = `/${endingOf(idempotency, clock.now().toISOString())}`
+    // The same call began it, and could not be recorded.
+    const begun = inProgress.find((one) => one.endsWith(ending))
+    if (begun === undefined && inProgress.length >= LIMITS.replays)
       throw new DomainError('limit_reached', { detail: `${LIMITS.replays} replays of this webhook are in progress.` })
-    const name = `replay/${id}/${span.since}/${span.until}/${randomUUID()}`
-    await beginReader(deps, `${caller.key.id}/${name}`, name, span)
+    const name = begun ?? `replay/${id}/${span.since}/${span.until}${ending}`
+    if (begun === undefined) await beginReader(deps, `${caller.key.id}/${name}`, name, span)
     try {
       if (idempotency !== null) await writer.writeCall(idempotency.recordOf(name, clock.now().toISOString()))
     } catch (error) {
       // The same call was made elsewhere: its replay is the one that counts.
-      if (error instanceof ConflictError) await store.feed.removeReader(name)
+      if (error instanceof ConflictError && begun === undefined) await store.feed.removeReader(name)
       throw error
     }
-    return { webhook_id: id, ...span }
+    return replayStartedOf(name)
   })
+}
+
+/** The last part of the name: the same for all copies of a call. */
+function endingOf(idempotency: IdempotencyDraft | null, now: string): string {
+  return idempotency === null ? randomUUID() : hash('sha256', callNameOf(idempotency.recordOf('', now)), 'base64url')
 }
 
 /** What a replay that was started before began with. */

@@ -11,7 +11,8 @@ export interface RetryDeliveryDeps extends Pick<WriteWebhookDeps, 'clock' | 'sto
 }
 
 /**
- * Tries a delivery again now, whatever became of it. Its schedule begins anew.
+ * Tries a delivery again now, whatever became of it. Its schedule begins anew. The call is recorded afterwards: when that
+ * fails, the same call tries once more, as receivers have to expect anyway.
  *
  * @throws DomainError not_found, webhook_disabled
  */
