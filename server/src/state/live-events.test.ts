@@ -359,6 +359,28 @@ describe('the end of the logs', () => {
     expect(reader.events).toHaveLength(1000)
   })
 
+  it('is read in one piece at a time for streams that are behind: the rest of the feed has its turn', async () => {
+    source.append('A', ...Array.from({ length: 1000 }, () => CREATED))
+    let pages = 0
+    let most = 0
+    const readEvents = source.readEvents.bind(source)
+    source.readEvents = async (from, limit) => {
+      if (from?.A === 1000 || from === null) return readEvents(from, limit)
+      pages += 1
+      most = Math.max(most, pages)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      pages -= 1
+      return readEvents(from, limit)
+    }
+    const readers = await Promise.all(Array.from({ length: 20 }, () => open({ from: {} })))
+    for (let round = 0; round < 200 && readers.some(({ events }) => events.length < 1000); round += 1) {
+      for (const reader of readers) reader.take()
+      await passes(100)
+    }
+    expect(readers.map(({ events }) => events.length)).toEqual(readers.map(() => 1000))
+    expect(most).toBe(1)
+  })
+
   it('gives the same bytes to all who want everything', async () => {
     const streams = [(await open()).stream.chunks(), (await open()).stream.chunks()]
     for (const chunks of streams) await chunks.next()
