@@ -215,6 +215,21 @@ export const FEED_SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'changes nothing more when a batch is saved again',
   },
   {
+    what: 'names readers that were never saved',
+    broken: ofFeed((feed) => {
+      const held = new Set<string>()
+      return {
+        holdReader: async (name, holder, forMs) => {
+          held.add(name)
+          return feed.holdReader(name, holder, forMs)
+        },
+        listReaders: async (prefix) =>
+          [...new Set([...held, ...(await feed.listReaders(prefix))])].filter((name) => name.startsWith(prefix)).sort(),
+      }
+    }),
+    caughtBy: 'names a reader from its first save on',
+  },
+  {
     what: 'names the readers that have a text anywhere',
     broken: ofFeed((feed) => ({
       listReaders: async (prefix) => (await feed.listReaders('')).filter((name) => name.includes(prefix.slice(-2))),
