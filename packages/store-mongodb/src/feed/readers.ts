@@ -35,8 +35,9 @@ export class Readers {
   async hold(request: Request): Promise<HeldReader | null> {
     const { name, holder, forMs } = request
     for (;;) {
-      const nowMs = this.nowMs()
       const found = await this.#find(name)
+      // Afterwards: what another process has just written is not ahead of it.
+      const nowMs = this.nowMs()
       if (found === null) {
         await this.database.insertNew(this.database.readers, [newReader(name)])
         continue
