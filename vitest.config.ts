@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_IN_EXPRESS, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
+import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_ON_MONGODB, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
 
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
@@ -27,14 +27,14 @@ Object.assign(lostAnswers.test, { maxConcurrency: 60 })
 function onMongodb() {
   const isSlow = (path: string) => path.includes('.slow.')
   const slow = ALSO_ON_MONGODB.map((path) => path.replace('*.test.ts', '*.slow.test.ts')).filter(isSlow)
-  const quick = project('on-both-stores', [...ALSO_ON_MONGODB], 180_000, ['**/*.slow.test.ts'])
+  const quick = project('on-both-stores', [...ALSO_ON_MONGODB], 180_000, ['**/*.slow.test.ts', ...NOT_ON_MONGODB])
   Object.assign(quick.test, { isolate: false })
   return [project('mongodb', [...ONLY_ON_MONGODB, ...slow], 180_000), quick]
 }
 
 /** Quick tests once more, with each request through an application of Express. */
 function inExpress() {
-  const again = project('in-express', [], 60_000, NOT_IN_EXPRESS)
+  const again = project('in-express', [], 60_000)
   Object.assign(again.test, { include: ALSO_IN_EXPRESS, env: { IN_EXPRESS: 'true' }, isolate: false })
   return again
 }

@@ -19,12 +19,25 @@ export const ALSO_ON_MONGODB = [
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** The API answers the same through an application of Express. What is about connections needs the server's own door. */
-export const ALSO_IN_EXPRESS = ['server/test/api/**/*.test.ts']
-export const NOT_IN_EXPRESS = [
-  '**/*.slow.test.ts',
-  'server/test/api/connections.test.ts',
-  'server/test/api/pipelined-requests.test.ts',
+/** Reading a body needs no store. */
+export const NOT_ON_MONGODB = ['server/test/api/hostile-bodies.test.ts', 'server/test/api/strict-json.test.ts']
+
+/** The API answers the same through an application of Express: what is about headers, paths, bodies, streams and every route. */
+export const ALSO_IN_EXPRESS = [
+  'server/test/api/doors.test.ts',
+  'server/test/api/events.test.ts',
+  'server/test/api/every-route.test.ts',
+  'server/test/api/faults.test.ts',
+  'server/test/api/first-decision.test.ts',
+  'server/test/api/headers.test.ts',
+  'server/test/api/hostile-bodies.test.ts',
+  'server/test/api/idempotency.test.ts',
+  'server/test/api/order-of-checks.test.ts',
+  'server/test/api/pagination.test.ts',
+  'server/test/api/problems.test.ts',
+  'server/test/api/rate-limit.test.ts',
+  'server/test/api/strict-json.test.ts',
+  'server/test/api/wait.test.ts',
 ]
 
 /**
@@ -36,8 +49,8 @@ export function tiersOf(file) {
   if (isOneOf(ONLY_ON_MONGODB, file)) return ['mongodb']
   /** @type {('quick' | 'slow' | 'mongodb')[]} */
   const tiers = [file.endsWith('.slow.test.ts') ? 'slow' : 'quick']
-  if (isOneOf(ALSO_IN_EXPRESS, file) && !isOneOf(NOT_IN_EXPRESS, file)) tiers.push('slow')
-  if (isOneOf(ALSO_ON_MONGODB, file)) tiers.push('mongodb')
+  if (isOneOf(ALSO_IN_EXPRESS, file)) tiers.push('slow')
+  if (isOneOf(ALSO_ON_MONGODB, file) && !isOneOf(NOT_ON_MONGODB, file)) tiers.push('mongodb')
   return tiers
 }
 

@@ -24,6 +24,13 @@ const SIZES = {
   accepted_losses: { ci: 3, full: 100 },
   /** Sequences on which the server and the reference ledger have to agree. */
   ledger_sequences: { ci: 300, full: 5_000 },
+  /** The same on MongoDB, where each takes three times as long. */
+  ledger_sequences_on_mongodb: { ci: 100, full: 5_000 },
+  /** Of how many golden cases of the ledger one runs on MongoDB; all of them run on the embedded store. */
+  ledger_cases_for_each_on_mongodb: { ci: 3, full: 1 },
+  /** Runs of stores that overtake one another, and of stores that are cut off and killed. */
+  ledger_protocol_runs: { ci: 8, full: 200 },
+  ledger_protocol_faulty_runs: { ci: 6, full: 100 },
   /** Decisions that parallel callers ask for while they race for one budget. */
   budget_race_requests: { ci: 2_000, full: 20_000 },
   /** Transitions of the same few decisions that many callers make at once. */
@@ -42,7 +49,7 @@ const SIZES = {
   webhook_events: { ci: 1_000, full: 50_000 },
   webhook_kills: { ci: 5, full: 100 },
   /** Decisions and transitions of them while connections to the store are cut. */
-  relay_operations: { ci: 1_500, full: 10_000 },
+  relay_operations: { ci: 500, full: 10_000 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'

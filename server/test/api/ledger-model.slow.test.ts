@@ -2,19 +2,21 @@
 import { SEED, stress } from '@countersign/testkit'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { ON_MONGODB } from '../open-test-store.js'
 import { FROZEN } from '../running-server.js'
 import { ledgerCommands, putPolicy } from './ledger-model/ledger-commands.js'
 import { LedgerServer } from './ledger-model/ledger-server.js'
 import { REGISTERED, Scene } from './ledger-model/scene.js'
 
+const SEQUENCES = ON_MONGODB ? stress.ledger_sequences_on_mongodb : stress.ledger_sequences
 /** Sequences that one server lives through. */
 const SEQUENCES_OF_A_LIFE = 100
 /** Far more than they need, also on a machine that has other work. */
-const TIMEOUT_MS = stress.ledger_sequences * 1000
+const TIMEOUT_MS = SEQUENCES * 1000
 /** Time for looking for the shortest sequence that fails. */
 const SHRINKING_MS = 20_000
 
-it(`agree on ${stress.ledger_sequences} sequences`, { timeout: TIMEOUT_MS }, async () => {
+it(`agree on ${SEQUENCES} sequences`, { timeout: TIMEOUT_MS }, async () => {
   console.log(`SEED=${SEED}`)
   const done = { sequences: 0, steps: 0 }
   let server: LedgerServer | null = null
@@ -42,10 +44,10 @@ it(`agree on ${stress.ledger_sequences} sequences`, { timeout: TIMEOUT_MS }, asy
     done.steps += [...drawn].length
   })
   try {
-    await fc.assert(property, { numRuns: stress.ledger_sequences, seed: SEED })
+    await fc.assert(property, { numRuns: SEQUENCES, seed: SEED })
   } finally {
     await (server as LedgerServer | null)?.stop()
   }
   console.log(`${done.sequences} sequences of ${done.steps} steps`)
-  expect(done.sequences).toBe(stress.ledger_sequences)
+  expect(done.sequences).toBe(SEQUENCES)
 })

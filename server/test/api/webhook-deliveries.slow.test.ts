@@ -203,10 +203,11 @@ describe('a secret', () => {
     }
     for (let i = 0; i < 6; i++) secrets.unshift((await succeed(post(id, 'rotate-secret'))).secret)
     server.clock.advance(MINUTE_MS)
+    // The feed sees a rotation within a second.
+    await until('the newest secret', async () => ((await signed())[0] === secrets[0] ? true : undefined))
     expect(await signed()).toEqual(secrets.slice(0, 5))
     secrets.unshift((await succeed(post(id, 'rotate-secret', { grace_seconds: 0 }))).secret)
     server.clock.advance(MINUTE_MS)
-    // The feed sees the rotation within a second.
     await until('one signature', async () => ((await signed()).length === 1 ? true : undefined))
     expect(await signed()).toEqual(secrets.slice(0, 1))
   })

@@ -1,9 +1,10 @@
+import { stress } from '@countersign/testkit'
 import { describe, expect, it } from 'vitest'
 import { runLedger } from './ledger-run.js'
 
 const FIRST = Number(process.env.SEED ?? 1)
-const RUNS = Number(process.env.RUNS ?? 12)
-const QUIET_RUNS = Number(process.env.RUNS ?? 20)
+const RUNS = Number(process.env.RUNS ?? stress.ledger_protocol_faulty_runs)
+const QUIET_RUNS = Number(process.env.RUNS ?? stress.ledger_protocol_runs)
 
 describe('the ledger on MongoDB', () => {
   it('adds up however processes overtake one another and take one another for dead', { timeout: 600_000 }, async () => {
