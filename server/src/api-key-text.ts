@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { KeySecret } from '@countersign/store-port/documents'
 
@@ -24,6 +24,11 @@ export function isPlausibleKeyText(text: string): boolean {
 export function secretOf(text: string): KeySecret {
   const hint = `${text.startsWith(PREFIX) ? PREFIX : ''}…${text.slice(-4)}`
   return { hash: hashKeyText(text), hint, expires_at: null }
+}
+
+/** A new secret of 256 random bits that is no API key: a session of the dashboard, or the code of a one-time link. */
+export function generateSessionText(): string {
+  return randomBytes(32).toString('base64url')
 }
 
 /** SHA-256, base64url. The text has 256 random bits, so a fast hash is as safe as a slow one. */

@@ -63,8 +63,10 @@ describe.each([
 
   it('has the pages and the health checks', async () => {
     const app = application(mount)
-    for (const path of ['/livez', '/readyz', '/metrics', '/docs', '/docs/errors', '/openapi.json'])
+    for (const path of ['/livez', '/readyz', '/metrics', '/docs/errors', '/openapi.json'])
       await request(app).get(`${prefix}${path}`).expect(200)
+    // The reference is a page of the dashboard, which only a server of its own has.
+    await request(app).get(`${prefix}/docs`).expect(307).expect('Location', 'openapi.json')
     await request(app).get(`${prefix}/v1/nowhere`).expect(401)
     await request(app).get(`${prefix}/v1/nowhere`).set(bearer).expect(404)
     const refused = await request(app).delete(`${prefix}/v1/decisions`).set(bearer).expect(405)

@@ -26,6 +26,8 @@ export const AUDIT_TYPES = [
   'key.created',
   'key.rotated',
   'key.revoked',
+  'key.signed_in',
+  'key.signed_out',
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',

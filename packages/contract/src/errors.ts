@@ -49,6 +49,19 @@ export const ERRORS = {
     retryable: false,
     remedy: 'Use a key that has the scope named in `detail`.',
   },
+  cross_origin: {
+    status: 403,
+    title: 'The request does not come from a page of this dashboard.',
+    retryable: false,
+    remedy: 'Reload the page of the dashboard. A program uses an API key with `/v1` instead of a session.',
+  },
+  insecure_origin: {
+    status: 403,
+    title: 'Signing in over plain HTTP is only possible on the machine of the server.',
+    retryable: false,
+    remedy:
+      'Open the dashboard over HTTPS, for example behind a proxy that terminates TLS, or through a tunnel: `ssh -L 8787:127.0.0.1:8787 <host>`, then `http://127.0.0.1:8787`.',
+  },
   agent_not_allowed: {
     status: 403,
     title: 'The API key may not act for this agent.',

@@ -54,6 +54,10 @@ export const LIMITS = {
   idempotencyKeyLength: 255,
   rotateGraceSeconds: 604_800,
   rotateGraceSecondsDefault: 86_400,
+  /** How long a session of the dashboard lasts, how many a key may have, and how long a one-time link is valid. */
+  sessionSeconds: 43_200,
+  sessions: 10,
+  signInCodeSeconds: 600,
   pageSize: 200,
   pageSizeDefault: 50,
   /** Of the items of a page, as the store keeps them; one that is larger is a page of its own. */

@@ -149,6 +149,14 @@ export interface KeySecret {
   readonly expires_at: string | null
 }
 
+/** A session of the dashboard: its caller is the key. */
+export interface KeySession {
+  /** SHA-256 of the session's text, base64url. */
+  readonly hash: string
+  readonly started_at: string
+  readonly expires_at: string
+}
+
 export interface StoredKey {
   readonly id: string
   readonly version: number
@@ -161,6 +169,8 @@ export interface StoredKey {
   readonly revoked_at: string | null
   /** Newest first. */
   readonly secrets: readonly KeySecret[]
+  /** Newest first; absent for a key that nobody has signed in with. */
+  readonly sessions?: readonly KeySession[]
 }
 
 /** One call that must not happen twice. `key_id`, `operation` and `key` together are its name. */

@@ -3,6 +3,8 @@ import pc from 'picocolors'
 
 export interface ReadyFacts {
   readonly url: string
+  /** Signs in to the dashboard, once; null when nobody can. */
+  readonly signInLink: string | null
   /** The kind of store and its location. */
   readonly store: string
   readonly policyCount: number
@@ -23,7 +25,9 @@ export function banner(facts: ReadyFacts): string {
     '',
     `  ${pc.bold(`Countersign is ready in ${(facts.readyMs / 1000).toFixed(1)} s`)}`,
     '',
-    `  API        ${pc.cyan(facts.url)}`,
+    `  Dashboard  ${pc.cyan(facts.signInLink ?? facts.url)}`,
+    ...(facts.signInLink === null ? [] : ['             signs you in once, within 10 minutes']),
+    `  API        ${facts.url}`,
     `  Reference  ${facts.url}/docs`,
     `  Store      ${facts.store}`,
     `  Policies   ${policies}`,

@@ -84,6 +84,7 @@ async function reportReady({ url, composed }: Started, config: Config, isTermina
     process.stdout.write(
       banner({
         url,
+        signInLink: signInLink(url, composed.signInCode()),
         store: `${store.store}, ${store.path}`,
         policyCount,
         readyMs,
@@ -102,6 +103,14 @@ async function reportReady({ url, composed }: Started, config: Config, isTermina
       },
       policyCount === 0 ? 'ready; 0 policies, so every request is denied' : 'ready',
     )
+}
+
+/** The code is behind the `#`: no log and no proxy ever sees it. */
+function signInLink(url: string, code: string | null): string | null {
+  if (code === null) return null
+  // A browser on this machine reaches a server that listens on every address, and may sign in over plain HTTP.
+  const here = url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, 'http://127.0.0.1')
+  return `${here}/sign-in#${code}`
 }
 
 /** The kind of store and its location, without the credentials that its URL may contain. */

@@ -9,6 +9,7 @@ import { confirmClock } from '../use-cases/clock/confirm.js'
 import { startClock } from '../use-cases/clock/start.js'
 import { bootstrapKey } from '../use-cases/keys/bootstrap.js'
 import { createKeyByCommand } from '../use-cases/keys/create-by-command.js'
+import { operatorKey } from '../use-cases/sessions/sign-in.js'
 import { startFeed } from './feed.js'
 import { type ComposedHttp, composeHttp } from './http.js'
 import { runJobs, serverJobs } from './jobs.js'
@@ -24,6 +25,11 @@ export interface Composed extends ComposedHttp {
   readonly policyCount: number
   /** The first key of an empty store and its file; null on every later start. */
   readonly bootstrap: { readonly text: string; readonly path: string } | null
+  /**
+   * The code of a new one-time link to the dashboard, for whoever sees the terminal of the server. Null when no key that may
+   * do everything is valid.
+   */
+  readonly signInCode: () => string | null
   /** Tells callers to send no more requests. Resolves when those in progress are answered. */
   drain(): Promise<void>
   /** Ends the jobs, writes what is left, and closes the store. */
@@ -90,6 +96,10 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
     ...http,
     policyCount: policies.size,
     bootstrap,
+    signInCode: () => {
+      const key = operatorKey(core)
+      return key === undefined ? null : core.signInCodes.make(key.id, clock.now())
+    },
     drain: () => {
       isServing = false
       return connections.drain()

@@ -1,16 +1,19 @@
 /** The API over HTTP: what each group of routes may touch, the API around them, and Express at the rim. */
 import type { RequestListener } from 'node:http'
 import { evaluate } from '@countersign/engine'
+import { readDashboardFiles } from '../adapters/dashboard-files.js'
 import type { Feed } from '../feed/feed.js'
 import { Api } from '../http/api.js'
 import { bearerKeys } from '../http/callers.js'
 import { Cursors } from '../http/cursor.js'
+import { DashboardPages } from '../http/dashboard/files.js'
+import { sessionCallers, sessionPages } from '../http/dashboard/sessions.js'
 import { countersignRouter, expressApp } from '../http/express-app.js'
 import { Idempotency } from '../http/idempotency.js'
 import { apiListener, type Listener } from '../http/listener.js'
 import { LongWork } from '../http/long-work.js'
 import { openApiDocument } from '../http/openapi.js'
-import { publicPages } from '../http/public-pages.js'
+import { publicPages, referenceElsewhere } from '../http/public-pages.js'
 import { RateLimit } from '../http/rate-limit.js'
 import type { Route } from '../http/route.js'
 import { agentRoutes } from '../http/routes/agents.js'
@@ -52,6 +55,8 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
   const routes = [...composeRoutes(core, feed, cursors), ...eventRoutes({ liveEvents, cursors })]
   metrics.watchUnreadBytes(() => unread.total)
   metrics.watchLiveStreams(() => liveEvents.size)
+  const rateLimit = new RateLimit(config.rateLimitPerSecond)
+  const takeRate = (keyId: string) => rateLimit.take(keyId)
   const api = new Api({
     clock,
     ids,
@@ -60,7 +65,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
     freshness,
     unread,
     longWork,
-    rateLimit: new RateLimit(config.rateLimitPerSecond),
+    rateLimit,
     idempotency: new Idempotency(store, clock),
     answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
   })
@@ -78,8 +83,13 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
   })
   const edge = { api, connections, isServing, log, metrics }
   const listener = apiListener({ ...edge, routes, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
-  const router = countersignRouter(edge, listener, pages)
-  const app = expressApp(edge, router)
+  const router = countersignRouter(edge, listener, [...pages, referenceElsewhere])
+  const sessions = { clock, keys, writer: core.writer, changes: core.changes, signInCodes: core.signInCodes, takeRate }
+  const app = expressApp(edge, countersignRouter(edge, listener, pages), {
+    files: new DashboardPages(readDashboardFiles),
+    api: apiListener({ ...edge, routes, unread }, { prefix: '/dashboard/v1', callers: sessionCallers(keys) }),
+    sessions: sessionPages(sessions),
+  })
   return { routes, liveEvents, router, app, listener: (req, res) => listener(req, res, () => app(req, res)) }
 }
 

@@ -9,6 +9,7 @@ import { LongPolls } from '../state/long-polls.js'
 import { OwnOpenReviews } from '../state/open-reviews.js'
 import { Policies } from '../state/policies.js'
 import { SharedOpenReviews } from '../state/shared-open-reviews.js'
+import { SignInCodes } from '../state/sign-in-codes.js'
 import { StoreMutex } from '../state/store-mutex.js'
 import { isAwaitingReview } from '../use-cases/decisions/awaiting.js'
 import { expireOverdue } from '../use-cases/decisions/transitions/expire.js'
@@ -57,6 +58,7 @@ export async function loadLiveState({ config, clock, log, store, writer }: Base,
     policies,
     agents,
     keys,
+    signInCodes: new SignInCodes(),
     openReviews,
     changes,
     freshness: confirmed ?? alwaysFresh,

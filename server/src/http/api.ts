@@ -8,7 +8,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { withDeadline } from '@countersign/concurrency'
-import { LIMITS, type Scope, toPointer, validate } from '@countersign/contract'
+import { isJsonObject, LIMITS, type Scope, toPointer, validate } from '@countersign/contract'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../caller.js'
 import { DomainError, invalid } from '../domain-error.js'
@@ -59,6 +59,8 @@ export interface ApiDeps {
 /** What the answer and the log need, also when the request fails. */
 interface Context {
   readonly requestId: string
+  /** Of the route; GET for a request without one, which changes nothing. */
+  method: Route['method']
   identified: Identified | null
   /** The state in memory that the answer was made from; null when it used none. */
   snapshot: Snapshot | null
@@ -69,7 +71,11 @@ export class Api {
 
   /** Answers a request to a route. Never throws. */
   answer(callers: CallerStrategy, route: Route, request: ApiRequest): Promise<Answer> {
-    return this.answered(request.headers, (context) => this.reply(callers, route, request, context))
+    return this.answered(request.headers, async (context) => {
+      context.method = route.method
+      const reply = await this.reply(callers, route, request, context)
+      return callers.showsPermits ? reply : withoutPermit(reply)
+    })
   }
 
   /** Answers a request without a route with a problem. 401 comes first, as everywhere. Never throws. */
@@ -137,7 +143,7 @@ export class Api {
   ): Promise<Answer> {
     const { freshness, ids, log } = this.deps
     const requestId = requestIdOf(headers['x-request-id'], ids)
-    const context: Context = { requestId, identified: null, snapshot: null }
+    const context: Context = { requestId, method: 'GET', identified: null, snapshot: null }
     let reply: Reply
     try {
       reply = await make(context)
@@ -196,12 +202,12 @@ export class Api {
    */
   private identify(callers: CallerStrategy, headers: IncomingHttpHeaders, context: Context): Caller {
     const { freshness, clock, keys } = this.deps
-    const credential = context.identified === null ? callers.credentialOf(headers) : null
+    const credential = context.identified === null ? callers.credentialOf(headers, context.method) : null
     const snapshot = freshness.snapshot()
     context.snapshot = snapshot
     const now = clock.now().toISOString()
     if (context.identified === null || !keys.stillHolds(context.identified, now))
-      context.identified = callers.identify(credential ?? callers.credentialOf(headers), now)
+      context.identified = callers.identify(credential ?? callers.credentialOf(headers, context.method), now)
     const recorded = () => {
       context.snapshot = null
     }
@@ -219,6 +225,12 @@ export class Api {
     if (isReading(route)) this.deps.unread.assertRoom(caller.key.id)
     assertScopes(route.scopes, caller)
   }
+}
+
+function withoutPermit(reply: Reply): Reply {
+  if (!isJsonObject(reply.body) || !('permit_token' in reply.body)) return reply
+  const { permit_token: _permit, ...body } = reply.body
+  return { ...reply, body }
 }
 
 /** @throws DomainError insufficient_scope */

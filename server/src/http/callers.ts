@@ -5,12 +5,14 @@ import type { Identified, Keys } from '../state/keys.js'
 
 /** How the caller of a request is identified. Callers cannot tell the causes of a failure apart. */
 export interface CallerStrategy {
+  /** Whether answers may contain permits: a page has no use for them. */
+  readonly showsPermits: boolean
   /**
    * What the headers give to identify their sender.
    *
-   * @throws DomainError unauthorized when it identifies nobody, whatever this process knows
+   * @throws DomainError unauthorized when it identifies nobody, whatever this process knows; cross_origin
    */
-  credentialOf(headers: IncomingHttpHeaders): string
+  credentialOf(headers: IncomingHttpHeaders, method: string): string
   /** @throws DomainError unauthorized */
   identify(credential: string, now: string): Identified
 }
@@ -18,6 +20,7 @@ export interface CallerStrategy {
 /** An API key as a bearer token. */
 export function bearerKeys(keys: Keys): CallerStrategy {
   return {
+    showsPermits: true,
     credentialOf(headers) {
       const text = /^Bearer +([\x21-\x7e]{32,256})$/i.exec(headers.authorization ?? '')?.[1]
       if (text === undefined || !isPlausibleKeyText(text)) throw new DomainError('unauthorized')

@@ -3,7 +3,9 @@ import express, { type Express, type Request, type Response, Router } from 'expr
 import { DomainError } from '../domain-error.js'
 import { type AccessLogDeps, recordAnswer } from './access-log.js'
 import type { Api } from './api.js'
+import { bodyOf } from './body-source.js'
 import type { Connections } from './connections.js'
+import type { DashboardPages } from './dashboard/files.js'
 import type { Listener } from './listener.js'
 import type { PublicPage } from './public-pages.js'
 import type { Answer, Reply } from './reply.js'
@@ -21,20 +23,38 @@ export interface PagesDeps extends AccessLogDeps {
 export function countersignRouter(deps: PagesDeps, listener: Listener, pages: readonly PublicPage[]): Listener {
   const router = Router({ strict: true, caseSensitive: true })
   router.use(listener)
-  for (const { path, answer } of pages) {
-    router
-      .route(path)
-      .get((req, res) => reply(deps, req, res, path, () => answer(req.headers)))
-      .all((req, res) => refuse(deps, req, res, path, methodNotAllowed(['GET'])))
+  for (const { path, method = 'GET', answer } of pages) {
+    const verb = method.toLowerCase() as 'get' | 'post' | 'delete'
+    router[verb](path, (req, res) => reply(deps, req, res, path, () => answer(req.headers, bodyOf(req))))
+  }
+  for (const path of new Set(pages.map((page) => page.path))) {
+    const allowed = pages.flatMap((page) => (page.path === path ? [page.method ?? 'GET'] : []))
+    router.all(path, (req, res) => refuse(deps, req, res, path, methodNotAllowed(allowed)))
   }
   return (req, res, next) => router(req as Request, res as Response, next)
 }
 
-/** The same as an application of its own: any other path is a problem. */
-export function expressApp(deps: PagesDeps, router: Listener): Express {
+/** What a server of its own has besides: the dashboard at its root, with the API for sessions. */
+export interface Dashboard {
+  readonly files: DashboardPages
+  /** `/dashboard/v1` */
+  readonly api: Listener
+  /** `/dashboard/session` */
+  readonly sessions: readonly PublicPage[]
+}
+
+/** The same as an application of its own, with the dashboard: any other path is a problem. */
+export function expressApp(deps: PagesDeps, router: Listener, dashboard: Dashboard): Express {
   const app = express()
   app.disable('etag').disable('x-powered-by').set('query parser', false)
   app.use(router)
+  app.use(countersignRouter(deps, dashboard.api, dashboard.sessions))
+  app.use((req, res, next) => {
+    const isRead = req.method === 'GET' || req.method === 'HEAD'
+    const template = isRead ? dashboard.files.templateOf(req.path, req.headers) : null
+    if (template === null) next()
+    else void reply(deps, req, res, template, () => dashboard.files.answer(req.path, req.headers))
+  })
   app.use((req, res) => refuse(deps, req, res, null, new DomainError('not_found')))
   app.use((error: unknown, req: Request, res: Response, _next: unknown) => refuse(deps, req, res, null, error))
   return app

@@ -35,6 +35,7 @@ const KEY: StoredKey = {
 
 /** As a session would be: a cookie names it. */
 const bySession: CallerStrategy = {
+  showsPermits: true,
   credentialOf({ cookie = '' }) {
     if (!cookie.startsWith('session=')) throw new DomainError('unauthorized')
     return cookie

@@ -9,8 +9,8 @@ import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
 import type { Freshness } from '../state/freshness.js'
+import type { BodySource } from './body.js'
 import { errorsPage } from './errors-page.js'
-import { referencePage } from './reference-page.js'
 import type { Reply } from './reply.js'
 
 export interface PublicPagesDeps {
@@ -27,13 +27,21 @@ export interface PublicPagesDeps {
   readonly freshness: Pick<Freshness, 'isFresh'>
   /** False while verifiers may not have this server's signing key yet. */
   readonly isSignerKnown: () => boolean
-  readonly openApi: () => Parameters<typeof referencePage>[0]
+  readonly openApi: () => unknown
 }
 
-/** Answers GET and HEAD. */
+/** What is at a path for everybody. A GET also answers HEAD. */
 export interface PublicPage {
   readonly path: string
-  readonly answer: (headers: IncomingHttpHeaders) => Reply | Promise<Reply>
+  /** GET when absent. */
+  readonly method?: 'POST' | 'DELETE'
+  readonly answer: (headers: IncomingHttpHeaders, body: BodySource) => Reply | Promise<Reply>
+}
+
+/** The reference is a page of the dashboard. An application that has no dashboard shows the description for programs. */
+export const referenceElsewhere: PublicPage = {
+  path: '/docs',
+  answer: () => ({ status: 307, headers: { Location: 'openapi.json' }, text: '' }),
 }
 
 const PING_DEADLINE_MS = 1000
@@ -45,7 +53,6 @@ export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   const openApi = once(() => {
     return asBytes({ status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(document()) })
   })
-  const reference = once(() => asBytes(referencePage(document())))
   const errors = once(() => asBytes(errorsPage()))
   const storeProblemNow = sharedPing(() => storeProblem(deps))
   return [
@@ -61,7 +68,6 @@ export function publicPages(deps: PublicPagesDeps): PublicPage[] {
     },
     { path: '/metrics', answer: (headers) => metrics(deps, headers) },
     { path: '/openapi.json', answer: openApi },
-    { path: '/docs', answer: reference },
     { path: '/docs/errors', answer: errors },
   ]
 }

@@ -5,14 +5,21 @@ import { DomainError } from '../domain-error.js'
 /** The API key of a caller, as of one moment. */
 export interface Identified {
   readonly key: StoredKey
-  /** When the text that the caller sent stops being valid; null: not by itself. */
+  /** When the text or the session that the caller sent stops being valid; null: not by itself. */
   readonly until: string | null
+}
+
+/** What a caller can send: the text of a key, or that of a session. */
+interface Secret {
+  readonly id: string
+  readonly expires_at: string | null
 }
 
 /** All API keys, indexed by the hash of their text. A revocation takes effect as soon as it is applied. */
 export class Keys {
   private readonly byId = new Map<string, StoredKey>()
-  private readonly byHash = new Map<string, { readonly id: string; readonly expires_at: string | null }>()
+  private readonly byHash = new Map<string, Secret>()
+  private readonly bySession = new Map<string, Secret>()
   private readonly uses: Map<string, string>
   private unsaved = new Map<string, string>()
 
@@ -46,7 +53,15 @@ export class Keys {
 
   /** The key with this text, if it is valid at `now`. Records its use. */
   authenticate(text: string, now: string): Identified | undefined {
-    const secret = this.byHash.get(hashKeyText(text))
+    return this.identify(this.byHash.get(hashKeyText(text)), now)
+  }
+
+  /** The key of the session with this text, if both are valid at `now`. Records its use. */
+  authenticateSession(text: string, now: string): Identified | undefined {
+    return this.identify(this.bySession.get(hashKeyText(text)), now)
+  }
+
+  private identify(secret: Secret | undefined, now: string): Identified | undefined {
     if (secret === undefined || isOver(secret.expires_at, now)) return undefined
     const key = this.byId.get(secret.id)
     if (key === undefined || !isLive(key, now)) return undefined
@@ -81,9 +96,12 @@ export class Keys {
 
   /** Applies a durable write. */
   apply(key: StoredKey): void {
-    for (const { hash } of this.byId.get(key.id)?.secrets ?? []) this.byHash.delete(hash)
+    const { secrets: oldSecrets = [], sessions: oldSessions = [] } = this.byId.get(key.id) ?? {}
+    for (const { hash } of oldSecrets) this.byHash.delete(hash)
+    for (const { hash } of oldSessions) this.bySession.delete(hash)
     this.byId.set(key.id, key)
     for (const { hash, expires_at } of key.secrets) this.byHash.set(hash, { id: key.id, expires_at })
+    for (const { hash, expires_at } of key.sessions ?? []) this.bySession.set(hash, { id: key.id, expires_at })
   }
 }
 

@@ -161,7 +161,7 @@ describe('404', () => {
     for (const path of ['/v1/policies/', '/v1/Policies', '/v1/policies//', '/v1//policies', '/v1/decisions/x/y', '/v1'])
       expect(await server.call('GET', path), path).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect(await server.call('GET', '/v2/policies')).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    expect(await server.call('GET', '/')).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(await server.call('GET', '/policies')).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 })
 

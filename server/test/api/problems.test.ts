@@ -5,6 +5,7 @@ import { type Store, StoreUnavailableError } from '@countersign/store-port/store
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
+import { sendRaw } from './browser-session.js'
 import { FaultyStore } from './faulty-store.js'
 import { ALLOWED, allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, REVIEWED, succeed } from './refunds.js'
 
@@ -42,6 +43,12 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   permit_invalid: () => post('/v1/permits/redeem', { permit_token: 'a.b.c' }),
   unauthorized: () => server.call('GET', '/v1/keys/self', { key: null }),
   insufficient_scope: async () => post('/v1/decisions', ALLOWED, { key: (await makeKey(server, ['audit:read'])).key }),
+  cross_origin: () => post('/dashboard/session', { key: server.key }, { headers: { origin: 'https://evil.example' } }),
+  insecure_origin: async () => {
+    const headers = { Origin: 'http://authz.example', Host: 'authz.example' }
+    const { status, headers: got, body } = await sendRaw(server, 'POST', '/dashboard/session', { body: {}, headers })
+    return { status, headers: new Headers(got as Record<string, string>), body }
+  },
   agent_not_allowed: async () =>
     post('/v1/decisions', ALLOWED, { key: (await makeKey(server, ['decisions:write'], { agents: ['x'] })).key }),
   key_too_wide: async () =>

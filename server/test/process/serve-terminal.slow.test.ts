@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { fromOwnPage, sendRaw } from '../api/browser-session.js'
 import { call } from './call.js'
 import { endChildren } from './child.js'
 import { MAIN, newDirectory, removeDirectories } from './shipped-server.js'
@@ -52,6 +53,16 @@ describe('serve on a terminal', () => {
 
     terminal.pressCtrlC()
     expect(await terminal.end()).toEqual({ code: 0, signal: null })
+  })
+
+  it('shows a link that signs a browser in, once', async () => {
+    const { terminal, url } = await serveIn(newDirectory())
+    const [, link = ''] = /Dashboard +(\S+)/.exec(terminal.screen) ?? []
+    expect(link).toMatch(new RegExp(`^${url}/sign-in#[\\w-]{43}$`))
+    const body = { code: link.split('#')[1] }
+    const signIn = () => sendRaw({ url }, 'POST', '/dashboard/session', { body, headers: fromOwnPage({ url }) })
+    expect((await signIn()).body).toMatchObject({ key: { name: 'bootstrap', scopes: ['*'] } })
+    expect((await signIn()).status).toBe(401)
   })
 
   it('does not show the key again, and its curl still works', async () => {

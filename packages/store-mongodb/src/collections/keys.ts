@@ -50,7 +50,8 @@ export function keysOver(
 /** A key can always be revoked, or given one text in place of those that it has. */
 export function hasRoomForKey(directory: KeyDirectory, key: StoredKey, at: string): boolean {
   const isNew = directory.keys[key.id] === undefined
-  if (key.revoked_at !== null || (!isNew && key.secrets.length === 1)) return true
+  const { secrets, sessions = [] } = key
+  if (key.revoked_at !== null || (!isNew && secrets.length === 1 && sessions.length === 0)) return true
   const over = new Set(keysOver(directory, key.id, at).map(([id]) => id))
   const kept = Object.entries(directory.keys).filter(([id]) => !over.has(id))
   return hasRoom({ ...Object.fromEntries(kept), [key.id]: keyEntryOf(key) }, isNew ? 'new' : 'more')

@@ -6,12 +6,14 @@ import { isLive, type Keys } from '../../state/keys.js'
 import type { ChangingCall } from '../idempotency.js'
 import { findKey } from './get.js'
 import { lineOf } from './line.js'
+import { sessionsAt } from './sessions-at.js'
 import { viewKey } from './view.js'
 import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
 
 /**
- * Gives a key a new secret. The old secret stays valid for the grace period, so that its users can switch.
+ * Gives a key a new secret. The old secret stays valid for the grace period, so that its users can switch. Without a grace the
+ * sessions of the key end, too.
  *
  * @throws DomainError not_found (unknown, or revoked or expired: it cannot be brought back), key_too_wide, not_own_key
  */
@@ -30,7 +32,9 @@ export function rotateKey(
     const old = present.secrets
       .map((one) => ({ ...one, expires_at: earlier(one.expires_at, graceEnd) }))
       .filter((one) => one.expires_at > now)
-    const key = { ...present, version: present.version + 1, secrets: [secret, ...old] }
+    // Without a grace somebody else may know the old secret, and may have signed in with it.
+    const sessions = graceSeconds === 0 ? [] : sessionsAt(present, now)
+    const key = { ...present, version: present.version + 1, secrets: [secret, ...old], sessions }
     await writeKey(deps, key, {
       type: 'key.rotated',
       actor: caller.key.id,

@@ -27,7 +27,7 @@ export async function writeNewKey(
 }
 
 interface KeyChange {
-  readonly type: 'key.created' | 'key.rotated' | 'key.revoked'
+  readonly type: 'key.created' | 'key.rotated' | 'key.revoked' | 'key.signed_in' | 'key.signed_out'
   readonly actor: string | null
   readonly at: string
   readonly data: JsonObject

@@ -1,6 +1,7 @@
 /** What one replica changes counts in all: policies and suspensions within 2 s, keys within 5 s. */
 import { stress, until } from '@countersign/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sendRaw } from '../../api/browser-session.js'
 import type { Answer } from '../../process/call.js'
 import { CHOSEN_KEY, type ShippedServer } from '../../process/shipped-server.js'
 import { done, newDatabase, removeReplicas, startThree, type Three } from './replicas.js'
@@ -84,4 +85,26 @@ it('a new key, its rotation and its revocation', async () => {
     times.push(await spread(5000, works(rotated.key, 401)))
   }
   print('key revocation', times)
+})
+
+it('a session of the dashboard, and its end', async () => {
+  // One proxy in front of all: a browser sees one origin.
+  const page = { Host: 'authz.example', Origin: 'https://authz.example', 'Sec-Fetch-Site': 'same-origin' }
+  const [begins, ends]: [number[], number[]] = [[], []]
+  for (let round = 0; round < stress.replica_rounds; round++) {
+    const writer = replicas[round % 3] as ShippedServer
+    const started = await sendRaw(writer, 'POST', '/dashboard/session', { body: { key: CHOSEN_KEY }, headers: page })
+    expect(started.status).toBe(201)
+    const Cookie = String(started.headers['set-cookie']).split(';', 1)[0]
+    const answers = (status: number) => async (server: ShippedServer) =>
+      (await sendRaw(server, 'GET', '/dashboard/v1/keys/self', { headers: { ...page, Cookie } })).status === status
+    begins.push(await spread(5000, answers(200)))
+    const headers = { ...page, Cookie, 'X-CSRF-Token': started.body.csrf_token }
+    const other = replicas[(round + 1) % 3] as ShippedServer
+    expect((await sendRaw(other, 'DELETE', '/dashboard/session', { headers })).status).toBe(204)
+    expect(await answers(401)(other)).toBe(true)
+    ends.push(await spread(5000, answers(401)))
+  }
+  print('session', begins)
+  print('end of a session', ends)
 })

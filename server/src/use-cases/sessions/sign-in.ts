@@ -1,0 +1,81 @@
+import { LIMITS, type SignIn } from '@countersign/contract'
+import type { KeySession, StoredKey } from '@countersign/store-port/documents'
+import { generateSessionText, hashKeyText, isPlausibleKeyText } from '../../api-key-text.js'
+import { DomainError } from '../../domain-error.js'
+import { isLive } from '../../state/keys.js'
+import type { SignInCodes } from '../../state/sign-in-codes.js'
+import { sessionsAt } from '../keys/sessions-at.js'
+import { type WriteKeyDeps, writeKey } from '../keys/write.js'
+
+export type SignInDeps = WriteKeyDeps & {
+  readonly signInCodes: SignInCodes
+  /** How long a key has to wait with its next call, in seconds; null when it need not wait. */
+  readonly takeRate: (keyId: string) => number | null
+}
+
+export interface SignedIn {
+  /** Only the browser knows it: the store keeps its hash. */
+  readonly text: string
+  readonly key: StoredKey
+  readonly expires_at: string
+}
+
+/**
+ * Exchanges an API key, or the code of a one-time link, for a session. The session ends after 12 hours, at a sign-out, or
+ * with its key. The oldest session of a key ends when the key has too many.
+ *
+ * @throws DomainError unauthorized, rate_limited, limit_reached
+ */
+export async function signIn(deps: SignInDeps, given: SignIn): Promise<SignedIn> {
+  const keyId = keyIdOf(deps, given)
+  if (keyId === undefined) throw new DomainError('unauthorized', { detail: refusalOf(given) })
+  assertRate(deps, keyId)
+  const text = generateSessionText()
+  return deps.changes.run(keyId, async () => {
+    const present = deps.keys.find(keyId) as StoredKey
+    const now = deps.clock.now()
+    // From here on nobody else can use the code. If the write fails, it is valid again.
+    const putBack = given.code == null ? undefined : deps.signInCodes.take(given.code, now)
+    if (putBack === null) throw new DomainError('unauthorized', { detail: refusalOf(given) })
+    const at = now.toISOString()
+    const end = new Date(now.getTime() + LIMITS.sessionSeconds * 1000).toISOString()
+    const expires_at = present.expires_at !== null && present.expires_at < end ? present.expires_at : end
+    const started: KeySession = { hash: hashKeyText(text), started_at: at, expires_at }
+    const sessions = [started, ...sessionsAt(present, at)].slice(0, LIMITS.sessions)
+    const key = { ...present, version: present.version + 1, sessions }
+    try {
+      await writeKey(deps, key, { type: 'key.signed_in', actor: keyId, at, data: {}, idempotency: null })
+    } catch (error) {
+      putBack?.()
+      throw error
+    }
+    return { text, key, expires_at }
+  })
+}
+
+/** Each sign-in is a durable write, for which changes wait. @throws DomainError rate_limited */
+function assertRate({ takeRate }: SignInDeps, keyId: string): void {
+  const waitSeconds = takeRate(keyId)
+  if (waitSeconds === null) return
+  const headers = { 'Retry-After': String(waitSeconds) }
+  throw new DomainError('rate_limited', { detail: `Retry in ${waitSeconds} s.`, headers })
+}
+
+/** The key that a one-time link signs in as: the oldest live one that may do everything. Undefined when there is none. */
+export function operatorKey({ keys, clock }: Pick<SignInDeps, 'keys' | 'clock'>): StoredKey | undefined {
+  const now = clock.now().toISOString()
+  return keys.all().findLast((key) => key.scopes.includes('*') && isLive(key, now))
+}
+
+function keyIdOf({ keys, clock, signInCodes }: SignInDeps, given: SignIn): string | undefined {
+  const now = clock.now()
+  if (given.code != null) return signInCodes.keyOf(given.code, now)
+  const { key } = given
+  if (key == null || !isPlausibleKeyText(key)) return undefined
+  return keys.authenticate(key, now.toISOString())?.key.id
+}
+
+function refusalOf(given: SignIn): string {
+  if (given.code == null) return 'This is not a valid API key.'
+  return 'The link was used or is older than 10 minutes. Sign in with an API key, or start the server again for a new link.'
+}
