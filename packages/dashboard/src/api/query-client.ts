@@ -1,0 +1,34 @@
+import type { Session } from '@countersign/contract'
+import { QueryClient } from '@tanstack/react-query'
+import { ApiError, listenForSession } from './client'
+
+const MAX_RETRIES = 2
+
+/** Another try may help: the server was away, or asked for one. */
+function mayRetry(failures: number, error: unknown): boolean {
+  const isPassing = error instanceof ApiError && (error.status === 0 || error.status === 503 || error.status === 429)
+  return isPassing && failures < MAX_RETRIES
+}
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: { staleTime: 5_000, retry: mayRetry, networkMode: 'always' },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+})
+
+export const SESSION_KEY = ['session'] as const
+
+/**
+ * Nothing that the session before has read stays in memory.
+ *
+ * @param session the present one; null: the sign-in page takes the place of whatever page is open
+ */
+export function replaceSession(session: Session | null): void {
+  queryClient.setQueryData(SESSION_KEY, session)
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
+  // What a form tells of its failed call stays, as long as somebody is there to read it.
+  if (session === null) queryClient.getMutationCache().clear()
+}
+
+listenForSession(replaceSession)

@@ -1,0 +1,11 @@
+import type { Stats, StatsGroup, StatsInterval } from '@countersign/contract'
+import { get } from './client'
+
+export interface StatsQuery {
+  readonly from?: string
+  readonly to?: string
+  readonly interval: StatsInterval
+  readonly group?: StatsGroup
+}
+
+export const getStats = (query: StatsQuery): Promise<Stats> => get('/stats', { query: { ...query } })

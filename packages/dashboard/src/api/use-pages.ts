@@ -1,0 +1,53 @@
+import type { Page, Scope } from '@countersign/contract'
+import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useMay } from '../session'
+
+export interface Pages<Row> {
+  /** Of all pages that are loaded. */
+  readonly rows: readonly Row[]
+  readonly isPending: boolean
+  readonly error: Error | null
+  readonly refetch: () => unknown
+  /** Null when there are no more, and after an error: then they are read again. */
+  readonly loadMore: (() => void) | null
+  readonly isLoadingMore: boolean
+}
+
+export interface PagesOptions<Row> {
+  readonly queryKey: QueryKey
+  readonly read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>
+  /** What the key of the session needs to read it. */
+  readonly scope: Scope
+  /** So often the list is read again, as long as few pages are loaded. */
+  readonly refreshMs?: number
+}
+
+/** More pages than this are not read again by themselves. */
+const FEW_PAGES = 3
+
+/** A list of the server, page after page. */
+export function usePages<Row>({ queryKey, read, scope, refreshMs }: PagesOptions<Row>): Pages<Row> {
+  const mayRead = useMay()(scope)
+  const query = useInfiniteQuery({
+    queryKey,
+    enabled: mayRead,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
+    getNextPageParam: (page: Page<Row>) => page.next_cursor ?? undefined,
+    refetchInterval: ({ state }) => (refreshMs !== undefined && isShort(state.data) ? refreshMs : false),
+  })
+  const rows = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data])
+  return {
+    rows,
+    isPending: query.isPending,
+    error: query.error,
+    refetch: query.refetch,
+    loadMore: query.hasNextPage && !query.isError ? () => void query.fetchNextPage() : null,
+    isLoadingMore: query.isFetchingNextPage,
+  }
+}
+
+function isShort(data: { readonly pages: readonly unknown[] } | undefined): boolean {
+  return data === undefined || data.pages.length <= FEW_PAGES
+}

@@ -1,0 +1,16 @@
+import { visibleText } from '../invisible'
+import classes from './json-view.module.css'
+
+/** A JSON value as indented text. A character that cannot be seen is shown as its escape. */
+export function jsonText(value: unknown): string {
+  return visibleText(JSON.stringify(value, null, 2))
+}
+
+export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    <section className={classes.json} tabIndex={0} aria-label={label}>
+      <pre>{jsonText(value)}</pre>
+    </section>
+  )
+}

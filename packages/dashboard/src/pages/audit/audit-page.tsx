@@ -1,0 +1,137 @@
+import type { AuditEntry, Page as PageOf } from '@countersign/contract'
+import { Anchor, Button, Stack } from '@mantine/core'
+import { IconRefresh, IconShieldCheck } from '@tabler/icons-react'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ColumnDef } from '@tanstack/react-table'
+import { useMemo, useState } from 'react'
+import { listAudit } from '../../api/audit'
+import { DataTable } from '../../components/data-table'
+import { visibleText } from '../../components/invisible'
+import { ErrorNotice } from '../../components/notice'
+import { Empty, Loading, Page } from '../../components/page'
+import { localTime } from '../../components/time'
+import { TwoLines } from '../../components/two-lines'
+import { useMay } from '../../session'
+import { AuditFilters } from './audit-filters'
+import { CheckPermitDrawer } from './check-permit-drawer'
+import { EntryDrawer } from './entry-drawer'
+
+const route = getRouteApi('/signed-in/audit')
+
+const PAGE_SIZE = 100
+
+/** Everything that has changed, and who changed it, newest first. And the check of a permit. */
+export function AuditPage() {
+  const filters = route.useSearch()
+  const navigate = route.useNavigate()
+  const client = useQueryClient()
+  const mayRead = useMay()('audit:read')
+  const [entry, setEntry] = useState<AuditEntry | null>(null)
+  const [isChecking, setChecking] = useState(false)
+  const queryKey = ['audit', filters]
+  const query = useInfiniteQuery({
+    queryKey,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => listAudit({ ...filters, limit: PAGE_SIZE, cursor: pageParam }, signal),
+    getNextPageParam: (page: PageOf<AuditEntry>) => page.next_cursor ?? undefined,
+    enabled: mayRead,
+  })
+  const entries = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data])
+  const columns = useMemo(() => columnsOf(setEntry), [])
+  return (
+    <Page
+      title="Audit"
+      lead="Every decision and every change, and who made it. Nothing here can be changed."
+      scopes={['audit:read']}
+      actions={
+        <>
+          <Button
+            variant="default"
+            leftSection={<IconRefresh size={16} />}
+            loading={query.isRefetching}
+            onClick={() => void client.resetQueries({ queryKey })}
+          >
+            Refresh
+          </Button>
+          <Button variant="default" leftSection={<IconShieldCheck size={16} />} onClick={() => setChecking(true)}>
+            Check a permit
+          </Button>
+        </>
+      }
+    >
+      <Stack gap="sm">
+        <AuditFilters filters={filters} onChange={(search) => void navigate({ search, replace: true })} />
+        {query.error !== null && <ErrorNotice error={query.error} retry={query.refetch} />}
+        {query.isPending ? (
+          <Loading what="the audit log" />
+        ) : entries.length > 0 ? (
+          <DataTable
+            label="Audit log"
+            columns={columns}
+            rows={entries}
+            idOf={({ id }) => id}
+            loadMore={query.hasNextPage && !query.isError ? () => void query.fetchNextPage() : null}
+            isLoadingMore={query.isFetchingNextPage}
+          />
+        ) : query.error !== null ? null : Object.keys(filters).length > 0 ? (
+          <Empty title="No entry matches the filters">
+            <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
+              Remove the filters
+            </Button>
+          </Empty>
+        ) : (
+          <Empty title="The audit log is empty">
+            <Anchor renderRoot={(props) => <Link {...props} to="/get-started" />}>Ask for the first decision</Anchor>
+          </Empty>
+        )}
+      </Stack>
+      <EntryDrawer entry={entry} onClose={() => setEntry(null)} />
+      <CheckPermitDrawer isOpen={isChecking} onClose={() => setChecking(false)} />
+    </Page>
+  )
+}
+
+function columnsOf(open: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
+  return [
+    { id: 'when', header: 'When', size: 116, cell: ({ row }) => <When at={row.original.at} /> },
+    {
+      id: 'what',
+      header: 'What',
+      size: 0,
+      cell: ({ row: { original } }) => (
+        <TwoLines
+          first={
+            <Anchor component="button" type="button" data-row-link onClick={() => open(original)}>
+              {original.type}
+            </Anchor>
+          }
+          second={visibleText(original.subject)}
+        />
+      ),
+    },
+    {
+      id: 'wide-agent',
+      header: 'Agent',
+      size: 200,
+      cell: ({ row: { original } }) => visibleText(original.agent_id ?? ''),
+    },
+    { id: 'wide-who', header: 'Who', size: 290, cell: ({ row }) => row.original.actor ?? 'the server' },
+    {
+      id: 'wide-where',
+      header: 'Index and log',
+      size: 130,
+      cell: ({ row: { original } }) => <TwoLines first={String(original.index)} second={original.log} />,
+    },
+  ]
+}
+
+/** On two lines: a phone has no room for one. */
+function When({ at }: { readonly at: string }) {
+  const [day, time] = localTime(at).split(' ')
+  return (
+    <time dateTime={at} title={at}>
+      <TwoLines first={time} second={day} />
+    </time>
+  )
+}

@@ -1,0 +1,32 @@
+import type { AuditEntry, DecisionDetail, PermitClaims } from '@countersign/contract'
+
+/** What a genuine permit says otherwise than the decision that it names, in words. Nothing, for a permit of this server. */
+export function differencesOf(
+  claims: PermitClaims,
+  decision: DecisionDetail,
+  entries: readonly AuditEntry[] | null,
+): string[] {
+  const { audit } = claims
+  const end = Math.floor(Date.parse(decision.expires_at) / 1000)
+  const pairs = [
+    ['agent', claims.sub, decision.agent_id],
+    ['action', claims.action, decision.action],
+    ['resource', claims.resource, decision.resource],
+    ['effect', claims.effect, decision.effect],
+    ['policy', claims.policy_id, decision.policy_id],
+    ['revision of the policy', claims.policy_revision, decision.policy_revision],
+    ['hash of the request', claims.request_hash, decision.request_hash],
+    ['end', claims.exp, end],
+  ] as const
+  const isReserved =
+    claims.amount === undefined ||
+    decision.budgets.some(({ amount, unit }) => amount === claims.amount && unit === claims.unit)
+  const isLogged =
+    entries === null ||
+    entries.some(({ log, index, leaf }) => log === audit.log && index === audit.index && leaf === audit.leaf)
+  return [
+    ...pairs.filter(([, said, stored]) => said !== stored).map(([what]) => `the ${what}`),
+    ...(isReserved ? [] : ['the amount or its unit']),
+    ...(isLogged ? [] : ['the position in the audit log']),
+  ]
+}

@@ -1,0 +1,116 @@
+/** The check of a permit in the browser, by the public keys of the server alone: what `@countersign/permit` does elsewhere. */
+import type { Jwks, PermitClaims } from '@countersign/contract'
+import { parseStrictJson } from '@countersign/contract/strict-json'
+
+/** `refused`: not a permit of this server. `unchecked`: nobody can tell here. */
+export type PermitCheck =
+  | { readonly result: 'genuine'; readonly claims: PermitClaims; readonly time: 'in force' | 'over' | 'not begun' }
+  | { readonly result: 'refused' | 'unchecked'; readonly why: string }
+
+const MAX_LENGTH = 8192
+const MAX_DEPTH = 32
+const MAX_LIFE_SECONDS = 3600
+/** How far the clock of the server may be ahead of this one. */
+const SKEW_MS = 5_000
+
+const refused = (why: string): PermitCheck => ({ result: 'refused', why })
+const unchecked = (why: string): PermitCheck => ({ result: 'unchecked', why })
+
+/**
+ * Whether a text is a permit that one of the keys has signed, and whether its time is now.
+ *
+ * @param readKeys the key set of the server; read when the form is right, what it throws is thrown
+ */
+export async function verifyPermit(
+  text: string,
+  readKeys: () => Promise<Jwks>,
+  nowMs = Date.now(),
+): Promise<PermitCheck> {
+  if (text.length > MAX_LENGTH) return refused('It is longer than 8 KiB, and no permit is.')
+  const parts = text.split('.')
+  const [header, payload, signature] = parts.map(decoded)
+  if (parts.length !== 3 || !header || !payload || !signature)
+    return refused('It does not have the form of a permit: three parts of base64url with dots between them.')
+  const kid = kidOf(header)
+  if (kid === null) return refused('Its header is not that of a permit: exactly alg EdDSA, typ permit+jwt and a kid.')
+  const subtle = globalThis.crypto?.subtle
+  if (subtle === undefined)
+    return unchecked('This browser checks signatures only on a page that is opened over HTTPS or on this machine.')
+  const [jwk, ...more] = (await readKeys()).keys.filter((one) => one.kid === kid)
+  if (jwk === undefined || more.length > 0)
+    return refused(
+      'The server has no key of this name. Another server has signed it, or the key is not published any more.',
+    )
+  const key = await subtle
+    .importKey('jwk', { kty: jwk.kty, crv: jwk.crv, x: jwk.x }, { name: 'Ed25519' }, false, ['verify'])
+    .catch(() => null)
+  if (key === null)
+    return unchecked(
+      'This browser cannot check Ed25519 signatures. Use a newer one, or the package @countersign/permit.',
+    )
+  const signed = new TextEncoder().encode(text.slice(0, text.lastIndexOf('.')))
+  if (!(await subtle.verify({ name: 'Ed25519' }, key, signature, signed)))
+    return refused('The signature does not match: it was changed, or not signed by this server.')
+  const claims = objectOf(payload)
+  if (claims === null || !areClaims(claims)) return refused('It is signed, but its claims are not those of a permit.')
+  if (claims.exp - claims.iat > MAX_LIFE_SECONDS)
+    return refused('It claims to live for more than an hour, and no permit does.')
+  return { result: 'genuine', claims, time: timeOf(claims, nowMs) }
+}
+
+/** The bytes, if the text is base64url in its one spelling: without padding, blanks and loose bits. */
+function decoded(text: string): Uint8Array<ArrayBuffer> | null {
+  if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return null
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  const again = btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return again === text ? Uint8Array.from(binary, (character) => character.charCodeAt(0)) : null
+}
+
+/** Nothing in a header may bring a key along, or change how the rest is read. */
+function kidOf(bytes: Uint8Array): string | null {
+  const { alg, typ, kid, ...more } = objectOf(bytes) ?? {}
+  const isExact = Object.keys(more).length === 0 && alg === 'EdDSA' && typ === 'permit+jwt'
+  return isExact && isText(kid) ? kid : null
+}
+
+function objectOf(bytes: Uint8Array): { readonly [member: string]: unknown } | null {
+  const parsed = parseStrictJson(bytes, { maxDepth: MAX_DEPTH })
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
+    return null
+  return parsed.value as { readonly [member: string]: unknown }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+const isHash = (value: unknown): boolean => typeof value === 'string' && /^[A-Za-z0-9_-]{43}$/.test(value)
+
+const CHECKS: { readonly [Claim in keyof Required<PermitClaims>]: (value: unknown) => boolean } = {
+  iss: isText,
+  sub: isText,
+  aud: isText,
+  iat: isCount,
+  exp: isCount,
+  jti: isText,
+  action: isText,
+  resource: (value) => value === null || isText(value),
+  effect: (value) => value === 'allow' || value === 'log' || value === 'review',
+  policy_id: isText,
+  policy_revision: isCount,
+  amount: (value) => value === undefined || (Number.isFinite(value) && (value as number) >= 0),
+  unit: (value) => value === undefined || isText(value),
+  request_hash: isHash,
+  audit: (value) => {
+    const { log, index, leaf } = (value ?? {}) as { readonly [member: string]: unknown }
+    return isText(log) && isCount(index) && isHash(leaf)
+  },
+}
+
+function areClaims(value: { readonly [member: string]: unknown }): value is PermitClaims {
+  return Object.entries(CHECKS).every(([claim, check]) => check(value[claim]))
+}
+
+/** At `exp` a permit is over. Only its beginning has a tolerance. */
+function timeOf({ iat, exp }: PermitClaims, nowMs: number): 'in force' | 'over' | 'not begun' {
+  if (nowMs >= exp * 1000) return 'over'
+  return iat * 1000 > nowMs + SKEW_MS ? 'not begun' : 'in force'
+}

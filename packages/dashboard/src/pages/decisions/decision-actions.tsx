@@ -1,0 +1,87 @@
+import type { DecisionDetail, DecisionExplanation, ReasonCode } from '@countersign/contract'
+import { Button, Group } from '@mantine/core'
+import { IconPencilPlus, IconTestPipe } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { ApiError, get } from '../../api/client'
+import { CopyButton } from '../../components/copy-button'
+import { useMay } from '../../session'
+import { curlOf } from './curl'
+import classes from './decision-actions.module.css'
+
+export interface DecisionActionsProps {
+  readonly decision: DecisionDetail
+  readonly nearestMiss: DecisionExplanation['nearest_miss']
+}
+
+/** What somebody may want to do about a decision. Nothing here changes it. */
+export function DecisionActions({ decision, nearestMiss }: DecisionActionsProps) {
+  const may = useMay()
+  return (
+    <Group gap="xs">
+      {isByRules(decision) && may('policies:write') && (
+        <WriteRule decision={decision} policyId={nearestMiss?.policy_id ?? null} />
+      )}
+      {may('policies:read') && (
+        <Button
+          variant="default"
+          leftSection={<IconTestPipe size={16} />}
+          renderRoot={(props) => <Link {...props} to="/simulator" search={{ for: decision.id }} />}
+        >
+          Open in the simulator
+        </Button>
+      )}
+      <CopyButton text={curlOf(decision, window.location.origin)} label="Copy as curl" size="sm" />
+    </Group>
+  )
+}
+
+/** Other reasons, such as a used-up budget, no rule can change. */
+const BY_RULES: readonly ReasonCode[] = ['rule_matched', 'no_matching_policy', 'condition_indeterminate']
+
+function isByRules({ effect, reason_code }: DecisionDetail): boolean {
+  return (effect === 'deny' || effect === 'review') && BY_RULES.includes(reason_code)
+}
+
+/** Opens the rule in the editor: in the policy that came nearest, while there is one. It is saved there, by a person. */
+function WriteRule({ decision: { id, effect }, policyId }: WriteRuleProps) {
+  const isStored = useQuery({
+    queryKey: ['policies', policyId, 'is stored'],
+    queryFn: () => isPolicyStored(policyId as string),
+    enabled: policyId !== null,
+  })
+  const search = { for: id }
+  return (
+    <Button
+      // What a review asks for first is an answer.
+      variant={effect === 'deny' ? 'filled' : 'default'}
+      classNames={{ root: classes.wrapping as string, label: classes.label as string }}
+      leftSection={<IconPencilPlus size={16} />}
+      renderRoot={(props) =>
+        policyId !== null && isStored.data === true ? (
+          <Link {...props} to="/policies/$id" params={{ id: policyId }} search={search} />
+        ) : (
+          <Link {...props} to="/policies/new" search={search} />
+        )
+      }
+    >
+      Write the rule that would have allowed this
+    </Button>
+  )
+}
+
+interface WriteRuleProps {
+  readonly decision: DecisionDetail
+  readonly policyId: string | null
+}
+
+/** A policy may have been deleted since it decided. */
+async function isPolicyStored(id: string): Promise<boolean> {
+  try {
+    await get(`/policies/${encodeURIComponent(id)}`)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false
+    throw error
+  }
+}

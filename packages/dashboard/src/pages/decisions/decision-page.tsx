@@ -1,0 +1,131 @@
+import type { DecisionDetail } from '@countersign/contract'
+import { Anchor, Grid, Group, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { ApiError } from '../../api/client'
+import { getDecision } from '../../api/decisions'
+import { EffectBadge, StatusBadge } from '../../components/badges'
+import { visibleText } from '../../components/invisible'
+import { ErrorNotice } from '../../components/notice'
+import { AgentLink, KeyLink } from '../../components/object-links'
+import { Empty, Loading, Page } from '../../components/page'
+import { Ago, At } from '../../components/time'
+import { useMay } from '../../session'
+import { AnswerPanel, type PolicyNames } from './answer-panel'
+import { AuditPanel } from './audit-panel'
+import { BudgetsPanel } from './budgets-panel'
+import { DecisionActions } from './decision-actions'
+import classes from './decision-page.module.css'
+import { ExplanationPanel } from './explanation-panel'
+import { explanationQuery } from './explanation-query'
+import { OutcomePanel } from './outcome-panel'
+import { PermitPanel } from './permit-panel'
+import { RequestPanel } from './request-panel'
+import { ReviewPanel } from './review-panel'
+
+const route = getRouteApi('/signed-in/decisions/$id')
+
+/** One decision: why it came out so, what was asked, and what became of it, as it happens. */
+export function DecisionPage() {
+  const { id } = route.useParams()
+  const may = useMay()
+  const mayRead = may('decisions:read')
+  const decision = useQuery({
+    queryKey: ['decision', id],
+    queryFn: () => getDecision(id),
+    enabled: mayRead,
+    refetchInterval: ({ state: { data } }) => (data === undefined ? false : msToEnd(data)),
+  })
+  const mayExplain = mayRead && may('policies:read')
+  const explanation = useQuery({ ...explanationQuery(id), enabled: mayExplain && decision.isSuccess })
+  if (decision.data === undefined)
+    return (
+      <Page title="Decision" scopes={['decisions:read']}>
+        {decision.isPending ? (
+          <Loading what="the decision" />
+        ) : isNotFound(decision.error) ? (
+          <NotFound id={id} />
+        ) : (
+          <ErrorNotice error={decision.error} retry={decision.refetch} />
+        )}
+      </Page>
+    )
+  const { data } = decision
+  const names: PolicyNames = new Map(explanation.data?.policies.map(({ policy_id, name }) => [policy_id, name]))
+  return (
+    <Page
+      title={`Decision on ${data.action}`}
+      lead={
+        <p className={classes.why}>{visibleText(explanation.data?.summary ?? data.reason ?? 'A rule allows it.')}</p>
+      }
+      scopes={['decisions:read']}
+    >
+      <Stack gap="md">
+        <Standing decision={data} />
+        <DecisionActions decision={data} nearestMiss={explanation.data?.nearest_miss ?? null} />
+        {decision.isError && <ErrorNotice error={decision.error} retry={decision.refetch} />}
+        <Grid gap="md">
+          <Grid.Col span={{ base: 12, md: 7 }}>
+            <Stack gap="md">
+              <ExplanationPanel explanation={mayExplain ? explanation : null} />
+              <RequestPanel decision={data} />
+              <AnswerPanel decision={data} names={names} />
+            </Stack>
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, md: 5 }}>
+            <Stack gap="md">
+              <ReviewPanel decision={data} names={names} />
+              <OutcomePanel decision={data} />
+              <PermitPanel decision={data} />
+              <BudgetsPanel decision={data} names={names} />
+            </Stack>
+          </Grid.Col>
+        </Grid>
+        <AuditPanel id={id} />
+      </Stack>
+    </Page>
+  )
+}
+
+function Standing({
+  decision: { effect, status, evaluated_at, agent_id, key_id },
+}: {
+  readonly decision: DecisionDetail
+}) {
+  return (
+    <Group gap="xs">
+      <EffectBadge effect={effect} />
+      <StatusBadge status={status} />
+      <div style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
+        <At at={evaluated_at} /> <span className="quiet">(</span>
+        <Ago at={evaluated_at} />
+        <span className="quiet">), asked by </span>
+        <AgentLink id={agent_id} />
+        <span className="quiet"> with the API key </span>
+        <KeyLink id={key_id} />
+      </div>
+    </Group>
+  )
+}
+
+function NotFound({ id }: { readonly id: string }) {
+  return (
+    <Empty title={`There is no decision ${visibleText(id)}`}>
+      <div>It was never made, its time in the store is over, or your key may not see its agent.</div>
+      <Anchor renderRoot={(props) => <Link {...props} to="/decisions" />}>See all decisions</Anchor>
+    </Empty>
+  )
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404
+}
+
+const OPEN: readonly DecisionDetail['status'][] = ['authorized', 'awaiting_review', 'approved']
+const LONGEST_MS = 3_600_000
+
+/** What is open ends by the clock, and no event tells of that at once. */
+function msToEnd({ status, expires_at }: DecisionDetail): number | false {
+  if (!OPEN.includes(status)) return false
+  return Math.min(LONGEST_MS, Math.max(1_000, Date.parse(expires_at) - Date.now() + 500))
+}

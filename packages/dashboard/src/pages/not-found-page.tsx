@@ -1,0 +1,13 @@
+import { Anchor, Container, Stack, Text, Title } from '@mantine/core'
+
+export function NotFoundPage() {
+  return (
+    <Container size="xs" py="xl" component="main">
+      <Stack>
+        <Title order={1}>There is no such page</Title>
+        <Text>The address may have a typo, or the page has moved.</Text>
+        <Anchor href="/">Go to the overview</Anchor>
+      </Stack>
+    </Container>
+  )
+}

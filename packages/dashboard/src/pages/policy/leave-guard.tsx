@@ -1,0 +1,42 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useBlocker } from '@tanstack/react-router'
+import { Dialog } from '../../components/dialog'
+
+/** What in a URL says which draft the page has. Another tab of the page is the same draft. */
+const DRAFT = ['for', 'copy', 'revision'] as const
+
+interface Place {
+  readonly pathname: string
+  readonly search: object
+}
+
+function isSameDraft(one: Place, other: Place): boolean {
+  const from: { readonly [name: string]: unknown } = { ...one.search }
+  const to: { readonly [name: string]: unknown } = { ...other.search }
+  return one.pathname === other.pathname && DRAFT.every((name) => from[name] === to[name])
+}
+
+/** Asks before a page with unsaved changes is left. */
+export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => isDirty && !isSameDraft(current, next),
+    enableBeforeUnload: () => isDirty,
+    withResolver: true,
+  })
+  const stay = () => blocker.reset?.()
+  return (
+    <Dialog opened={blocker.status === 'blocked'} onClose={stay} title="Leave without saving?">
+      <Stack gap="md">
+        <Text>Your changes to this policy are not saved. They are lost when you leave.</Text>
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={stay} data-autofocus>
+            Stay
+          </Button>
+          <Button color="red.9" onClick={() => blocker.proceed?.()}>
+            Leave
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  )
+}

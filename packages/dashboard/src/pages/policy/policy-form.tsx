@@ -1,0 +1,48 @@
+import type { Json } from '@countersign/contract'
+import { Stack, Title } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useRef } from 'react'
+import { Notice } from '../../components/notice'
+import { BasicsForm } from './basics-form'
+import { BudgetForm } from './budget-form'
+import { type FormProps, isObject, type JsonMembers } from './members'
+import { RulesForm } from './rules-form'
+
+const PAUSE_MS = 800
+
+export interface PolicyFormProps extends Pick<FormProps, 'edit'> {
+  /** What the text stands for; undefined while it is no JSON. */
+  readonly value: Json | undefined
+}
+
+/** The policy as a form. While the text is no JSON it shows what it was before, and cannot be changed. */
+export function PolicyForm({ value, edit }: PolicyFormProps) {
+  const last = useRef<JsonMembers>({})
+  const isReadOnly = !isObject(value)
+  // While somebody types, a text is no JSON at every other key.
+  const [isStuck] = useDebouncedValue(isReadOnly, PAUSE_MS)
+  if (isObject(value)) last.current = value
+  const props = { policy: last.current, edit, isReadOnly }
+  return (
+    <Stack gap="lg">
+      {isReadOnly && isStuck && (
+        <Notice kind="warning" title="The text is no valid JSON">
+          The form shows what it was before. Mend the text to go on here.
+        </Notice>
+      )}
+      <BasicsForm {...props} />
+      <section aria-label="Rules">
+        <Title order={2} size="h4" mb={4}>
+          Rules
+        </Title>
+        <RulesForm {...props} />
+      </section>
+      <section aria-label="Budget">
+        <Title order={2} size="h4" mb={4}>
+          Budget
+        </Title>
+        <BudgetForm {...props} />
+      </section>
+    </Stack>
+  )
+}

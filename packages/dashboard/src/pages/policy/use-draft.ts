@@ -1,0 +1,65 @@
+import type { Policy } from '@countersign/contract'
+import { useEffect, useState } from 'react'
+import { NEW_POLICY, policyText } from './policy-text'
+
+export interface Draft {
+  readonly text: string
+  readonly setText: (text: string) => void
+  /** Changes the text as it is at that time. */
+  readonly edit: (change: (text: string) => string) => void
+  /** What the changes began with; null for a new policy. */
+  readonly base: Policy | null
+  readonly isDirty: boolean
+  /** What somebody else has saved since the changes began; else null. */
+  readonly theirs: Policy | null
+  /** Gives up the changes for a stored policy. */
+  readonly load: (policy: Policy) => void
+  readonly discard: () => void
+  /** Writes an earlier revision, unsaved. */
+  readonly restore: (revision: Policy) => void
+  /** This text is stored now, as this policy. */
+  readonly markSaved: (policy: Policy, text: string) => void
+}
+
+interface State {
+  readonly base: Policy | null
+  readonly text: string
+  /** The text without changes. */
+  readonly clean: string
+}
+
+/**
+ * A policy as it is written on this page.
+ *
+ * @param stored null for a new policy; a newer revision is taken over as long as nothing was changed here
+ * @param start what stands in the editor first, unsaved
+ */
+export function useDraft(stored: Policy | null, start?: string): Draft {
+  const [state, setState] = useState<State>(() => {
+    const clean = stored === null ? NEW_POLICY : policyText(stored)
+    return { base: stored, clean, text: start ?? clean }
+  })
+  const { base, text, clean } = state
+  const isDirty = text !== clean
+  const isNewer = stored !== null && base !== null && stored.revision > base.revision
+  const load = (policy: Policy) => {
+    const fresh = policyText(policy)
+    setState({ base: policy, clean: fresh, text: fresh })
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what it does is of this very revision
+  useEffect(() => {
+    if (isNewer && !isDirty) load(stored)
+  }, [isNewer, isDirty, stored])
+  return {
+    text,
+    base,
+    isDirty,
+    theirs: isNewer && isDirty ? stored : null,
+    setText: (next) => setState((now) => ({ ...now, text: next })),
+    edit: (change) => setState((now) => ({ ...now, text: change(now.text) })),
+    load,
+    discard: () => setState((now) => ({ ...now, text: now.clean })),
+    restore: (revision) => setState((now) => ({ ...now, text: policyText(revision) })),
+    markSaved: (policy, saved) => setState((now) => ({ ...now, base: policy, clean: saved })),
+  }
+}

@@ -1,0 +1,17 @@
+import { prettyJson } from '../../components/json/pretty-json'
+import type { Operation } from './openapi'
+
+/** The call as a command for a shell. The key is in its environment. */
+export function curlOf({ method, path, body }: Operation, origin: string, example: unknown): string {
+  const call = method === 'GET' || (method === 'POST' && body !== null) ? '' : ` -X ${method}`
+  const stream = path === '/v1/events' ? 'N' : ''
+  return [
+    `curl -s${stream}${call} ${shellWord(`${origin}${path}`)}`,
+    `  -H "Authorization: Bearer $COUNTERSIGN_API_KEY"`,
+    ...(body === null ? [] : ['  -H "Content-Type: application/json"', `  -d ${shellWord(prettyJson(example))}`]),
+  ].join(' \\\n')
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,29 @@
+import type { Schema, Schemas } from './openapi'
+import { exampleIn, nameOf, resolved } from './schema'
+
+/**
+ * A value of the form that a schema describes, with all its members. A text without an example is `…`.
+ *
+ * @param within the schemas that it is a part of, which are not opened once more
+ */
+export function exampleOf(schema: Schema, schemas: Schemas, within: readonly string[] = []): unknown {
+  const name = nameOf(schema)
+  if (name !== null)
+    return within.includes(name) ? {} : exampleOf(resolved(schema, schemas), schemas, [...within, name])
+  const given = exampleIn(schema) ?? schema.default ?? schema.const ?? schema.enum?.[0]
+  if (given !== undefined) return given
+  const { anyOf, items, properties } = schema
+  if (anyOf !== undefined) return exampleOf(anyOf.find(({ type }) => type !== 'null') ?? {}, schemas, within)
+  if (items !== undefined) return [exampleOf(items, schemas, within)]
+  if (properties !== undefined)
+    return Object.fromEntries(
+      Object.entries(properties).map(([member, one]) => [member, exampleOf(one, schemas, within)]),
+    )
+  return EXAMPLES[[schema.type].flat()[0] ?? ''] ?? bounded(schema)
+}
+
+const EXAMPLES: Readonly<Record<string, unknown>> = { string: '…', boolean: true, object: {}, array: [], null: null }
+
+function bounded({ minimum = 0, exclusiveMinimum }: Schema): number {
+  return exclusiveMinimum === undefined ? Math.max(0, minimum) : exclusiveMinimum + 1
+}

@@ -1,0 +1,17 @@
+/** What a page must not show, whatever else an answer holds. */
+const SECRETS = new Set(['permit_token', 'key', 'secret'])
+const MASK = '••••••••'
+
+/** The value with each permit, key and secret in it replaced, at any depth. */
+export function masked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(masked)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, SECRETS.has(name) && member !== null ? MASK : masked(member)]),
+  )
+}
+
+/** Whether a part of the value had to be replaced. */
+export function hasMasked(value: unknown): boolean {
+  return JSON.stringify(value)?.includes(`"${MASK}"`) === true
+}

@@ -1,0 +1,69 @@
+/** The keys of the review queue. */
+import { useEffect, useRef } from 'react'
+
+export type KeyAct = 'next' | 'previous' | 'approve' | 'decline' | 'help'
+
+export const KEY_HELP: readonly (readonly [keys: string, what: string])[] = [
+  ['j or ↓', 'Go to the next review'],
+  ['k or ↑', 'Go to the review before'],
+  ['a', 'Approve the review: asks first, Enter confirms'],
+  ['d', 'Decline the review: asks for a note, Enter confirms'],
+  ['Escape', 'Do not answer now'],
+  ['?', 'Show these keys'],
+]
+
+const ACTS: Readonly<Record<string, KeyAct>> = {
+  j: 'next',
+  ArrowDown: 'next',
+  k: 'previous',
+  ArrowUp: 'previous',
+  a: 'approve',
+  d: 'decline',
+  '?': 'help',
+}
+
+/** Where letters are text, or where a menu or dialog has the keys. */
+const OTHERS = 'input, textarea, select, [contenteditable], [role="menu"], [role="dialog"], [role="listbox"]'
+/** Where arrows move something else. */
+const TAKES_ARROWS = '[role="tab"], [role="radio"], section[tabindex]'
+
+interface Pressed {
+  readonly key: string
+  readonly target: EventTarget | null
+  readonly repeat: boolean
+  readonly ctrlKey: boolean
+  readonly altKey: boolean
+  readonly metaKey: boolean
+  readonly shiftKey: boolean
+}
+
+/** What a pressed key means here. Null for nothing. */
+function actOf({ key, target, repeat, ctrlKey, altKey, metaKey, shiftKey }: Pressed): KeyAct | null {
+  const act = ACTS[key]
+  if (act === undefined || ctrlKey || altKey || metaKey) return null
+  // On many keyboards a question mark needs it.
+  if (shiftKey && act !== 'help') return null
+  const isMove = act === 'next' || act === 'previous'
+  if (repeat && !isMove) return null
+  if (!(target instanceof Element)) return act
+  if (target.closest(OTHERS) !== null) return null
+  return key.startsWith('Arrow') && target.closest(TAKES_ARROWS) !== null ? null : act
+}
+
+export function useReviewKeys(isOn: boolean, onAct: (act: KeyAct) => void): void {
+  const latest = useRef(onAct)
+  useEffect(() => {
+    latest.current = onAct
+  })
+  useEffect(() => {
+    if (!isOn) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      const act = event.defaultPrevented ? null : actOf(event)
+      if (act === null) return
+      event.preventDefault()
+      latest.current(act)
+    }
+    window.addEventListener('keydown', onKeyDown)
+    return () => window.removeEventListener('keydown', onKeyDown)
+  }, [isOn])
+}

@@ -1,0 +1,15 @@
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Below this somebody should hurry. */
+export const URGENT_MS = 10 * MINUTE
+
+/** `23 h 59 min left`, `42 min left`, and by the second when it is urgent: `9 min 05 s left`. */
+export function timeLeftText(ms: number): string {
+  if (ms <= 0) return 'The time is over'
+  if (ms >= HOUR) return `${Math.floor(ms / HOUR)} h ${Math.floor((ms % HOUR) / MINUTE)} min left`
+  if (ms >= URGENT_MS) return `${Math.floor(ms / MINUTE)} min left`
+  const seconds = Math.floor((ms % MINUTE) / SECOND)
+  return `${Math.floor(ms / MINUTE)} min ${String(seconds).padStart(2, '0')} s left`
+}

@@ -1,0 +1,66 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { useOnceKey } from '../../api/once'
+import { replayWebhook } from '../../api/webhooks'
+import { useHeldOpen } from '../../components/dialog'
+import { ErrorNotice, Notice } from '../../components/notice'
+import { At } from '../../components/time'
+import { TimeInput } from '../../components/time-input'
+
+const HOUR_MS = 3_600_000
+
+export interface ReplayFormProps {
+  readonly id: string
+  readonly onClose: () => void
+}
+
+/** Has the events of a time span sent once more. */
+export function ReplayForm({ id, onClose }: ReplayFormProps) {
+  const client = useQueryClient()
+  const [since, setSince] = useState<string | null>(() => new Date(Date.now() - HOUR_MS).toISOString())
+  const [until, setUntil] = useState<string | null>(null)
+  const { key } = useOnceKey()
+  const replay = useMutation({
+    mutationFn: (start: string) => replayWebhook(id, { since: start, until }, key),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks', id] }),
+  })
+  useHeldOpen(replay.isPending)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (since !== null) replay.mutate(since)
+  }
+  if (replay.isSuccess)
+    return (
+      <Stack gap="md">
+        <Notice kind="success" title="The replay has begun">
+          It sends the events from <At at={replay.data.since} /> to <At at={replay.data.until} />. They come into the
+          list of deliveries as they are sent.
+        </Notice>
+        <Group justify="flex-end">
+          <Button onClick={onClose}>Close</Button>
+        </Group>
+      </Stack>
+    )
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        <Text>
+          Sends the events of a time span once more, of the types that the webhook asks for now. Your endpoint knows
+          those that it has by their <code>webhook-id</code>.
+        </Text>
+        <TimeInput label="Since" required value={since} onChange={setSince} />
+        <TimeInput label="Until" description="Empty: now." value={until} onChange={setUntil} />
+        {replay.isError && <ErrorNotice error={replay.error} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose} disabled={replay.isPending}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={replay.isPending}>
+            Replay
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

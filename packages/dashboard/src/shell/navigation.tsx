@@ -1,0 +1,99 @@
+/** The pages, in the order of the menu. */
+import type { Scope } from '@countersign/contract'
+import {
+  IconBook2,
+  IconChecklist,
+  IconCoins,
+  IconFileCheck,
+  IconGavel,
+  IconKey,
+  IconLayoutDashboard,
+  IconListDetails,
+  IconRobot,
+  IconRocket,
+  IconTestPipe,
+  IconWebhook,
+} from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import { Badge } from '../components/badges'
+import { useMay } from '../session'
+import classes from './shell.module.css'
+import { useWaitingReviews } from './waiting-reviews'
+
+interface Item {
+  readonly to: string
+  readonly label: string
+  readonly icon: typeof IconKey
+  /** What the key needs for the page to show anything. */
+  readonly scope?: Scope
+}
+
+const GROUPS: readonly { readonly name: string; readonly items: readonly Item[] }[] = [
+  {
+    name: 'Watch',
+    items: [
+      { to: '/', label: 'Overview', icon: IconLayoutDashboard, scope: 'decisions:read' },
+      { to: '/decisions', label: 'Decisions', icon: IconListDetails, scope: 'decisions:read' },
+      { to: '/reviews', label: 'Reviews', icon: IconChecklist, scope: 'decisions:read' },
+      { to: '/budgets', label: 'Budgets', icon: IconCoins, scope: 'budgets:read' },
+      { to: '/audit', label: 'Audit', icon: IconFileCheck, scope: 'audit:read' },
+    ],
+  },
+  {
+    name: 'Rule',
+    items: [
+      { to: '/policies', label: 'Policies', icon: IconGavel, scope: 'policies:read' },
+      { to: '/simulator', label: 'Simulator', icon: IconTestPipe, scope: 'policies:read' },
+      { to: '/agents', label: 'Agents', icon: IconRobot, scope: 'agents:read' },
+    ],
+  },
+  {
+    name: 'Connect',
+    items: [
+      { to: '/get-started', label: 'Get started', icon: IconRocket },
+      { to: '/keys', label: 'API keys', icon: IconKey, scope: 'keys:read' },
+      { to: '/webhooks', label: 'Webhooks', icon: IconWebhook, scope: 'webhooks:read' },
+      { to: '/docs', label: 'API reference', icon: IconBook2 },
+    ],
+  },
+]
+
+/** Where somebody begins who may not see the overview: at the first page that shows something. */
+export function firstPage(may: (scope: Scope) => boolean): string {
+  const items = GROUPS.flatMap((group) => group.items)
+  return items.find(({ scope }) => scope !== undefined && may(scope))?.to ?? '/get-started'
+}
+
+export function Navigation({ onNavigate }: { readonly onNavigate: () => void }) {
+  const may = useMay()
+  const waiting = useWaitingReviews()
+  return (
+    <nav aria-label="Pages">
+      {GROUPS.map(({ name, items }) => (
+        <div key={name}>
+          <div className={classes.group} id={`menu-${name}`}>
+            {name}
+          </div>
+          <ul className={classes.list} aria-labelledby={`menu-${name}`}>
+            {items
+              .filter(({ scope }) => scope === undefined || may(scope))
+              .map(({ to, label, icon: Icon }) => (
+                <li key={to}>
+                  <Link
+                    to={to}
+                    className={classes.link}
+                    activeOptions={{ exact: to === '/', includeSearch: false }}
+                    onClick={onNavigate}
+                  >
+                    <Icon size={18} stroke={1.6} aria-hidden />
+                    <span style={{ flex: 1 }}>{label}</span>
+                    {to === '/reviews' && typeof waiting === 'string' && <Badge tone="review">{waiting}</Badge>}
+                  </Link>
+                </li>
+              ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  )
+}

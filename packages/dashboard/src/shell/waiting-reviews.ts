@@ -1,0 +1,19 @@
+import { useQuery } from '@tanstack/react-query'
+import { listDecisions } from '../api/decisions'
+import { useMay } from '../session'
+
+const COUNTED = 100
+
+/** How many decisions await a review, as text; null for none, undefined while nobody knows. */
+export function useWaitingReviews(): string | null | undefined {
+  const mayRead = useMay()('decisions:read')
+  const { data } = useQuery({
+    queryKey: ['reviews', 'count'],
+    queryFn: ({ signal }) => listDecisions({ status: 'awaiting_review', limit: COUNTED }, signal),
+    enabled: mayRead,
+    refetchInterval: 60_000,
+  })
+  if (data === undefined) return undefined
+  if (data.data.length === 0) return null
+  return data.next_cursor === null ? String(data.data.length) : `${COUNTED}+`
+}

@@ -1,0 +1,385 @@
+/** The review queue: on a real server, with callers that really wait. */
+import { Countersign } from '@countersign/client'
+import type { Locator, Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { createPolicy, decide, makeKey, REFUNDS, REVIEWED, succeed } from '../../../server/test/api/refunds.js'
+import { violationsOf } from './support/axe.js'
+import { type Stage, stage } from './support/browser.js'
+
+const READS = ['decisions:read', 'policies:read', 'budgets:read']
+
+/** The card of a resource. */
+function card(page: Page, resource: string): Locator {
+  return page.getByRole('article').filter({ hasText: resource })
+}
+
+/** A request of its own that waits. */
+async function waits(on: Stage, resource: string, changes: object = {}, key?: string) {
+  return decide(on.server, { ...REVIEWED, resource, ...changes }, key)
+}
+
+const statusOf = async (on: Stage, id: string) => {
+  const { status, review } = await succeed(on.server.call('GET', `/v1/decisions/${id}`))
+  return { status, comment: review.comment }
+}
+
+function conflict(on: Stage, status: number): void {
+  expect(on.complaints.splice(0)).toEqual([expect.stringContaining(String(status))])
+}
+
+async function withBudget(on: Stage, action: string, budget: object): Promise<void> {
+  await createPolicy(on.server, {
+    name: `reviews of ${action}`,
+    rules: [
+      { action, effect: 'allow', conditions: { 'context.amount': { $lte: 100 } } },
+      { action, effect: 'review', reason: 'A person looks at more than 100.' },
+    ],
+    budget: { limit: 500, unit: 'EUR', period: 'monthly', ...budget },
+  })
+}
+
+describe('the review queue', () => {
+  const on = stage()
+
+  it('that is empty says what brings reviews here', async () => {
+    await on.open('/reviews', 'Reviews')
+    await on.page.getByText('Nothing waits for you').waitFor()
+    await on.page.getByRole('link', { name: 'Choose what needs a person' }).waitFor()
+    expect(await violationsOf(on.page)).toEqual([])
+    await createPolicy(on.server, REFUNDS)
+  })
+
+  it('approves what a caller of the SDK waits for, as soon as it is asked', async () => {
+    const bot = await makeKey(on.server, ['decisions:write'])
+    const client = new Countersign({ baseUrl: on.server.url, apiKey: bot.key })
+    await on.open('/reviews', 'Reviews')
+    await on.page.getByText('· live').waitFor()
+    const ran = client.guard(
+      { agent_id: 'agent:support-7', action: 'payment.refund', resource: 'order:sdk', context: { amount: 420 } },
+      async ({ context }) => `paid ${context.amount}`,
+      { review: 'wait' },
+    )
+    const asked = card(on.page, 'order:sdk')
+    await asked.getByText('Refunds over 100 need a person.').waitFor()
+    await asked.getByText('Rule 2 of refunds').waitFor()
+    await asked.getByText('No budget counts it.').waitFor()
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    await asked.getByRole('button', { name: 'Approve', exact: true }).click()
+    expect(await ran).toBe('paid 420')
+    await on.page.getByText('The agent can run it now, once.').waitFor()
+    await expect.poll(() => asked.count()).toBe(0)
+  })
+
+  it('declines with a note, which the answered reviews show', async () => {
+    const { id } = await waits(on, 'order:declined')
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:declined')
+    await asked.getByRole('button', { name: 'Decline …' }).click()
+    await asked.getByLabel('Note (optional)').fill('not without the receipt')
+    await asked.getByRole('button', { name: 'Decline', exact: true }).click()
+    await on.page.getByText('The agent is told not to run it.').waitFor()
+    expect(await statusOf(on, id)).toEqual({ status: 'declined', comment: 'not without the receipt' })
+    await on.page.getByRole('tab', { name: 'Answered' }).click()
+    await on.page.getByText('Declined', { exact: true }).click()
+    const row = on.page.getByRole('row').filter({ hasText: 'order:declined' })
+    await row.getByText('not without the receipt').waitFor()
+    expect(await violationsOf(on.page)).toEqual([])
+    await on.screenshot('reviews-answered')
+  })
+
+  it('shows characters that cannot be seen', async () => {
+    const { id } = await waits(on, 'order:hidden', { context: { amount: 420, note: 'pay\u202eeur\u200b' } })
+    await on.open('/reviews', 'Reviews')
+    await card(on.page, 'order:hidden').getByText('pay\\u202eeur\\u200b').waitFor()
+    await succeed(on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} }))
+  })
+
+  it('is worked through with the keyboard, and nothing is approved by one key', async () => {
+    const first = await waits(on, 'order:key-1')
+    const second = await waits(on, 'order:key-2')
+    await on.open('/reviews', 'Reviews')
+    const { keyboard } = on.page
+    const one = card(on.page, 'order:key-1')
+    const other = card(on.page, 'order:key-2')
+    await one.waitFor()
+    await keyboard.press('a')
+    expect(await on.page.getByRole('form').count()).toBe(0)
+
+    await keyboard.press('?')
+    await on.page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    expect(await violationsOf(on.page)).toEqual([])
+    await on.screenshot('reviews-keys')
+    await keyboard.press('j')
+    await keyboard.press('Escape')
+    await on.page.getByRole('dialog').waitFor({ state: 'detached' })
+
+    await keyboard.press('j')
+    await one.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
+    await keyboard.press('ArrowDown')
+    await other.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
+    await keyboard.press('k')
+    await one.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
+
+    await keyboard.press('Control+a')
+    expect(await on.page.getByRole('form').count()).toBe(0)
+    await keyboard.press('a')
+    await one.getByRole('button', { name: 'Approve', exact: true }).and(on.page.locator(':focus')).waitFor()
+    await keyboard.press('Escape')
+    await one.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
+    expect((await statusOf(on, first.id)).status).toBe('awaiting_review')
+
+    await keyboard.press('a')
+    await one.getByRole('button', { name: 'Approve', exact: true }).and(on.page.locator(':focus')).waitFor()
+    await keyboard.press('Enter')
+    // The next one has the keyboard.
+    await other.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
+    expect((await statusOf(on, first.id)).status).toBe('approved')
+
+    await keyboard.press('d')
+    await other.getByLabel('Note (optional)').and(on.page.locator(':focus')).waitFor()
+    await keyboard.type('jad?')
+    await keyboard.press('Enter')
+    await expect.poll(() => statusOf(on, second.id)).toEqual({ status: 'declined', comment: 'jad?' })
+  })
+
+  it('has equal requests together, each with its own answer', async () => {
+    const ids = []
+    for (let i = 0; i < 3; i++) ids.push((await waits(on, 'order:equal')).id)
+    await on.open('/reviews', 'Reviews')
+    const group = card(on.page, 'order:equal')
+    await group.getByText('3 equal requests').waitFor()
+    expect(await group.getByRole('listitem').count()).toBe(3)
+    await on.screenshot('reviews-equal')
+    const middle = group.getByRole('listitem').nth(1)
+    await middle.getByRole('button', { name: 'Approve …' }).click()
+    await middle.getByRole('button', { name: 'Approve', exact: true }).click()
+    await group.getByText('2 equal requests').waitFor()
+    const now = await Promise.all(ids.map(async (id) => (await statusOf(on, id)).status))
+    expect(now).toEqual(['awaiting_review', 'approved', 'awaiting_review'])
+    for (const id of [ids[0], ids[2]]) await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} })
+    // The keyboard is at the third, so that one stays until somebody goes on.
+    await group.getByText('Declined meanwhile').waitFor()
+    await group.getByRole('button', { name: 'Go on' }).click()
+    await expect.poll(() => group.count()).toBe(0)
+  })
+
+  it('keeps one that somebody else answers while its note is written', async () => {
+    const { id } = await waits(on, 'order:race')
+    const later = await waits(on, 'order:race-later')
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:race').first()
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    await asked.getByLabel('Note (optional)').fill('looks right')
+    await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: { comment: 'too much' } })
+    await asked.getByText('Declined meanwhile').waitFor()
+    await asked.getByText('“too much”').waitFor()
+    await asked.getByText('Your note was not sent: looks right').waitFor()
+    await asked.getByRole('button', { name: 'Go on' }).click()
+    await on.page.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
+    await expect.poll(() => on.page.getByText('Declined meanwhile').count()).toBe(0)
+    await on.server.call('POST', `/v1/decisions/${later.id}/decline`, { body: {} })
+  })
+
+  it('takes an answer once, however often it is sent, and stays open while it is sent', async () => {
+    const { id } = await waits(on, 'order:lost')
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:lost').first()
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    const keys: (string | undefined)[] = []
+    let lose = () => {}
+    const isHeld = new Promise<void>((resolve) => {
+      lose = resolve
+    })
+    const path = `**/decisions/${id}/approve`
+    // What never arrives is sent again.
+    await on.page.route(path, async (route) => {
+      keys.push(route.request().headers()['idempotency-key'])
+      if (keys.length > 1) return route.continue()
+      await isHeld
+      await route.abort()
+    })
+    await asked.getByRole('button', { name: 'Approve', exact: true }).click()
+    await expect.poll(() => asked.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true)
+    await asked.getByLabel('Note (optional)').press('Escape')
+    await on.page.getByRole('heading', { level: 1 }).click()
+    await on.page.keyboard.press('d')
+    expect(await asked.getByRole('form', { name: 'Approve payment.refund' }).count()).toBe(1)
+    lose()
+    await asked.getByText('The server does not answer.').waitFor()
+    expect(on.complaints.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')])
+    await asked.getByRole('button', { name: 'Approve', exact: true }).click()
+    await expect.poll(async () => (await statusOf(on, id)).status).toBe('approved')
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), keys[0]])
+  })
+
+  it('says beside a review why the server refuses to answer it', async () => {
+    const suspended = await waits(on, 'order:suspended', { agent_id: 'agent:support-9' })
+    await on.open('/reviews?agent_id=agent:support-9', 'Reviews')
+    const asked = card(on.page, 'order:suspended')
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    await on.server.call('POST', '/v1/agents/agent:support-9/suspend', { body: {} })
+    await asked.getByRole('button', { name: 'Approve', exact: true }).click()
+    await asked.getByRole('alert').getByText('The agent is suspended').waitFor()
+    conflict(on, 409)
+    await on.server.call('POST', '/v1/agents/agent:support-9/resume')
+
+    const { id: policy } = await createPolicy(on.server, {
+      name: 'no more refunds',
+      priority: 10,
+      rules: [{ action: 'payment.refund', effect: 'deny', reason: 'Refunds are off.' }],
+    })
+    await asked.getByRole('button', { name: 'Approve', exact: true }).click()
+    await asked.getByRole('alert').getByText('The current policies deny it').waitFor()
+    await asked.getByText('The server would not take an approval now: Refunds are off.').waitFor()
+    conflict(on, 409)
+    await on.screenshot('reviews-refused')
+    await on.server.call('DELETE', `/v1/policies/${policy}`)
+    await on.page.getByRole('button', { name: 'Show every agent' }).click()
+    await on.server.call('POST', `/v1/decisions/${suspended.id}/decline`, { body: {} })
+  })
+
+  it('lets nobody answer what a related key asked', async () => {
+    const kin = await makeKey(on.server, ['keys:write', 'decisions:write', 'reviews:write', ...READS])
+    const child = await succeed(
+      on.server.call('POST', '/v1/keys', { body: { name: 'child', scopes: ['decisions:write'] }, key: kin.key }),
+    )
+    const own = await waits(on, 'order:own', {}, kin.key)
+    const childs = await waits(on, 'order:child', {}, child.key)
+    const page = await on.another(kin.key)
+    await page.goto('/reviews')
+    await card(page, 'order:own').getByText('Your own key asked this').waitFor()
+    const asked = card(page, 'order:child')
+    await asked.getByRole('button', { name: 'Decline …' }).click()
+    await asked.getByRole('button', { name: 'Decline', exact: true }).click()
+    await asked.getByRole('alert').getByText('You cannot answer this one').waitFor()
+    conflict(on, 403)
+    for (const { id } of [own, childs]) await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} })
+    await page.context().close()
+  })
+
+  it('is read only without reviews:write', async () => {
+    const { id } = await waits(on, 'order:read-only')
+    const { key } = await makeKey(on.server, ['decisions:read'])
+    const page = await on.another(key)
+    await page.goto('/reviews')
+    await page.getByText('You can read these reviews, and not answer them').waitFor()
+    await card(page, 'order:read-only').getByText('it lacks policies:read and budgets:read').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('a')
+    expect(await page.getByRole('button', { name: /Approve|Decline/ }).count()).toBe(0)
+    await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} })
+    await page.context().close()
+  })
+
+  it('says what a budget has left after an approval, and keeps its limit', async () => {
+    await withBudget(on, 'payment.payout', {})
+    await createPolicy(on.server, {
+      name: 'all payouts',
+      rules: [{ action: 'payment.payout', effect: 'allow' }],
+      budget: { limit: 5000, unit: 'EUR', period: 'total' },
+    })
+    const small = await waits(on, 'order:small', { action: 'payment.payout', context: { amount: 420 } })
+    const big = await waits(on, 'order:big', { action: 'payment.payout', context: { amount: 170.5 } })
+    await on.open('/reviews', 'Reviews')
+    const first = card(on.page, 'order:small')
+    const second = card(on.page, 'order:big')
+    await first.getByText('80 EUR of 500 EUR left after it, 500 EUR now').waitFor()
+    await first.getByText('4,580 EUR of 5,000 EUR left after it').waitFor()
+    await second.getByText('329.5 EUR of 500 EUR left after it').waitFor()
+    await first.getByRole('button', { name: 'Approve …' }).click()
+    await first.getByRole('button', { name: 'Approve', exact: true }).click()
+    await second.getByText('170.5 EUR asked, 80 EUR left: 90.5 EUR too much').waitFor()
+    await second.getByRole('button', { name: 'Approve …' }).click()
+    await second.getByText('its policy lets nobody exceed it').waitFor()
+    expect(await second.getByRole('checkbox').count()).toBe(0)
+    await second.getByRole('button', { name: 'Approve', exact: true }).click()
+    await second.getByRole('alert').getByText('A budget has no room for it').waitFor()
+    conflict(on, 409)
+    expect((await statusOf(on, small.id)).status).toBe('approved')
+    await on.server.call('POST', `/v1/decisions/${big.id}/decline`, { body: {} })
+  })
+
+  it('exceeds a budget when its policy lets a reviewer, and only by an explicit word', async () => {
+    await withBudget(on, 'payment.bonus', { limit: 60, on_exceed: 'review' })
+    const { id } = await waits(on, 'order:bonus', { action: 'payment.bonus', context: { amount: 90 } })
+    const reviewer = await makeKey(on.server, ['reviews:write', 'decisions:read'])
+    const page = await on.another(reviewer.key)
+    await page.goto('/reviews')
+    const blind = card(page, 'order:bonus')
+    // Of the budget this key knows what the decision says, and what the server answers.
+    await blind.getByText('It asked for 90 EUR when 60 EUR were left.').waitFor()
+    await blind.getByRole('button', { name: 'Approve …' }).click()
+    expect(await blind.getByRole('checkbox').count()).toBe(0)
+    await blind.getByRole('button', { name: 'Approve', exact: true }).click()
+    await blind.getByRole('checkbox', { name: 'Exceed the budget' }).waitFor()
+    conflict(on, 409)
+    await page.context().close()
+
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:bonus')
+    await asked.getByText('90 EUR asked, 60 EUR left: 30 EUR too much').waitFor()
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    await asked.getByRole('checkbox', { name: 'Exceed the budget' }).check()
+    expect(await violationsOf(on.page)).toEqual([])
+    await on.screenshot('reviews-exceed')
+    await asked.getByRole('button', { name: 'Approve and exceed the budget' }).click()
+    await on.page.getByText('The agent can run it now, once.').waitFor()
+    const { status, budgets } = await succeed(on.server.call('GET', `/v1/decisions/${id}`))
+    expect({ status, budgets }).toMatchObject({ status: 'approved', budgets: [{ over_limit: true, reserved: true }] })
+  })
+})
+
+describe('a long queue', () => {
+  const on = stage()
+
+  it('shows a part of itself, and more as the keyboard goes on', async () => {
+    await createPolicy(on.server, REFUNDS)
+    for (let i = 0; i < 30; i++) await waits(on, `order:${i}`)
+    await on.open('/reviews', 'Reviews')
+    await on.page.getByRole('button', { name: 'Show more (5 not shown)' }).waitFor()
+    expect(await on.page.getByRole('article').count()).toBe(25)
+    for (let i = 0; i < 26; i++) await on.page.keyboard.press('j')
+    await expect.poll(() => on.page.getByRole('article').count()).toBe(26)
+  })
+})
+
+describe('a review with little time left', () => {
+  const on = stage({ settings: { reviewTtlSeconds: 3 } })
+
+  it('says so, and that its time is over', async () => {
+    await createPolicy(on.server, REFUNDS)
+    await waits(on, 'order:urgent')
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:urgent')
+    await asked.getByText(/^0 min 0\d s left$/).waitFor()
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    await asked.getByText('The time is over').waitFor()
+    await expect.poll(() => asked.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0)
+  })
+})
+
+describe.each([
+  ['light', { width: 1280, height: 900 }],
+  ['dark', { width: 1280, height: 900 }],
+  ['light', { width: 320, height: 700 }],
+] as const)('in %s colours, %o', (colorScheme, viewport) => {
+  const on = stage({ colorScheme, viewport })
+
+  it('the queue is in order', async () => {
+    await withBudget(on, 'payment.payout', { limit: 1000 })
+    await createPolicy(on.server, REFUNDS)
+    await waits(on, 'order:8812', {
+      action: 'payment.payout',
+      context: { amount: 420, to: 'DE02 1203 0000 0000 2020 51' },
+    })
+    for (let i = 0; i < 2; i++) await waits(on, 'order:8813')
+    await on.open('/reviews', 'Reviews')
+    await card(on.page, 'order:8812').getByText('580 EUR of 1,000 EUR left after it').waitFor()
+    expect(await violationsOf(on.page)).toEqual([])
+    await on.screenshot(`reviews-${colorScheme}-${viewport.width}`)
+    await card(on.page, 'order:8812').getByRole('button', { name: 'Approve …' }).click()
+    expect(await violationsOf(on.page)).toEqual([])
+    expect(await on.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
+    await on.screenshot(`reviews-${colorScheme}-${viewport.width}-form`)
+  })
+})

@@ -1,0 +1,20 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+// Whoever builds, these are the files that are shipped: a test has another environment.
+process.env.NODE_ENV = 'production'
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    // Beside the pages and the API for sessions, so that no page can have the path of a file.
+    assetsDir: 'dashboard/assets',
+    // An inlined icon or font would need `data:` in the content security policy.
+    assetsInlineLimit: 0,
+    // The first browsers with light-dark(), which takes the scheme that the page has chosen.
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 700,
+    rolldownOptions: { output: { minify: true } },
+  },
+})
