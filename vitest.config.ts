@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_ON_MONGODB, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
+import {
+  ALSO_IN_EXPRESS,
+  ALSO_ON_MONGODB,
+  BROWSER_IN_CI,
+  NOT_ON_MONGODB,
+  ONLY_ON_MONGODB,
+} from './scripts/test-tiers.mjs'
 
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
@@ -29,7 +35,7 @@ function onMongodb() {
   const slow = ALSO_ON_MONGODB.map((path) => path.replace('*.test.ts', '*.slow.test.ts')).filter(isSlow)
   const quick = project('on-both-stores', [...ALSO_ON_MONGODB], 180_000, ['**/*.slow.test.ts', ...NOT_ON_MONGODB])
   Object.assign(quick.test, { isolate: false })
-  return [project('mongodb', [...ONLY_ON_MONGODB, ...slow], 180_000), quick]
+  return [project('mongodb', [...ONLY_ON_MONGODB, ...slow], 180_000, [...NOT_ON_MONGODB]), quick]
 }
 
 /** Quick tests once more, with each request through an application of Express. */
@@ -38,6 +44,9 @@ function inExpress() {
   Object.assign(again.test, { include: ALSO_IN_EXPRESS, env: { IN_EXPRESS: 'true' }, isolate: false })
   return again
 }
+
+/** Tests of pages take long: the checks run some, and everything else runs all. */
+const pages = process.env.CI === 'true' && !torture ? BROWSER_IN_CI : ['packages/dashboard/test/**/*.browser.test.ts']
 
 export default defineConfig({
   test: {
@@ -64,6 +73,8 @@ export default defineConfig({
       project('mcp', ['integrations/mcp/{src,test}/**/*.test.ts'], 60_000),
       lostAnswers,
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
+      ...(process.env.BROWSER === 'true' ? [project('browser', pages, 60_000)] : []),
+      project('dashboard', ['packages/dashboard/src/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ONLY_ON_MONGODB),
       ...(tier === 'slow' ? [inExpress()] : []),

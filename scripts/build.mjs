@@ -13,14 +13,15 @@ const COMPILE = 'tsc -b'
 
 const built = workspaces(ROOT).flatMap((folder) => {
   const { scripts = {} } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
-  return scripts.build?.startsWith(COMPILE) ? [{ folder, build: scripts.build }] : []
+  return scripts.build === undefined ? [] : [{ folder, build: scripts.build }]
 })
+const compiled = built.filter(({ build }) => build.startsWith(COMPILE))
 const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-run(process.execPath, [compiler, '-b', '--noCheck', ...built.map(({ folder }) => folder)], ROOT)
+run(process.execPath, [compiler, '-b', '--noCheck', ...compiled.map(({ folder }) => folder)], ROOT)
 
 // What the build of a workspace does besides: all of it reads what was compiled.
 for (const { folder, build } of built) {
-  const rest = build.slice(COMPILE.length).replace(/^ && /, '')
+  const rest = build.startsWith(COMPILE) ? build.slice(COMPILE.length).replace(/^ && /, '') : `npx --no ${build}`
   if (rest !== '') run(rest, [], join(ROOT, folder), true)
 }
 

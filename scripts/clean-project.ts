@@ -53,9 +53,16 @@ export async function compileIn(project: string, program: string, options: objec
   return stdout
 }
 
-/** Runs an `npm install` offline: a package that a registry would bring is linked from this checkout. */
+/**
+ * Runs an `npm install` offline: a package that a registry would bring is linked from this checkout. What is meant for the whole
+ * machine is installed in the project, too.
+ */
 export async function installIn(project: string, command: string): Promise<void> {
-  const words = command.replace(/ +#.*/, '').split(' ').slice(2)
+  const words = command
+    .replace(/ +#.*/, '')
+    .split(' ')
+    .slice(2)
+    .filter((word) => word !== '--global')
   const installed = (name: string) => join(ROOT, 'node_modules', name.replace(/(?<=.)@[\d.]+$/, ''))
   const args = words.map((word) => (/^-|\.tgz$/.test(word) ? word : installed(word)))
   const flags = '--offline --ignore-scripts --no-audit --no-fund --loglevel error'

@@ -6,6 +6,7 @@ out=$1
 
 npm ci --ignore-scripts --no-audit --no-fund
 node node_modules/typescript/bin/tsc -b server
+node node_modules/vite/bin/vite.js build packages/dashboard
 
 mkdir "$out"
 cp package.json package-lock.json "$out"

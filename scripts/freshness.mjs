@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The parts of a workspace that `turbo.json` names as inputs of its build, and the part that it names as output. */
-const SOURCES = ['src', 'scripts', 'package.json', 'tsconfig.json']
+const SOURCES = ['src', 'scripts', 'index.html', 'package.json', 'tsconfig.json', 'vite.config.ts']
 const OUTPUT = 'dist'
 const SHARED_SOURCES = ['package.json', 'package-lock.json', 'tsconfig.base.json', 'turbo.json']
 

@@ -64,6 +64,41 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     area: 'packages/testkit',
     mayImport: ['@countersign/contract', '@countersign/store-port', 'node:*', '*'],
   },
+  {
+    area: 'packages/dashboard/src/pages/*',
+    mayImport: [
+      'packages/dashboard/src/api',
+      'packages/dashboard/src/components',
+      'packages/dashboard/src/shell',
+      'packages/dashboard/src/csp-nonce',
+      'packages/dashboard/src/example-policy',
+      'packages/dashboard/src/icon.svg',
+      'packages/dashboard/src/live',
+      'packages/dashboard/src/session',
+      // The parser of the server, without zod.
+      '@countersign/contract/strict-json',
+      'type @countersign/contract',
+      '*',
+    ],
+  },
+  {
+    area: 'packages/dashboard/src/components',
+    mayImport: [
+      'packages/dashboard/src/api',
+      'packages/dashboard/src/csp-nonce',
+      'packages/dashboard/src/icon.svg',
+      'packages/dashboard/src/live',
+      'packages/dashboard/src/session',
+      '@countersign/contract/strict-json',
+      'type @countersign/contract',
+      '*',
+    ],
+  },
+  {
+    area: 'packages/dashboard/src/api',
+    mayImport: ['packages/dashboard/src/session', 'type @countersign/contract', '@tanstack/react-query', 'react'],
+  },
+  { area: 'packages/dashboard', mayImport: ['type @countersign/contract', '*'] },
   { area: 'integrations/express', mayImport: ['@countersign/client', '@countersign/permit', 'node:*', '*'] },
   {
     area: 'integrations/mcp',

@@ -1,4 +1,7 @@
-/** Which tier runs a test file: `npm test` the quick ones, `npm run test:slow` the slow ones, `npm run test:mongodb` these. */
+/**
+ * Which tier runs a test file: `npm test` the quick ones, `npm run test:slow` the slow ones, `npm run test:browser` those of
+ * pages, `npm run test:mongodb` these.
+ */
 
 /** What is about MongoDB runs on it alone. */
 export const ONLY_ON_MONGODB = ['packages/store-mongodb/test/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
@@ -12,28 +15,48 @@ export const ALSO_ON_MONGODB = [
   'server/test/enforcement/repeated-reviews.test.ts',
   'integrations/langchain/test/agents.test.ts',
   'integrations/mcp/test/call-keys.test.ts',
-  'integrations/mcp/test/elicitation.test.ts',
   'integrations/mcp/test/gate.test.ts',
-  'integrations/mcp/test/required-input.test.ts',
   'integrations/mcp/test/tasks.test.ts',
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** Reading a body needs no store. */
-export const NOT_ON_MONGODB = ['server/test/api/hostile-bodies.test.ts', 'server/test/api/strict-json.test.ts']
+/** `npm run test:browser` runs every test of a page. The checks of each push have time for these. */
+export const BROWSER_IN_CI = [
+  'packages/dashboard/test/agents.browser.test.ts',
+  'packages/dashboard/test/budgets.browser.test.ts',
+  'packages/dashboard/test/decisions.browser.test.ts',
+  'packages/dashboard/test/first-load.browser.test.ts',
+  'packages/dashboard/test/long-lists.browser.test.ts',
+  'packages/dashboard/test/overview.browser.test.ts',
+  'packages/dashboard/test/pages.browser.test.ts',
+  'packages/dashboard/test/session.browser.test.ts',
+  'packages/dashboard/test/sign-in.browser.test.ts',
+]
+
+/** What is about connections, headers, bodies or the engine alone needs no store. */
+export const NOT_ON_MONGODB = [
+  'server/test/api/doors.test.ts',
+  'server/test/api/evaluation-limit.test.ts',
+  'server/test/api/headers.test.ts',
+  'server/test/api/hostile-bodies.test.ts',
+  'server/test/api/openapi.test.ts',
+  'server/test/api/pipelined-requests.test.ts',
+  'server/test/api/rate-limit.test.ts',
+  'server/test/api/raw-http.slow.test.ts',
+  'server/test/api/retention.slow.test.ts',
+  'server/test/api/strict-json.test.ts',
+  'server/test/api/unread-answers.slow.test.ts',
+]
 
 /** The API answers the same through an application of Express: what is about headers, paths, bodies, streams and every route. */
 export const ALSO_IN_EXPRESS = [
   'server/test/api/doors.test.ts',
   'server/test/api/events.test.ts',
   'server/test/api/every-route.test.ts',
-  'server/test/api/faults.test.ts',
   'server/test/api/first-decision.test.ts',
   'server/test/api/headers.test.ts',
   'server/test/api/hostile-bodies.test.ts',
-  'server/test/api/idempotency.test.ts',
   'server/test/api/order-of-checks.test.ts',
-  'server/test/api/pagination.test.ts',
   'server/test/api/problems.test.ts',
   'server/test/api/rate-limit.test.ts',
   'server/test/api/strict-json.test.ts',
@@ -41,11 +64,12 @@ export const ALSO_IN_EXPRESS = [
 ]
 
 /**
- * The tiers of a file, one to three.
+ * The tiers of a file: none for a test of a page that only `npm run test:browser` runs.
  * @param {string} file below the root, with forward slashes
- * @returns {('quick' | 'slow' | 'mongodb')[]}
+ * @returns {('quick' | 'slow' | 'browser' | 'mongodb')[]}
  */
 export function tiersOf(file) {
+  if (file.endsWith('.browser.test.ts')) return isOneOf(BROWSER_IN_CI, file) ? ['browser'] : []
   if (isOneOf(ONLY_ON_MONGODB, file)) return ['mongodb']
   /** @type {('quick' | 'slow' | 'mongodb')[]} */
   const tiers = [file.endsWith('.slow.test.ts') ? 'slow' : 'quick']

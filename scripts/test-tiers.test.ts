@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { repositoryFiles } from './repository-files.js'
-import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_ON_MONGODB, tiersOf } from './test-tiers.mjs'
+import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, BROWSER_IN_CI, NOT_ON_MONGODB, tiersOf } from './test-tiers.mjs'
 
 describe('the tiers of a test file', () => {
   it.each([
@@ -12,7 +12,8 @@ describe('the tiers of a test file', () => {
     ['packages/store-mongodb/test/relay.test.ts', ['mongodb']],
     ['packages/store-mongodb/src/retry.test.ts', ['quick']],
     ['server/test/api/keys.test.ts', ['quick', 'mongodb']],
-    ['server/test/api/headers.test.ts', ['quick', 'slow', 'mongodb']],
+    ['server/test/api/order-of-checks.test.ts', ['quick', 'slow', 'mongodb']],
+    ['packages/dashboard/test/overview.browser.test.ts', ['browser']],
     ['server/test/api/strict-json.test.ts', ['quick', 'slow']],
     ['server/test/api/connections.test.ts', ['quick', 'mongodb']],
     ['server/test/api/ledger-model.slow.test.ts', ['slow', 'mongodb']],
@@ -24,7 +25,9 @@ describe('the tiers of a test file', () => {
   })
 
   it('name no file that is gone', () => {
-    const named = [...ALSO_ON_MONGODB, ...NOT_ON_MONGODB, ...ALSO_IN_EXPRESS].filter((glob) => !glob.includes('*'))
+    const named = [...ALSO_ON_MONGODB, ...NOT_ON_MONGODB, ...ALSO_IN_EXPRESS, ...BROWSER_IN_CI].filter(
+      (glob) => !glob.includes('*'),
+    )
     expect(repositoryFiles).toEqual(expect.arrayContaining(named))
   })
 })

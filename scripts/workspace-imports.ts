@@ -12,17 +12,18 @@ export interface Manifest {
 
 /**
  * The packages that a file imports and the manifest of its workspace does not declare, one sentence each. A type may come from
- * a development dependency, because the compiler takes its import away, and so may everything in a private workspace, because
- * nobody installs that one without them.
+ * a development dependency, because the compiler takes its import away. So may everything in a private workspace, because nobody
+ * installs that one without them, and in one that is bundled, because its files contain them.
  */
 export function undeclaredImports(path: string, imports: readonly Import[], manifest: Manifest): string[] {
   const { dependencies, peerDependencies, optionalDependencies, devDependencies } = manifest
   const shipped = { [manifest.name]: '', ...dependencies, ...peerDependencies, ...optionalDependencies }
   const development = { ...devDependencies, ...typesOf(peerDependencies), ...typesOf(devDependencies) }
+  const isBundled = 'vite' in development
   const faults = imports.flatMap(({ specifier, typeOnly }) => {
     const name = packageOf(specifier)
     if (name === undefined || name in shipped) return []
-    if ((typeOnly || manifest.private) && name in development) return []
+    if ((typeOnly || manifest.private || isBundled) && name in development) return []
     return [`${path} imports ${specifier}${typeOnly ? ' (types)' : ''}, which ${manifest.name} does not declare`]
   })
   return [...new Set(faults)]

@@ -138,6 +138,8 @@ async function run(stage) {
   const end = performance.now() + READY_MS
   while (!isHealthy())
     if (performance.now() > end || server.exitCode !== null) throw new Error('It does not become healthy.')
+  const page = await (await fetch(`http://127.0.0.1:${port}/`)).text()
+  if (!page.includes('<div id="root">')) throw new Error('It has no dashboard.')
   server.kill('SIGTERM')
   const code = await ended
   if (code !== 0) throw new Error(`It ended with ${code}.`)

@@ -33,6 +33,7 @@ const summary = summarize(
     steps: readReport('steps.json'),
     quick: readReport('vitest.json'),
     slow: readReport('vitest-slow.json'),
+    browser: readReport('vitest-browser.json'),
     mongodb: readReport('vitest-mongodb.json'),
   },
   { root: ROOT, testFiles: listTestFiles(), allowedSkips: readJson(join(ROOT, '.ci', 'allowed-skips.json')) },

@@ -14,6 +14,7 @@ export function plannedSteps(root) {
     { name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 8 },
     { name: 'README test command', command: ['bash', '-c', test], minutes: 12 },
     { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 14 },
+    { name: 'tests in a browser', command: ['npm', 'run', '--silent', 'test:browser'], minutes: 10 },
     { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 14 },
     { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 },
     // Finds the mistakes in types that the build of a test command does not look for, and leaves less to the next step.

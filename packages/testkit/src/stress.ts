@@ -48,8 +48,10 @@ const SIZES = {
   /** Events that a receiver gets which fails at random, while the server is killed so many times. */
   webhook_events: { ci: 1_000, full: 50_000 },
   webhook_kills: { ci: 5, full: 100 },
+  /** Decisions in the store while pages show lists of them. */
+  dashboard_decisions: { ci: 1_000, full: 100_000 },
   /** Decisions and transitions of them while connections to the store are cut. */
-  relay_operations: { ci: 500, full: 10_000 },
+  relay_operations: { ci: 250, full: 10_000 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'
