@@ -1,12 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import {
-  ALSO_IN_EXPRESS,
-  ALSO_ON_MONGODB,
-  BROWSER_IN_CI,
-  NOT_ON_MONGODB,
-  ONLY_ON_MONGODB,
-} from './scripts/test-tiers.mjs'
+import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_ON_MONGODB, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
 
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
@@ -45,9 +39,6 @@ function inExpress() {
   return again
 }
 
-/** Tests of pages take long: the checks run some, and everything else runs all. */
-const pages = process.env.CI === 'true' && !torture ? BROWSER_IN_CI : ['packages/dashboard/test/**/*.browser.test.ts']
-
 export default defineConfig({
   test: {
     // Many tests wait: one file more than there are processors can use them meanwhile.
@@ -73,7 +64,9 @@ export default defineConfig({
       project('mcp', ['integrations/mcp/{src,test}/**/*.test.ts'], 60_000),
       lostAnswers,
       project('testkit', ['packages/testkit/{src,test}/**/*.test.ts']),
-      ...(process.env.BROWSER === 'true' ? [project('browser', pages, 60_000)] : []),
+      ...(process.env.BROWSER === 'true'
+        ? [project('browser', ['packages/dashboard/test/**/*.browser.test.ts'], 60_000)]
+        : []),
       project('dashboard', ['packages/dashboard/src/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.ts'], 60_000),
       project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ONLY_ON_MONGODB),

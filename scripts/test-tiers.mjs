@@ -20,19 +20,6 @@ export const ALSO_ON_MONGODB = [
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** `npm run test:browser` runs every test of a page. The checks of each push have time for these. */
-export const BROWSER_IN_CI = [
-  'packages/dashboard/test/agents.browser.test.ts',
-  'packages/dashboard/test/budgets.browser.test.ts',
-  'packages/dashboard/test/decisions.browser.test.ts',
-  'packages/dashboard/test/first-load.browser.test.ts',
-  'packages/dashboard/test/long-lists.browser.test.ts',
-  'packages/dashboard/test/overview.browser.test.ts',
-  'packages/dashboard/test/pages.browser.test.ts',
-  'packages/dashboard/test/session.browser.test.ts',
-  'packages/dashboard/test/sign-in.browser.test.ts',
-]
-
 /** What is about connections, headers, bodies or the engine alone needs no store. */
 export const NOT_ON_MONGODB = [
   'server/test/api/doors.test.ts',
@@ -64,12 +51,12 @@ export const ALSO_IN_EXPRESS = [
 ]
 
 /**
- * The tiers of a file: none for a test of a page that only `npm run test:browser` runs.
+ * The tiers of a file.
  * @param {string} file below the root, with forward slashes
  * @returns {('quick' | 'slow' | 'browser' | 'mongodb')[]}
  */
 export function tiersOf(file) {
-  if (file.endsWith('.browser.test.ts')) return isOneOf(BROWSER_IN_CI, file) ? ['browser'] : []
+  if (file.endsWith('.browser.test.ts')) return ['browser']
   if (isOneOf(ONLY_ON_MONGODB, file)) return ['mongodb']
   /** @type {('quick' | 'slow' | 'mongodb')[]} */
   const tiers = [file.endsWith('.slow.test.ts') ? 'slow' : 'quick']

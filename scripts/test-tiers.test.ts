@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { repositoryFiles } from './repository-files.js'
-import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, BROWSER_IN_CI, NOT_ON_MONGODB, tiersOf } from './test-tiers.mjs'
+import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_ON_MONGODB, tiersOf } from './test-tiers.mjs'
 
 describe('the tiers of a test file', () => {
   it.each([
@@ -25,9 +25,7 @@ describe('the tiers of a test file', () => {
   })
 
   it('name no file that is gone', () => {
-    const named = [...ALSO_ON_MONGODB, ...NOT_ON_MONGODB, ...ALSO_IN_EXPRESS, ...BROWSER_IN_CI].filter(
-      (glob) => !glob.includes('*'),
-    )
+    const named = [...ALSO_ON_MONGODB, ...NOT_ON_MONGODB, ...ALSO_IN_EXPRESS].filter((glob) => !glob.includes('*'))
     expect(repositoryFiles).toEqual(expect.arrayContaining(named))
   })
 })

@@ -140,24 +140,3 @@ describe('agents', () => {
   }
   const agentOf = (id: string) => succeed(on.server.call('GET', `/v1/agents/${encodeURIComponent(id)}`))
 })
-
-describe('the agent page in the dark, and on a small screen', () => {
-  const on = stage({ colorScheme: 'dark' })
-
-  it('has no violation, and does not scroll sideways', async () => {
-    await createPolicy(on.server, REFUNDS)
-    for (const request of [ALLOWED, DENIED]) await decide(on.server, request)
-    await succeed(on.server.call('POST', `/v1/agents/agent:stopped/suspend`, { body: { reason: 'too many refunds' } }))
-    for (const path of ['/agents', `/agents/${AGENT}`, '/agents/agent:stopped']) {
-      await on.open(path)
-      await on.page.getByText('agent:').first().waitFor()
-      expect(await violationsOf(on.page), path).toEqual([])
-    }
-    await on.page.setViewportSize({ width: 320, height: 700 })
-    for (const path of ['/agents', `/agents/${AGENT}`]) {
-      await on.open(path)
-      await on.page.getByText('agent:').first().waitFor()
-      expect(await on.page.evaluate('document.documentElement.scrollWidth'), path).toBe(320)
-    }
-  })
-})

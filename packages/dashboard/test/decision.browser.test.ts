@@ -14,7 +14,6 @@ import {
   REVIEWED,
   succeed,
 } from '../../../server/test/api/refunds.js'
-import { violationsOf } from './support/axe.js'
 import { type Stage, stage } from './support/browser.js'
 
 const run = promisify(execFile)
@@ -57,7 +56,6 @@ describe('a decision', () => {
     await page.getByRole('region', { name: 'Policy trial' }).getByText('shadow').waitFor()
     await page.getByText('1 policy without a say').click()
     await page.getByRole('region', { name: 'Policy allows mail.send' }).getByText('no rule matches').waitFor()
-    await on.screenshot('decision-denied')
 
     expect(await panel(page, 'Request').getByRole('region', { name: 'Context' }).textContent()).toContain(
       '"amount": 1500',
@@ -174,7 +172,7 @@ describe('a decision', () => {
     expect(shown).toMatch(new RegExp(`\\(exp\\) *${exp} `))
     expect(await on.page.content()).not.toContain(permit_token.split('.')[2])
     expect(await panel(on.page, 'Budget effect').textContent()).toMatch(/Asked *42.5 EUR *Reserved *yes/)
-    await on.screenshot('decision-allowed')
+    await on.look('decision-allowed')
   })
 
   it('that does not exist says so, with a way back', async () => {
@@ -198,37 +196,5 @@ describe('a decision', () => {
     expect(await page.getByRole('link', { name: 'Write the rule' }).count()).toBe(0)
     expect(await page.getByRole('link', { name: 'agent:support-7' }).count()).toBe(0)
     await page.context().close()
-  })
-})
-
-describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
-  const on = stage({ colorScheme })
-  const policy = refundDesk(on)
-
-  it('the page has no fault that axe finds', async () => {
-    await policy()
-    const ids = []
-    for (const request of [DENIED, REVIEWED, ALLOWED]) ids.push((await decide(on.server, request)).id)
-    for (const id of ids) {
-      await on.open(`/decisions/${id}`)
-      await panel(on.page, 'Audit position').getByText('decision.created').waitFor()
-      await on.page.getByRole('region', { name: 'Policy refunds' }).waitFor()
-      expect(await violationsOf(on.page)).toEqual([])
-    }
-    await on.screenshot(`decision-${colorScheme}`)
-  })
-})
-
-describe('on a phone', () => {
-  const on = stage({ viewport: { width: 320, height: 700 } })
-  const policy = refundDesk(on)
-
-  it('the page is as wide as the window', async () => {
-    await policy()
-    const { id } = await decide(on.server, DENIED)
-    await on.open(`/decisions/${id}`)
-    await on.page.getByRole('region', { name: 'Policy refunds' }).waitFor()
-    expect(await on.page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-    await on.screenshot('decision-phone')
   })
 })

@@ -1,17 +1,7 @@
 /** Every page in light, in dark and on a narrow screen: what axe finds, what overflows, what the console complains of. */
-import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { violationsOf } from './support/axe.js'
 import { stage } from './support/browser.js'
 import { type Filled, fill, LOCAL_WEBHOOKS, pagesOf } from './support/fill.js'
-
-type Look = readonly [name: string, apply: (page: Page) => Promise<void>]
-
-const LOOKS: readonly Look[] = [
-  ['light', async () => {}],
-  ['dark', (page) => page.emulateMedia({ colorScheme: 'dark' })],
-  ['narrow', (page) => page.setViewportSize({ width: 320, height: 700 })],
-]
 
 /** A token: two parts of JSON, and a signature. */
 const PERMIT = /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\./
@@ -37,12 +27,7 @@ describe('every page', () => {
     )
     expect(kept).not.toContain(on.server.key)
     expect(kept).not.toMatch(PERMIT)
-    for (const [look, apply] of LOOKS) {
-      await apply(on.page)
-      await on.screenshot(`${name}-${look}`)
-      expect(await violationsOf(on.page), look).toEqual([])
-      const overflow = await on.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-      expect(overflow, look).toBeLessThanOrEqual(0)
-    }
+    await on.look(name)
+    await on.narrow(name)
   })
 })

@@ -2,11 +2,10 @@
 import type { Locator } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, succeed } from '../../../server/test/api/refunds.js'
-import { violationsOf } from './support/axe.js'
 import { stage } from './support/browser.js'
 
-describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
-  const on = stage({ colorScheme, settings: { rateLimitPerSecond: 0 } })
+describe('policies', () => {
+  const on = stage({ settings: { rateLimitPerSecond: 0 } })
   let names = 0
 
   const button = (name: string) => on.page.getByRole('button', { name, exact: true })
@@ -15,12 +14,6 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
   const stored = (id: string) => succeed(on.server.call('GET', `/v1/policies/${id}`))
   /** Refunds under a name of its own. */
   const newPolicy = (more: object = {}) => createPolicy(on.server, { ...REFUNDS, name: `refunds ${names++}`, ...more })
-
-  /** A picture, and what axe says to it. */
-  async function look(name: string): Promise<void> {
-    await on.screenshot(`${name}-${colorScheme}`)
-    expect(await violationsOf(on.page)).toEqual([])
-  }
 
   async function write(box: Locator, text: string): Promise<void> {
     await box.click()
@@ -111,7 +104,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
         '{"action": "a.b", "effect": "deny"}',
       )
       expect(await button('Save').isEnabled()).toBe(true)
-      await look('policy-warnings')
+      await on.look('policy-warnings')
     })
 
     it('offers members, values and paths', async () => {
@@ -129,7 +122,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
       await takeFirst(', "cond', 'conditions')
       await on.page.keyboard.type('"now')
       await labels.first().waitFor()
-      await look('policy-completion')
+      await on.look('policy-completion')
       await takeFirst('', 'now.hour', 'now.weekday')
       await takeFirst('"$lt', '$lt', '$lte')
       await on.page.keyboard.type('6')
@@ -182,7 +175,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
       await on.page.getByLabel('Period').selectOption('daily')
       await on.page.getByLabel('Priority').fill('7')
       await on.page.getByText('no errors').waitFor()
-      await look('policy-form')
+      await on.look('policy-form')
       await button('Save').click()
       await on.page.getByText('Revision 2, saved').waitFor()
       expect(await stored(policy.id)).toMatchObject({
@@ -234,7 +227,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
       const changes = on.page.getByRole('textbox', { name: 'Changes from revision 1 to revision 2' })
       expect(await changes.textContent()).toContain('"priority": 9')
       expect(await stored(id)).toMatchObject({ revision: 2, priority: 9 })
-      await look('policy-conflict')
+      await on.look('policy-conflict')
       await button('Save mine over revision 2').click()
       await on.page.getByText('Revision 3, saved').waitFor()
       expect(await stored(id)).toMatchObject({ revision: 3, priority: 3 })
@@ -254,7 +247,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
       await on.page.getByLabel('Priority').fill('3')
       await on.page.getByRole('link', { name: 'Overview' }).click()
       const dialog = on.page.getByRole('dialog', { name: 'Leave without saving?' })
-      await look('policy-leave')
+      await on.look('policy-leave')
       await dialog.getByRole('button', { name: 'Stay' }).last().click()
       await dialog.waitFor({ state: 'hidden' })
       expect(await on.page.getByLabel('Priority').inputValue()).toBe('3')
@@ -336,7 +329,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
       await on.page.getByRole('menuitem', { name: 'Delete' }).click()
       const dialog = on.page.getByRole('dialog')
       const confirm = dialog.getByRole('button', { name: 'Delete' })
-      await look('policy-delete')
+      await on.look('policy-delete')
       await dialog.getByLabel('Type the name of the policy').fill('refunds')
       expect(await confirm.isDisabled()).toBe(true)
       await dialog.getByLabel('Type the name of the policy').fill(policy.name)
@@ -389,7 +382,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
       expect(await stored(policy.id)).toMatchObject({ revision: 1 })
       await button('Try the draft').click()
       await on.page.getByText('rule matched, by rule 3 of').waitFor()
-      await look('policy-draft')
+      await on.look('policy-draft')
       expect((await decide(on.server, asked)).effect).toBe('deny')
       await button('Save').click()
       await on.page.getByText('Revision 2, saved').waitFor()
@@ -426,7 +419,7 @@ describe.each(['light', 'dark'] as const)('policies, %s', (colorScheme) => {
       await on.page.getByText('With this policy, the current policies allow what').waitFor()
       await on.page.getByText('Its priority is 6, above that of').getByRole('link', { name: other.name }).waitFor()
       await on.page.getByText('no errors').waitFor()
-      await look('policy-draft-above')
+      await on.look('policy-draft-above')
       await button('Save').click()
       await on.page.getByRole('heading', { level: 1, name: 'allow vault.open' }).waitFor()
       expect((await decide(on.server, asked('agent:own'))).effect).toBe('allow')

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest'
 import { createPolicy, makeKey, REFUNDS } from '../../../server/test/api/refunds.js'
 import { BODIES } from '../src/pages/reference/bodies.js'
-import { violationsOf } from './support/axe.js'
 import { type Stage, stage } from './support/browser.js'
 
 interface Documented {
@@ -32,6 +31,9 @@ async function tryOut({ page }: Stage, id: string) {
   return page.getByRole('region', { name: `Try ${id}`, exact: true })
 }
 
+/** The page without them is looked at with all pages, and takes long. */
+const FORMS = 'section[aria-label^="Try "]'
+
 describe('the reference', () => {
   const on = stage()
 
@@ -45,7 +47,6 @@ describe('the reference', () => {
     )
     const anchors = await on.page.locator('main section[id]').evaluateAll((found) => found.map(({ id }) => id))
     expect(anchors.sort()).toEqual(documented.map(({ id }) => id).sort())
-    await on.screenshot('reference')
   })
 
   it('finds endpoints, and opens the first with Enter', async () => {
@@ -193,44 +194,29 @@ describe('the reference', () => {
     }
   })
 
-  it('has no violation that axe finds, with a form open', async () => {
+  it('has no violation that axe finds, and does not scroll sideways, with forms and schemas open', async () => {
     await on.open('/docs', 'API reference')
     await tryOut(on, 'decisions.list')
     await tryOut(on, 'policies.replace')
-    expect(await violationsOf(on.page)).toEqual([])
+    await on.look('reference-forms', FORMS)
+    await on.page.evaluate(() => {
+      for (const one of document.querySelectorAll('details')) one.open = true
+    })
+    await on.narrow('reference-open', FORMS)
   })
 })
 
 describe('the reference without a session', () => {
-  const on = stage({ isSignedOut: true, colorScheme: 'dark' })
+  const on = stage({ isSignedOut: true })
 
   it('is there for everybody, and says how to try', async () => {
     await on.open('/docs', 'API reference')
     const form = await tryOut(on, 'decisions.decide')
     await form.getByText('to try this call').waitFor()
     expect(await form.getByRole('button').count()).toBe(0)
-    expect(await violationsOf(on.page)).toEqual([])
-    await on.screenshot('reference-dark')
+    await on.look('reference-signed-out', FORMS)
     await form.getByRole('link', { name: 'Sign in' }).click()
     await on.page.getByLabel('API key').first().waitFor()
-  })
-})
-
-describe('the reference on a small screen', () => {
-  const on = stage({ viewport: { width: 320, height: 700 } })
-
-  it('does not scroll sideways', async () => {
-    await on.open('/docs', 'API reference')
-    await tryOut(on, 'decisions.decide')
-    await on.screenshot('reference-320')
-    const width = () => on.page.evaluate(() => document.documentElement.scrollWidth)
-    expect(await width()).toBe(320)
-    await on.page.getByRole('button', { name: 'Close decisions.decide' }).scrollIntoViewIfNeeded()
-    await on.screenshot('reference-320-operation')
-    await on.page.evaluate(() => {
-      for (const one of document.querySelectorAll('details')) one.open = true
-    })
-    await expect.poll(width).toBe(320)
   })
 })
 

@@ -86,6 +86,34 @@ describe('an open page', () => {
     await on.page.unrouteAll()
   })
 
+  it('has what was written when the session has ended, for the same key alone', async () => {
+    const policy = await createPolicy(on.server, { ...REFUNDS, name: 'half changed' })
+    const sessionEnds = async () => {
+      await on.context.clearCookies()
+      await on.page.getByRole('button', { name: 'Save', exact: true }).click()
+      await on.page.getByRole('button', { name: 'Sign in' }).waitFor()
+    }
+    const signInWith = async (key: string) => {
+      await on.page.getByLabel('API key').first().fill(key)
+      await on.page.getByRole('button', { name: 'Sign in' }).click()
+      await on.page.getByRole('heading', { level: 1, name: 'half changed' }).waitFor()
+    }
+    const priority = on.page.getByLabel('Priority')
+    await on.open(`/policies/${policy.id}`, 'half changed')
+    await priority.fill('7')
+    await on.page.getByText('no errors').waitFor()
+    await sessionEnds()
+    await signInWith(on.server.key)
+    await on.page.getByText('Not saved', { exact: true }).waitFor()
+    expect(await priority.inputValue()).toBe('7')
+    await on.page.getByText('no errors').waitFor()
+    await sessionEnds()
+    await signInWith((await makeKey(on.server, ['*'])).key)
+    await on.page.getByText('Saved', { exact: true }).waitFor()
+    expect(await priority.inputValue()).toBe('0')
+    expect(on.complaints.splice(0).filter((one) => !one.includes('401'))).toEqual([])
+  })
+
   it('asks a few times for a page that fails, and not without end', async () => {
     for (let i = 0; i < 130; i++) await decide(on.server, ALLOWED)
     let asked = 0

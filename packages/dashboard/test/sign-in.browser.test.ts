@@ -1,8 +1,7 @@
 /** From the link of the terminal, or a key, to a session, and back. */
-import { chromium } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { makeKey } from '../../../server/test/api/refunds.js'
-import { signIn, stage } from './support/browser.js'
+import { launchBrowser, signIn, stage } from './support/browser.js'
 
 describe('signing in', () => {
   const on = stage({ isSignedOut: true })
@@ -48,10 +47,7 @@ describe('signing in', () => {
 
   it('shows no form on a page that others could read', async () => {
     const { port } = new URL(on.server.url)
-    const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      args: ['--no-sandbox', '--host-resolver-rules=MAP box.example 127.0.0.1'],
-    })
+    const browser = await launchBrowser('--host-resolver-rules=MAP box.example 127.0.0.1')
     const page = await browser.newPage()
     await page.goto(`http://box.example:${port}/`)
     await page.getByText('This page is not safe to sign in on').waitFor()

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createPolicy, DENIED, decide, REFUNDS, succeed } from '../../../server/test/api/refunds.js'
-import { violationsOf } from './support/axe.js'
 import { stage } from './support/browser.js'
 
-describe.each(['light', 'dark'] as const)('the simulator, %s', (colorScheme) => {
-  const on = stage({ colorScheme })
+describe('the simulator', () => {
+  const on = stage()
   const button = (name: string) => on.page.getByRole('button', { name, exact: true })
 
   it('explains what the stored policies would answer', async () => {
@@ -29,8 +28,7 @@ describe.each(['light', 'dark'] as const)('the simulator, %s', (colorScheme) => 
     await answer.getByText('context.amount $lte').first().waitFor()
     await answer.getByText('420').first().waitFor()
     await answer.getByText('rule 1 of watch').waitFor()
-    await on.screenshot(`simulator-answer-${colorScheme}`)
-    expect(await violationsOf(on.page)).toEqual([])
+    await on.look('simulator-answer')
     await on.page.getByRole('textbox', { name: 'Context' }).click()
     await on.page.keyboard.press('Control+A')
     await on.page.keyboard.insertText('{"amount": 20}')
@@ -55,6 +53,7 @@ describe.each(['light', 'dark'] as const)('the simulator, %s', (colorScheme) => 
   it('says that a decision is not there', async () => {
     await on.open('/simulator?for=dec_01kagx3v5ne8sr6w1y6gqk4t2h', 'Simulator')
     await on.page.getByRole('alert').waitFor()
-    expect(on.complaints.splice(0)).toEqual([expect.stringContaining('404')])
+    // The page asks again when its stream of events is there.
+    expect(on.complaints.splice(0).filter((one) => !one.includes('404'))).toEqual([])
   })
 })

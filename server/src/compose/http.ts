@@ -56,7 +56,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
   metrics.watchUnreadBytes(() => unread.total)
   metrics.watchLiveStreams(() => liveEvents.size)
   const rateLimit = new RateLimit(config.rateLimitPerSecond)
-  const takeRate = (keyId: string) => rateLimit.take(keyId)
+  const admit = (keyId: string) => rateLimit.admit(keyId)
   const api = new Api({
     clock,
     ids,
@@ -84,7 +84,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
   const edge = { api, connections, isServing, log, metrics }
   const listener = apiListener({ ...edge, routes, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
   const router = countersignRouter(edge, listener, [...pages, referenceElsewhere])
-  const sessions = { clock, keys, writer: core.writer, changes: core.changes, signInCodes: core.signInCodes, takeRate }
+  const sessions = { clock, keys, writer: core.writer, changes: core.changes, signInCodes: core.signInCodes, admit }
   const app = expressApp(edge, countersignRouter(edge, listener, pages), {
     files: new DashboardPages(readDashboardFiles),
     api: apiListener({ ...edge, routes, unread }, { prefix: '/dashboard/v1', callers: sessionCallers(keys) }),

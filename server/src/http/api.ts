@@ -216,12 +216,7 @@ export class Api {
 
   /** @throws DomainError rate_limited, insufficient_scope */
   private admit(route: Route, caller: Caller): void {
-    const waitSeconds = this.deps.rateLimit.take(caller.key.id)
-    if (waitSeconds !== null)
-      throw new DomainError('rate_limited', {
-        detail: `Retry in ${waitSeconds} s.`,
-        headers: { 'Retry-After': String(waitSeconds) },
-      })
+    this.deps.rateLimit.admit(caller.key.id)
     if (isReading(route)) this.deps.unread.assertRoom(caller.key.id)
     assertScopes(route.scopes, caller)
   }

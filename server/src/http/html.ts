@@ -23,14 +23,9 @@ const STYLE = `
 body { max-width: 60rem; margin: 0 auto; padding: 1.5rem; font: 1rem/1.5 system-ui, sans-serif;
   color: light-dark(#1b2026, #dfe4ea); background: light-dark(#fff, #14181c); }
 a { color: light-dark(#0b57b0, #7db4f5); }
-code, pre { font: 0.9em/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+code { font: 0.9em/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
 h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
-h3 { margin-top: 2.5rem; }
-section > h3:target, h2:target { background: var(--soft); }
-table { border-collapse: collapse; width: 100%; margin: 0.75rem 0; }
-th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.75rem 0.3rem 0; border-bottom: 1px solid var(--line); }
-nav ul { list-style: none; padding: 0; }
-summary { cursor: pointer; }
+h2:target { background: var(--soft); }
 `
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
@@ -63,11 +58,7 @@ ${body}
   return { status: 200, headers: HEADERS, text }
 }
 
-/** Prose of the catalogue and of the schemas: what stands in backticks is code; a code of the catalogue is a link. */
-export function prose(text: string, linkOf: (code: string) => string | null = () => null): Markup[] {
-  return text.split('`').map((part, i) => {
-    if (i % 2 === 0) return html`${part}`
-    const link = linkOf(part)
-    return link === null ? html`<code>${part}</code>` : html`<a href="${link}"><code>${part}</code></a>`
-  })
+/** Prose of the catalogue: what stands in backticks is code. */
+export function prose(text: string): Markup[] {
+  return text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
 }

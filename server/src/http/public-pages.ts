@@ -49,9 +49,9 @@ const PING_AGE_MS = 1000
 
 export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   // Built on the first request, so that they do not delay the start.
-  const document = once(deps.openApi)
   const openApi = once(() => {
-    return asBytes({ status: 200, headers: { 'Content-Type': 'application/json' }, text: JSON.stringify(document()) })
+    const text = JSON.stringify(deps.openApi())
+    return asBytes({ status: 200, headers: { 'Content-Type': 'application/json' }, text })
   })
   const errors = once(() => asBytes(errorsPage()))
   const storeProblemNow = sharedPing(() => storeProblem(deps))

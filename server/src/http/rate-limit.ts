@@ -1,9 +1,19 @@
+import { DomainError } from '../domain-error.js'
+
 /** One token bucket for each API key, in this process alone. */
 export class RateLimit {
   private readonly buckets = new Map<string, { tokens: number; at: number }>()
 
   /** @param perSecond tokens per second, and the size of the bucket; 0 for no limit */
   constructor(private readonly perSecond: number) {}
+
+  /** Takes a token. @throws DomainError rate_limited */
+  admit(keyId: string): void {
+    const waitSeconds = this.take(keyId)
+    if (waitSeconds === null) return
+    const headers = { 'Retry-After': String(waitSeconds) }
+    throw new DomainError('rate_limited', { detail: `Retry in ${waitSeconds} s.`, headers })
+  }
 
   /** Takes a token and returns null. Without a token, returns after how many seconds (1 or more) there is one. */
   take(keyId: string, nowMs: number = performance.now()): number | null {

@@ -1,28 +1,64 @@
-/** The OpenAPI document of this server, as far as pages read it. */
+/** The OpenAPI document of this server, as far as pages read it; `server/src/http/openapi.ts` makes it. */
 import { ApiError } from './client'
 
-/** A JSON Schema, as far as completion follows it. */
+/** A JSON Schema, as far as pages read it. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
   readonly description?: string
-  readonly enum?: readonly unknown[]
-  readonly pattern?: string
-  readonly readOnly?: boolean
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>
   readonly propertyNames?: JsonSchema
+  readonly required?: readonly string[]
   readonly items?: JsonSchema
   readonly anyOf?: readonly JsonSchema[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly readOnly?: boolean
 }
 
-interface Operation {
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }
+export type Schemas = Readonly<Record<string, JsonSchema>>
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required?: boolean
+  readonly schema: JsonSchema
+}
+
+export interface DocumentedResponse extends Content {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, { readonly description?: string; readonly schema: JsonSchema }>>
+}
+
+export interface DocumentedOperation {
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: Content & { readonly required: boolean }
+  readonly responses: Readonly<Record<string, DocumentedResponse>>
 }
 
 export interface OpenApiDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
+  readonly info: { readonly title: string; readonly description?: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
+  readonly components: { readonly schemas: Schemas }
 }
 
 /** @throws ApiError */

@@ -7,6 +7,7 @@ export interface Pages<Row> {
   /** Of all pages that are loaded. */
   readonly rows: readonly Row[]
   readonly isPending: boolean
+  readonly isRefetching: boolean
   readonly error: Error | null
   readonly refetch: () => unknown
   /** Null when there are no more, and after an error: then they are read again. */
@@ -41,6 +42,7 @@ export function usePages<Row>({ queryKey, read, scope, refreshMs }: PagesOptions
   return {
     rows,
     isPending: query.isPending,
+    isRefetching: query.isRefetching,
     error: query.error,
     refetch: query.refetch,
     loadMore: query.hasNextPage && !query.isError ? () => void query.fetchNextPage() : null,

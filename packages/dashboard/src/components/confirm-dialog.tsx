@@ -1,7 +1,7 @@
-import { Button, Group, Stack } from '@mantine/core'
+import { Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Dialog, useHeldOpen } from './dialog'
+import { Dialog, DialogButtons } from './dialog'
 import { ErrorNotice } from './notice'
 
 export interface ConfirmDialogProps {
@@ -29,19 +29,17 @@ export function ConfirmDialog({ title, opened, onClose, ...rest }: ConfirmDialog
 function Question(props: Omit<ConfirmDialogProps, 'title' | 'opened'>) {
   const { onClose, action, run, isDangerous = false, children } = props
   const deed = useMutation({ mutationFn: run, onSuccess: onClose })
-  useHeldOpen(deed.isPending)
   return (
     <Stack gap="md">
       <div>{children}</div>
       {deed.isError && <ErrorNotice error={deed.error} />}
-      <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={onClose} disabled={deed.isPending}>
-          Cancel
-        </Button>
-        <Button {...(isDangerous && { color: 'red.9' })} loading={deed.isPending} onClick={() => deed.mutate()}>
-          {action}
-        </Button>
-      </Group>
+      <DialogButtons
+        action={action}
+        onCancel={onClose}
+        isPending={deed.isPending}
+        onAct={() => deed.mutate()}
+        isDangerous={isDangerous}
+      />
     </Stack>
   )
 }

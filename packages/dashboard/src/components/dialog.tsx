@@ -1,4 +1,4 @@
-import { Modal, type ModalProps } from '@mantine/core'
+import { Button, Group, Modal, type ModalProps } from '@mantine/core'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import classes from './dialog.module.css'
 
@@ -7,7 +7,7 @@ export interface DialogProps {
   readonly opened: boolean
   readonly onClose: () => void
   readonly size?: ModalProps['size']
-  /** Only a button inside closes it. What is under way in it holds it open too: see `useHeldOpen`. */
+  /** Only a button inside closes it. What is under way in it holds it open too: see `DialogButtons`. */
   readonly isSticky?: boolean
   /** It is made anew each time the dialog opens. */
   readonly children: ReactNode
@@ -15,13 +15,41 @@ export interface DialogProps {
 
 const HoldContext = createContext<(isHeld: boolean) => void>(() => {})
 
-/** Keeps the dialog around open while an answer is under way: what comes of it has to be seen. */
-export function useHeldOpen(isPending: boolean): void {
+export interface DialogButtonsProps {
+  /** What the second button says: the deed itself. */
+  readonly action: string
+  readonly onCancel: () => void
+  /** Does it. Without it the button submits the form around. */
+  readonly onAct?: () => void
+  /** Keeps the dialog open while an answer is under way: what comes of it has to be seen. */
+  readonly isPending: boolean
+  readonly isDangerous?: boolean
+  readonly isDisabled?: boolean
+}
+
+/** The last row of a dialog: `Cancel`, and the deed. */
+export function DialogButtons(props: DialogButtonsProps) {
+  const { action, onCancel, onAct, isPending, isDangerous = false, isDisabled = false } = props
   const hold = useContext(HoldContext)
   useEffect(() => {
     hold(isPending)
     return () => hold(false)
   }, [hold, isPending])
+  return (
+    <Group justify="flex-end" gap="xs">
+      <Button variant="default" onClick={onCancel} disabled={isPending}>
+        Cancel
+      </Button>
+      <Button
+        {...(onAct === undefined ? { type: 'submit' } : { onClick: onAct })}
+        {...(isDangerous && { color: 'red.9' })}
+        disabled={isDisabled}
+        loading={isPending}
+      >
+        {action}
+      </Button>
+    </Group>
+  )
 }
 
 /** A window over the page. A click beside it does not close it: what was typed would be lost. */

@@ -1,8 +1,8 @@
-import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { NativeSelect, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useOnceKey } from '../api/once'
-import { useHeldOpen } from './dialog'
+import { DialogButtons } from './dialog'
 import { ErrorNotice } from './notice'
 import { type OnceSecret, SecretOnce } from './secret-once'
 
@@ -56,7 +56,6 @@ function RotateForm({ onClose, explanation, rotate }: RotateFormProps) {
   const [grace, setGrace] = useState<number>(USUAL)
   const { key } = useOnceKey()
   const rotation = useMutation({ mutationFn: (graceSeconds: number) => rotate(graceSeconds, key) })
-  useHeldOpen(rotation.isPending)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     rotation.mutate(grace)
@@ -73,14 +72,7 @@ function RotateForm({ onClose, explanation, rotate }: RotateFormProps) {
           data-autofocus
         />
         {rotation.isError && <ErrorNotice error={rotation.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={rotation.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={rotation.isPending}>
-            Rotate
-          </Button>
-        </Group>
+        <DialogButtons action="Rotate" onCancel={onClose} isPending={rotation.isPending} />
       </Stack>
     </form>
   )

@@ -1,19 +1,19 @@
 /** The pages, in the order of the menu. */
 import type { Scope } from '@countersign/contract'
 import {
-  IconBook2,
-  IconChecklist,
-  IconCoins,
-  IconFileCheck,
-  IconGavel,
-  IconKey,
-  IconLayoutDashboard,
-  IconListDetails,
-  IconRobot,
-  IconRocket,
-  IconTestPipe,
-  IconWebhook,
-} from '@tabler/icons-react'
+  BeakerIcon,
+  BookIcon,
+  ChecklistIcon,
+  CreditCardIcon,
+  DependabotIcon,
+  HomeIcon,
+  KeyIcon,
+  LawIcon,
+  ListUnorderedIcon,
+  LogIcon,
+  RocketIcon,
+  WebhookIcon,
+} from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
 import { Badge } from '../components/badges'
 import { useMay } from '../session'
@@ -23,7 +23,7 @@ import { useWaitingReviews } from './waiting-reviews'
 interface Item {
   readonly to: string
   readonly label: string
-  readonly icon: typeof IconKey
+  readonly icon: typeof KeyIcon
   /** What the key needs for the page to show anything. */
   readonly scope?: Scope
 }
@@ -32,28 +32,28 @@ const GROUPS: readonly { readonly name: string; readonly items: readonly Item[] 
   {
     name: 'Watch',
     items: [
-      { to: '/', label: 'Overview', icon: IconLayoutDashboard, scope: 'decisions:read' },
-      { to: '/decisions', label: 'Decisions', icon: IconListDetails, scope: 'decisions:read' },
-      { to: '/reviews', label: 'Reviews', icon: IconChecklist, scope: 'decisions:read' },
-      { to: '/budgets', label: 'Budgets', icon: IconCoins, scope: 'budgets:read' },
-      { to: '/audit', label: 'Audit', icon: IconFileCheck, scope: 'audit:read' },
+      { to: '/', label: 'Overview', icon: HomeIcon, scope: 'decisions:read' },
+      { to: '/decisions', label: 'Decisions', icon: ListUnorderedIcon, scope: 'decisions:read' },
+      { to: '/reviews', label: 'Reviews', icon: ChecklistIcon, scope: 'decisions:read' },
+      { to: '/budgets', label: 'Budgets', icon: CreditCardIcon, scope: 'budgets:read' },
+      { to: '/audit', label: 'Audit', icon: LogIcon, scope: 'audit:read' },
     ],
   },
   {
     name: 'Rule',
     items: [
-      { to: '/policies', label: 'Policies', icon: IconGavel, scope: 'policies:read' },
-      { to: '/simulator', label: 'Simulator', icon: IconTestPipe, scope: 'policies:read' },
-      { to: '/agents', label: 'Agents', icon: IconRobot, scope: 'agents:read' },
+      { to: '/policies', label: 'Policies', icon: LawIcon, scope: 'policies:read' },
+      { to: '/simulator', label: 'Simulator', icon: BeakerIcon, scope: 'policies:read' },
+      { to: '/agents', label: 'Agents', icon: DependabotIcon, scope: 'agents:read' },
     ],
   },
   {
     name: 'Connect',
     items: [
-      { to: '/get-started', label: 'Get started', icon: IconRocket },
-      { to: '/keys', label: 'API keys', icon: IconKey, scope: 'keys:read' },
-      { to: '/webhooks', label: 'Webhooks', icon: IconWebhook, scope: 'webhooks:read' },
-      { to: '/docs', label: 'API reference', icon: IconBook2 },
+      { to: '/get-started', label: 'Get started', icon: RocketIcon },
+      { to: '/keys', label: 'API keys', icon: KeyIcon, scope: 'keys:read' },
+      { to: '/webhooks', label: 'Webhooks', icon: WebhookIcon, scope: 'webhooks:read' },
+      { to: '/docs', label: 'API reference', icon: BookIcon },
     ],
   },
 ]
@@ -85,7 +85,7 @@ export function Navigation({ onNavigate }: { readonly onNavigate: () => void }) 
                     activeOptions={{ exact: to === '/', includeSearch: false }}
                     onClick={onNavigate}
                   >
-                    <Icon size={18} stroke={1.6} aria-hidden />
+                    <Icon size={18} />
                     <span style={{ flex: 1 }}>{label}</span>
                     {to === '/reviews' && typeof waiting === 'string' && <Badge tone="review">{waiting}</Badge>}
                   </Link>

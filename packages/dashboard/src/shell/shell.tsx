@@ -11,15 +11,15 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconMoon, IconSun } from '@tabler/icons-react'
+import { MoonIcon, SunIcon } from '@primer/octicons-react'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { signOut } from '../api/client'
 import { replaceSession } from '../api/query-client'
 import { visibleText } from '../components/invisible'
+import { Logo } from '../components/logo'
 import { Notice } from '../components/notice'
-import icon from '../icon.svg'
 import { useSession } from '../session'
 import { Navigation } from './navigation'
 import classes from './shell.module.css'
@@ -51,7 +51,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               to="/"
               style={{ display: 'flex', gap: 8, alignItems: 'center', color: 'inherit', textDecoration: 'none' }}
             >
-              <img src={icon} width={24} height={24} alt="" />
+              <Logo />
               <Text fw={650} size="lg">
                 Countersign
               </Text>
@@ -87,7 +87,7 @@ function ColorScheme() {
       onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
       aria-label={isDark ? 'Use light colours' : 'Use dark colours'}
     >
-      {isDark ? <IconSun size={20} stroke={1.6} /> : <IconMoon size={20} stroke={1.6} />}
+      {isDark ? <SunIcon size={20} /> : <MoonIcon size={20} />}
     </ActionIcon>
   )
 }

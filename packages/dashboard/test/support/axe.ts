@@ -1,15 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
+import type { AxeResults, RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
 
 const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds wrong with the page, one line each. */
-export async function violationsOf(page: Page): Promise<string[]> {
+/** The rules that another colour scheme can break: all else is the same in light and dark. They take the most time. */
+const ABOUT_COLOURS = ['color-contrast', 'link-in-text-block']
+
+export const ONLY_COLOURS: RunOptions = { runOnly: ABOUT_COLOURS }
+export const ALL_BUT_COLOURS: RunOptions = {
+  rules: Object.fromEntries(ABOUT_COLOURS.map((rule) => [rule, { enabled: false }])),
+}
+
+/**
+ * What axe finds wrong with the page, one line each.
+ *
+ * @param within the elements to look at, as a CSS selector; the whole page when absent
+ */
+export async function violationsOf(page: Page, options: RunOptions = {}, within = 'html'): Promise<string[]> {
   // By the protocol of the debugger: the content security policy of the page lets no foreign script in.
   await page.evaluate(SOURCE)
-  const results = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults
+  const how = JSON.stringify({ resultTypes: ['violations'], ...options })
+  const results = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${how})`)) as AxeResults
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary?.replaceAll('\n', ' ')}`),
   )

@@ -6,13 +6,15 @@ import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type RunningServer, type RunningServerOptions, runServer } from '../../../../server/test/running-server.js'
+import { ALL_BUT_COLOURS, ONLY_COLOURS, violationsOf } from './axe.js'
 
-const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** The shell has no window of its own, and is faster. */
+const EXECUTABLES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome']
 const SCREENSHOTS = fileURLToPath(new URL('../../../../screenshots', import.meta.url))
 
 const executablePath = EXECUTABLES.find(existsSync)
 
-/** What a test of pages works with. The server is one for a file, the window a fresh one for each test. */
+/** What a test of pages works with: one server and one browser for a file, and a fresh page and session for each test. */
 export interface Stage {
   readonly server: RunningServer
   /** Signed in with the first key, unless the options say otherwise. */
@@ -26,12 +28,18 @@ export interface Stage {
   another(key: string): Promise<Page>
   /** Writes a picture of the page to the ignored folder `screenshots`. */
   screenshot(name: string): Promise<void>
+  /**
+   * Pictures of the page in light and in dark, and what axe says to both: nothing.
+   *
+   * @param within the elements that axe looks at, as a CSS selector; the whole page when absent
+   */
+  look(name: string, within?: string): Promise<void>
+  /** The same of a window of 320 px, in which nothing scrolls sideways. */
+  narrow(name: string, within?: string): Promise<void>
 }
 
 export interface StageOptions extends RunningServerOptions {
   readonly isSignedOut?: boolean
-  readonly colorScheme?: 'light' | 'dark'
-  readonly viewport?: { readonly width: number; readonly height: number }
 }
 
 /** Nothing here needs a graphics card, which the processors would stand in for. */
@@ -47,18 +55,22 @@ export function stage(options: StageOptions = {}): Stage {
   let page: Page
   const complaints: string[] = []
   beforeAll(async () => {
-    if (executablePath === undefined) throw new Error('These tests need Chromium in /usr/bin.')
     server = await runServer({ ...options, clock: options.clock ?? systemTime() })
-    browser = await chromium.launch({ executablePath, args: FLAGS })
+    browser = await launchBrowser()
+    context = await newContext()
   })
   beforeEach(async () => {
     complaints.length = 0
-    context = await newContext()
     page = await watched(context)
     if (!options.isSignedOut) await signIn(context, server, server.key)
   })
   afterEach(async () => {
-    await context.close()
+    // The context stays for its cache: what a page has kept goes.
+    for (const one of context.pages()) {
+      if (one.url().startsWith(server.url)) await one.evaluate(() => localStorage.clear())
+      await one.close()
+    }
+    await context.clearCookies()
     expect(complaints).toEqual([])
   })
   afterAll(async () => {
@@ -67,8 +79,12 @@ export function stage(options: StageOptions = {}): Stage {
   })
 
   function newContext(): Promise<BrowserContext> {
-    const { colorScheme = 'light', viewport = VIEWPORT } = options
-    return browser.newContext({ colorScheme, viewport: { ...viewport }, baseURL: server.url, reducedMotion: 'reduce' })
+    return browser.newContext({
+      colorScheme: 'light',
+      viewport: VIEWPORT,
+      baseURL: server.url,
+      reducedMotion: 'reduce',
+    })
   }
 
   async function watched(of: BrowserContext): Promise<Page> {
@@ -106,11 +122,35 @@ export function stage(options: StageOptions = {}): Stage {
       await signIn(other, server, key)
       return watched(other)
     },
-    async screenshot(name) {
-      await mkdir(SCREENSHOTS, { recursive: true })
-      await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: 'disabled' })
+    screenshot,
+    async look(name, within) {
+      await screenshot(`${name}-light`)
+      expect(await violationsOf(page, {}, within), 'in light').toEqual([])
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await screenshot(`${name}-dark`)
+      expect(await violationsOf(page, ONLY_COLOURS, within), 'in dark').toEqual([])
+      await page.emulateMedia({ colorScheme: 'light' })
+    },
+    async narrow(name, within) {
+      await page.setViewportSize({ width: 320, height: 700 })
+      await screenshot(`${name}-narrow`)
+      const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+      await expect.poll(overflow).toBeLessThanOrEqual(0)
+      expect(await violationsOf(page, ALL_BUT_COLOURS, within), 'in a narrow window').toEqual([])
+      await page.setViewportSize(VIEWPORT)
     },
   }
+
+  async function screenshot(name: string): Promise<void> {
+    await mkdir(SCREENSHOTS, { recursive: true })
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: 'disabled' })
+  }
+}
+
+/** @param flags more of them */
+export function launchBrowser(...flags: readonly string[]): Promise<Browser> {
+  if (executablePath === undefined) throw new Error('These tests need the Debian package chromium-headless-shell.')
+  return chromium.launch({ executablePath, args: [...FLAGS, ...flags] })
 }
 
 /** Signs a context in as its pages do: with a request of the same origin. */

@@ -5,10 +5,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
+import { ERRORS } from '@countersign/contract'
 import { DomainError } from '../../domain-error.js'
-
-const INSECURE_FIX =
-  'Open it over HTTPS, or through a tunnel: `ssh -L 8787:127.0.0.1:8787 <host>`, then http://127.0.0.1:8787.'
 
 /** @throws DomainError cross_origin */
 export function assertSameOrigin(headers: IncomingHttpHeaders): void {
@@ -52,7 +50,7 @@ export function isSecure({ origin }: IncomingHttpHeaders): boolean {
   const { protocol, hostname } = new URL(origin)
   if (protocol === 'https:') return true
   if (!isLoopback(hostname))
-    throw new DomainError('insecure_origin', { detail: `This page is at ${origin}. ${INSECURE_FIX}` })
+    throw new DomainError('insecure_origin', { detail: `This page is at ${origin}. ${ERRORS.insecure_origin.remedy}` })
   return false
 }
 

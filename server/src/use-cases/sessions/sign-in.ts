@@ -9,8 +9,8 @@ import { type WriteKeyDeps, writeKey } from '../keys/write.js'
 
 export type SignInDeps = WriteKeyDeps & {
   readonly signInCodes: SignInCodes
-  /** How long a key has to wait with its next call, in seconds; null when it need not wait. */
-  readonly takeRate: (keyId: string) => number | null
+  /** Counts a call of the key. @throws DomainError rate_limited */
+  readonly admit: (keyId: string) => void
 }
 
 export interface SignedIn {
@@ -29,7 +29,8 @@ export interface SignedIn {
 export async function signIn(deps: SignInDeps, given: SignIn): Promise<SignedIn> {
   const keyId = keyIdOf(deps, given)
   if (keyId === undefined) throw new DomainError('unauthorized', { detail: refusalOf(given) })
-  assertRate(deps, keyId)
+  // Each sign-in is a durable write, for which changes wait.
+  deps.admit(keyId)
   const text = generateSessionText()
   return deps.changes.run(keyId, async () => {
     const present = deps.keys.find(keyId) as StoredKey
@@ -51,14 +52,6 @@ export async function signIn(deps: SignInDeps, given: SignIn): Promise<SignedIn>
     }
     return { text, key, expires_at }
   })
-}
-
-/** Each sign-in is a durable write, for which changes wait. @throws DomainError rate_limited */
-function assertRate({ takeRate }: SignInDeps, keyId: string): void {
-  const waitSeconds = takeRate(keyId)
-  if (waitSeconds === null) return
-  const headers = { 'Retry-After': String(waitSeconds) }
-  throw new DomainError('rate_limited', { detail: `Retry in ${waitSeconds} s.`, headers })
 }
 
 /** The key that a one-time link signs in as: the oldest live one that may do everything. Undefined when there is none. */

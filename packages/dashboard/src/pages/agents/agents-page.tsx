@@ -7,7 +7,6 @@ import { type FormEvent, useState } from 'react'
 import { listAgents } from '../../api/agents'
 import { usePages } from '../../api/use-pages'
 import { DataTable } from '../../components/data-table'
-import { visibleText } from '../../components/invisible'
 import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading, Page } from '../../components/page'
 import { Ago } from '../../components/time'
@@ -35,7 +34,7 @@ const COLUMNS: ColumnDef<Agent>[] = [
             {original.id}
           </Anchor>
         }
-        second={visibleText(original.name ?? '')}
+        second={original.name ?? ''}
       />
     ),
   },

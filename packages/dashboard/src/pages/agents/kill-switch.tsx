@@ -1,7 +1,7 @@
 import type { Agent } from '@countersign/contract'
 import { Button, List, Stack, Text, Textarea } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconHandStop, IconPlayerPlay } from '@tabler/icons-react'
+import { PlayIcon, StopIcon } from '@primer/octicons-react'
 import { useState } from 'react'
 import { resumeAgent, suspendAgent } from '../../api/agents'
 import { ConfirmDialog } from '../../components/confirm-dialog'
@@ -15,7 +15,7 @@ export function KillSwitch({ agent }: { readonly agent: Agent }) {
   if (agent.suspended !== null)
     return (
       <>
-        <Button leftSection={<IconPlayerPlay size={16} />} onClick={dialog.open}>
+        <Button leftSection={<PlayIcon size={16} />} onClick={dialog.open}>
           Resume
         </Button>
         <ConfirmDialog
@@ -34,7 +34,7 @@ export function KillSwitch({ agent }: { readonly agent: Agent }) {
     )
   return (
     <>
-      <Button color="red.9" leftSection={<IconHandStop size={16} />} onClick={dialog.open}>
+      <Button color="red.9" leftSection={<StopIcon size={16} />} onClick={dialog.open}>
         Suspend
       </Button>
       <ConfirmDialog

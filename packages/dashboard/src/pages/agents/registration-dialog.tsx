@@ -1,9 +1,9 @@
 import type { Agent } from '@countersign/contract'
-import { Button, Group, Stack, Textarea, TextInput } from '@mantine/core'
+import { Stack, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { registerAgent, updateAgent } from '../../api/agents'
-import { Dialog, useHeldOpen } from '../../components/dialog'
+import { Dialog, DialogButtons } from '../../components/dialog'
 import { ErrorNotice } from '../../components/notice'
 import { isAgentId } from './agent-id'
 import { useChangedAgent } from './changed-agent'
@@ -43,7 +43,6 @@ function RegistrationForm({ agent, onClose, onDone }: Omit<RegistrationDialogPro
       onDone?.(saved)
     },
   })
-  useHeldOpen(save.isPending)
   const read = readMetadata(metadata)
   const metadataFault = typeof read === 'string' ? read : null
   const submit = (event: FormEvent) => {
@@ -97,14 +96,7 @@ function RegistrationForm({ agent, onClose, onDone }: Omit<RegistrationDialogPro
           error={isTried && metadataFault}
         />
         {save.isError && <ErrorNotice error={save.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={save.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={save.isPending}>
-            {agent?.registered ? 'Save' : 'Register'}
-          </Button>
-        </Group>
+        <DialogButtons action={agent?.registered ? 'Save' : 'Register'} onCancel={onClose} isPending={save.isPending} />
       </Stack>
     </form>
   )

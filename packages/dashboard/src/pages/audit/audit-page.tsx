@@ -1,18 +1,18 @@
-import type { AuditEntry, Page as PageOf } from '@countersign/contract'
+import type { AuditEntry } from '@countersign/contract'
 import { Anchor, Button, Stack } from '@mantine/core'
-import { IconRefresh, IconShieldCheck } from '@tabler/icons-react'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { ShieldCheckIcon, SyncIcon } from '@primer/octicons-react'
+import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
 import { listAudit } from '../../api/audit'
+import { usePages } from '../../api/use-pages'
 import { DataTable } from '../../components/data-table'
 import { visibleText } from '../../components/invisible'
 import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading, Page } from '../../components/page'
 import { localTime } from '../../components/time'
 import { TwoLines } from '../../components/two-lines'
-import { useMay } from '../../session'
 import { AuditFilters } from './audit-filters'
 import { CheckPermitDrawer } from './check-permit-drawer'
 import { EntryDrawer } from './entry-drawer'
@@ -26,18 +26,14 @@ export function AuditPage() {
   const filters = route.useSearch()
   const navigate = route.useNavigate()
   const client = useQueryClient()
-  const mayRead = useMay()('audit:read')
   const [entry, setEntry] = useState<AuditEntry | null>(null)
   const [isChecking, setChecking] = useState(false)
   const queryKey = ['audit', filters]
-  const query = useInfiniteQuery({
+  const { rows, isPending, isRefetching, error, refetch, loadMore, isLoadingMore } = usePages({
+    scope: 'audit:read',
     queryKey,
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) => listAudit({ ...filters, limit: PAGE_SIZE, cursor: pageParam }, signal),
-    getNextPageParam: (page: PageOf<AuditEntry>) => page.next_cursor ?? undefined,
-    enabled: mayRead,
+    read: (cursor, signal) => listAudit({ ...filters, limit: PAGE_SIZE, cursor }, signal),
   })
-  const entries = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data])
   const columns = useMemo(() => columnsOf(setEntry), [])
   return (
     <Page
@@ -48,13 +44,13 @@ export function AuditPage() {
         <>
           <Button
             variant="default"
-            leftSection={<IconRefresh size={16} />}
-            loading={query.isRefetching}
+            leftSection={<SyncIcon size={16} />}
+            loading={isRefetching}
             onClick={() => void client.resetQueries({ queryKey })}
           >
             Refresh
           </Button>
-          <Button variant="default" leftSection={<IconShieldCheck size={16} />} onClick={() => setChecking(true)}>
+          <Button variant="default" leftSection={<ShieldCheckIcon size={16} />} onClick={() => setChecking(true)}>
             Check a permit
           </Button>
         </>
@@ -62,19 +58,19 @@ export function AuditPage() {
     >
       <Stack gap="sm">
         <AuditFilters filters={filters} onChange={(search) => void navigate({ search, replace: true })} />
-        {query.error !== null && <ErrorNotice error={query.error} retry={query.refetch} />}
-        {query.isPending ? (
+        {error !== null && <ErrorNotice error={error} retry={refetch} />}
+        {isPending ? (
           <Loading what="the audit log" />
-        ) : entries.length > 0 ? (
+        ) : rows.length > 0 ? (
           <DataTable
             label="Audit log"
             columns={columns}
-            rows={entries}
+            rows={rows}
             idOf={({ id }) => id}
-            loadMore={query.hasNextPage && !query.isError ? () => void query.fetchNextPage() : null}
-            isLoadingMore={query.isFetchingNextPage}
+            loadMore={loadMore}
+            isLoadingMore={isLoadingMore}
           />
-        ) : query.error !== null ? null : Object.keys(filters).length > 0 ? (
+        ) : error !== null ? null : Object.keys(filters).length > 0 ? (
           <Empty title="No entry matches the filters">
             <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
               Remove the filters
@@ -106,7 +102,7 @@ function columnsOf(open: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
               {original.type}
             </Anchor>
           }
-          second={visibleText(original.subject)}
+          second={original.subject}
         />
       ),
     },

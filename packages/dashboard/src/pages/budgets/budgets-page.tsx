@@ -1,6 +1,6 @@
 import type { BudgetAccount } from '@countersign/contract'
 import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
-import { IconSearch } from '@tabler/icons-react'
+import { SearchIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -58,7 +58,7 @@ function Accounts() {
       )}
       <TextInput
         label="Search by policy, agent or unit"
-        leftSection={<IconSearch size={16} aria-hidden />}
+        leftSection={<SearchIcon size={16} />}
         maw={360}
         value={search}
         onChange={(event) => setSearch(event.currentTarget.value)}

@@ -1,4 +1,5 @@
 import type { DecisionDetail } from '@countersign/contract'
+import { shellWord } from '../../components/shell-word'
 
 type Asked = Pick<DecisionDetail, 'agent_id' | 'action' | 'resource' | 'context'>
 
@@ -15,16 +16,11 @@ export function curlOf({ agent_id, action, resource, context }: Asked, origin: s
     ...(context !== null && { context }),
   }
   return [
-    `curl -X POST ${quoted(`${origin}/v1/decisions`)}`,
+    `curl -X POST ${shellWord(`${origin}/v1/decisions`)}`,
     `  -H "Authorization: Bearer $COUNTERSIGN_API_KEY"`,
     `  -H 'Content-Type: application/json'`,
-    `  --data-raw ${quoted(visibleJson(request))}`,
+    `  --data-raw ${shellWord(visibleJson(request))}`,
   ].join(' \\\n')
-}
-
-/** Between single quotes a shell takes every character for itself, but for the quote. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** What a person cannot see, and what a terminal might act upon, as the escapes of JSON. */

@@ -1,6 +1,6 @@
 import type { DecisionDetail, DecisionExplanation, ReasonCode } from '@countersign/contract'
 import { Button, Group } from '@mantine/core'
-import { IconPencilPlus, IconTestPipe } from '@tabler/icons-react'
+import { BeakerIcon, PencilIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ApiError, get } from '../../api/client'
@@ -25,7 +25,7 @@ export function DecisionActions({ decision, nearestMiss }: DecisionActionsProps)
       {may('policies:read') && (
         <Button
           variant="default"
-          leftSection={<IconTestPipe size={16} />}
+          leftSection={<BeakerIcon size={16} />}
           renderRoot={(props) => <Link {...props} to="/simulator" search={{ for: decision.id }} />}
         >
           Open in the simulator
@@ -56,7 +56,7 @@ function WriteRule({ decision: { id, effect }, policyId }: WriteRuleProps) {
       // What a review asks for first is an answer.
       variant={effect === 'deny' ? 'filled' : 'default'}
       classNames={{ root: classes.wrapping as string, label: classes.label as string }}
-      leftSection={<IconPencilPlus size={16} />}
+      leftSection={<PencilIcon size={16} />}
       renderRoot={(props) =>
         policyId !== null && isStored.data === true ? (
           <Link {...props} to="/policies/$id" params={{ id: policyId }} search={search} />

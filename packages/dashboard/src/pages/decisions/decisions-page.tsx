@@ -1,18 +1,18 @@
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
-import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
+import { PauseIcon, PlayIcon } from '@primer/octicons-react'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ColumnDef } from '@tanstack/react-table'
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
+import { AskedCell } from '../../components/asked-cell'
 import { EffectBadge, StatusBadge } from '../../components/badges'
 import { DataTable } from '../../components/data-table'
-import { visibleText } from '../../components/invisible'
 import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading, Page } from '../../components/page'
 import { At } from '../../components/time'
 import { TwoLines } from '../../components/two-lines'
 import { useLive } from '../../live'
+import { DecisionFilters } from './decision-filters'
 import { ExportMenu } from './export-menu'
-import { FilterBar } from './filter-bar'
 import { type DecisionRow, MOST_ARRIVED, useLiveList } from './live-list'
 
 const route = getRouteApi('/signed-in/decisions')
@@ -29,18 +29,7 @@ const COLUMNS: ColumnDef<DecisionRow>[] = [
     id: 'what',
     header: 'Action and agent',
     size: 0,
-    cell: ({ row: { original } }) => (
-      <TwoLines
-        first={
-          <Anchor
-            renderRoot={(props) => <Link {...props} to="/decisions/$id" params={{ id: original.id }} data-row-link />}
-          >
-            {original.action}
-          </Anchor>
-        }
-        second={visibleText(original.agent_id + (original.resource === null ? '' : ` on ${original.resource}`))}
-      />
-    ),
+    cell: ({ row }) => <AskedCell decision={row.original} />,
   },
   {
     id: 'wide-status',
@@ -53,7 +42,7 @@ const COLUMNS: ColumnDef<DecisionRow>[] = [
     header: 'Why',
     size: 330,
     cell: ({ row: { original } }) => (
-      <TwoLines first={visibleText(original.reason ?? 'A rule allows it.')} second={original.reason_code} />
+      <TwoLines first={original.reason ?? 'A rule allows it.'} second={original.reason_code} />
     ),
   },
 ]
@@ -67,7 +56,6 @@ export function DecisionsPage() {
   const isFiltered = Object.keys(filters).length > 0
   const list = useLiveList(filters, isPaused)
   const { rows, waiting, query } = list
-  const columns = useMemo(() => COLUMNS, [])
   return (
     <Page
       title="Decisions"
@@ -77,7 +65,7 @@ export function DecisionsPage() {
         <>
           <Button
             variant="default"
-            leftSection={isPaused ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
+            leftSection={isPaused ? <PlayIcon size={16} /> : <PauseIcon size={16} />}
             onClick={() => setPaused(!isPaused)}
           >
             {isPaused ? `Go on${waitingText(waiting)}` : 'Pause'}
@@ -87,7 +75,7 @@ export function DecisionsPage() {
       }
     >
       <Stack gap="sm">
-        <FilterBar filters={filters} onChange={(search) => void navigate({ search, replace: true })} />
+        <DecisionFilters filters={filters} onChange={(search) => void navigate({ search, replace: true })} />
         <Group gap="xs">
           <Text size="sm" className="quiet" role="status">
             {isPaused ? 'Paused' : isConnected ? 'Live' : 'Not connected: new decisions do not appear by themselves'}
@@ -111,7 +99,7 @@ export function DecisionsPage() {
         ) : (
           <DataTable
             label="Decisions"
-            columns={columns}
+            columns={COLUMNS}
             rows={rows}
             idOf={({ id }) => id}
             loadMore={list.loadMore}

@@ -1,5 +1,5 @@
 import { Button, Group, Menu, Text } from '@mantine/core'
-import { IconDownload } from '@tabler/icons-react'
+import { DownloadIcon } from '@primer/octicons-react'
 import { useState } from 'react'
 import type { DecisionFilters } from '../../api/decisions'
 import { exportDecisions } from './export'
@@ -26,7 +26,7 @@ export function ExportMenu({ filters }: { readonly filters: DecisionFilters }) {
       </Text>
       <Menu position="bottom-end" transitionProps={{ duration: 0 }} disabled={isReading}>
         <Menu.Target>
-          <Button variant="default" leftSection={<IconDownload size={16} />} disabled={isReading}>
+          <Button variant="default" leftSection={<DownloadIcon size={16} />} disabled={isReading}>
             Export
           </Button>
         </Menu.Target>

@@ -1,11 +1,11 @@
 import type { KeyCreate, Scope } from '@countersign/contract'
-import { Button, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { createKey, type MaybeWithSecret } from '../../api/keys'
 import { useOnceKey } from '../../api/once'
 import { CheckList } from '../../components/check-list'
-import { useHeldOpen } from '../../components/dialog'
+import { DialogButtons } from '../../components/dialog'
 import { ErrorNotice } from '../../components/notice'
 import { At } from '../../components/time'
 import { TimeInput } from '../../components/time-input'
@@ -41,7 +41,6 @@ export function CreateKeyForm({ onClose, onCreated }: CreateKeyFormProps) {
   const create = useMutation({
     mutationFn: async (body: KeyCreate) => onCreated(await createKey(body, once.key)),
   })
-  useHeldOpen(create.isPending)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     setTried(true)
@@ -90,14 +89,7 @@ export function CreateKeyForm({ onClose, onCreated }: CreateKeyFormProps) {
           </Text>
         )}
         {create.isError && <ErrorNotice error={create.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={create.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={create.isPending}>
-            Create
-          </Button>
-        </Group>
+        <DialogButtons action="Create" onCancel={onClose} isPending={create.isPending} />
       </Stack>
     </form>
   )

@@ -1,6 +1,6 @@
 import type { ApiKey } from '@countersign/contract'
 import { ActionIcon, Menu } from '@mantine/core'
-import { IconDots } from '@tabler/icons-react'
+import { KebabHorizontalIcon } from '@primer/octicons-react'
 import { visibleText } from '../../components/invisible'
 import { useNow } from '../../components/time'
 import { useMay, useSession } from '../../session'
@@ -25,7 +25,7 @@ export function KeyMenu({ apiKey, onDeed }: KeyMenuProps) {
     <Menu position="bottom-end" width={230} transitionProps={{ duration: 0 }}>
       <Menu.Target>
         <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${visibleText(apiKey.name)}`}>
-          <IconDots size={18} stroke={1.6} />
+          <KebabHorizontalIcon size={18} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>

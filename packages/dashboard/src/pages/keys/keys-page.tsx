@@ -140,7 +140,7 @@ function columnsOf(ownId: string, onDeed: (deed: KeyDeed, key: ApiKey) => void):
       size: 0,
       cell: ({ row: { original } }) => (
         <TwoLines
-          first={visibleText(original.name)}
+          first={original.name}
           second={original.id === ownId ? `${original.hint} · your session` : original.hint}
         />
       ),

@@ -1,6 +1,6 @@
 import type { Budget, Effect, Policy } from '@countersign/contract'
 import { Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { IconPlus, IconSearch } from '@tabler/icons-react'
+import { PlusIcon, SearchIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ColumnDef } from '@tanstack/react-table'
@@ -75,7 +75,7 @@ export function PoliciesPage() {
       scopes={['policies:read']}
       actions={
         mayWrite && (
-          <Button leftSection={<IconPlus size={16} />} renderRoot={(props) => <Link {...props} to="/policies/new" />}>
+          <Button leftSection={<PlusIcon size={16} />} renderRoot={(props) => <Link {...props} to="/policies/new" />}>
             New policy
           </Button>
         )
@@ -114,7 +114,7 @@ function PolicyList({ mayWrite }: { readonly mayWrite: boolean }) {
         <TextInput
           aria-label="Search"
           placeholder="Name, agent, action or resource"
-          leftSection={<IconSearch size={16} />}
+          leftSection={<SearchIcon size={16} />}
           w={300}
           maw="100%"
           value={q}

@@ -1,7 +1,7 @@
 /** How much may be spent, as a form. */
 import type { Json } from '@countersign/contract'
 import { Button, NativeSelect, Text, TextInput } from '@mantine/core'
-import { IconPlus } from '@tabler/icons-react'
+import { PlusIcon } from '@primer/octicons-react'
 import { useState } from 'react'
 import { setMember } from './edit-text'
 import classes from './form.module.css'
@@ -22,7 +22,7 @@ export function BudgetForm({ policy, edit, isReadOnly }: FormProps) {
         <Button
           size="xs"
           variant="default"
-          leftSection={<IconPlus size={14} />}
+          leftSection={<PlusIcon size={14} />}
           disabled={isReadOnly}
           onClick={() => edit((text) => setMember(text, [], 'budget', NEW_BUDGET))}
         >

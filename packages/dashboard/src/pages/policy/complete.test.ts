@@ -6,10 +6,17 @@ const PATHS = '^(agent_id|resource\\.id|(context|agent)(\\.[a-z]+)+)$'
 
 /** Of the same form as the document of the server, and smaller. */
 const DOCUMENT: OpenApiDocument = {
+  info: { title: 'Countersign' },
   paths: {
     '/v1/policies': {
       post: {
+        operationId: 'policies.create',
+        summary: 'Create a policy.',
+        description: '',
+        tags: ['policies'],
+        responses: {},
         requestBody: {
+          required: true,
           content: {
             'application/json': {
               schema: {

@@ -1,10 +1,10 @@
 import type { Policy } from '@countersign/contract'
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { deletePolicy } from '../../api/policies'
-import { useHeldOpen } from '../../components/dialog'
+import { DialogButtons } from '../../components/dialog'
 import { visibleText } from '../../components/invisible'
 import { ErrorNotice } from '../../components/notice'
 
@@ -27,7 +27,6 @@ export function DeletePolicy({ policy, onClose }: DeletePolicyProps) {
       await client.invalidateQueries({ queryKey: ['policies'] })
     },
   })
-  useHeldOpen(run.isPending)
   // A name may hold what no keyboard writes: the id will do.
   const isMeant = [name.trim(), id].includes(typed.trim())
   const submit = (event: FormEvent) => {
@@ -50,14 +49,7 @@ export function DeletePolicy({ policy, onClose }: DeletePolicyProps) {
           autoComplete="off"
         />
         {run.isError && <ErrorNotice error={run.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={run.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" color="red.9" disabled={!isMeant} loading={run.isPending}>
-            Delete
-          </Button>
-        </Group>
+        <DialogButtons action="Delete" onCancel={onClose} isPending={run.isPending} isDangerous isDisabled={!isMeant} />
       </Stack>
     </form>
   )

@@ -1,25 +1,12 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { Dialog } from '../../components/dialog'
-
-/** What in a URL says which draft the page has. Another tab of the page is the same draft. */
-const DRAFT = ['for', 'copy', 'revision'] as const
-
-interface Place {
-  readonly pathname: string
-  readonly search: object
-}
-
-function isSameDraft(one: Place, other: Place): boolean {
-  const from: { readonly [name: string]: unknown } = { ...one.search }
-  const to: { readonly [name: string]: unknown } = { ...other.search }
-  return one.pathname === other.pathname && DRAFT.every((name) => from[name] === to[name])
-}
+import { draftAt } from './draft-place'
 
 /** Asks before a page with unsaved changes is left. */
 export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
   const blocker = useBlocker({
-    shouldBlockFn: ({ current, next }) => isDirty && !isSameDraft(current, next),
+    shouldBlockFn: ({ current, next }) => isDirty && draftAt(current) !== draftAt(next),
     enableBeforeUnload: () => isDirty,
     withResolver: true,
   })

@@ -1,7 +1,7 @@
 /** What can be done with a stored policy as a whole. Each takes effect for the next request, so each asks first. */
 import type { Policy } from '@countersign/contract'
 import { ActionIcon, Menu } from '@mantine/core'
-import { IconDots } from '@tabler/icons-react'
+import { KebabHorizontalIcon } from '@primer/octicons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { replacePolicy } from '../../api/policies'
@@ -32,7 +32,7 @@ export function PolicyMenu({ policy, isDirty, onSaved }: PolicyMenuProps) {
       <Menu position="bottom-end" width={240} transitionProps={{ duration: 0 }}>
         <Menu.Target>
           <ActionIcon variant="default" size="lg" aria-label="More">
-            <IconDots size={18} />
+            <KebabHorizontalIcon size={18} />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>

@@ -1,5 +1,5 @@
 import { Text, UnstyledButton } from '@mantine/core'
-import { IconAlertTriangle, IconCircleX } from '@tabler/icons-react'
+import { AlertIcon, XCircleIcon } from '@primer/octicons-react'
 import { visibleText } from '../../components/invisible'
 import type { TextRange } from '../../components/json/json-tree'
 import { ErrorNotice } from '../../components/notice'
@@ -34,9 +34,9 @@ export function ProblemList({ text, problems, check, onShow }: ProblemListProps)
                 onClick={() => onShow(problem)}
               >
                 {problem.severity === 'error' ? (
-                  <IconCircleX size={16} aria-label="Error" role="img" />
+                  <XCircleIcon size={16} aria-label="Error" />
                 ) : (
-                  <IconAlertTriangle size={16} aria-label="Warning" role="img" />
+                  <AlertIcon size={16} aria-label="Warning" />
                 )}
                 <span>
                   {problem.pointer !== null && problem.pointer !== '' && (

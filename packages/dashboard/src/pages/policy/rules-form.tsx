@@ -1,7 +1,7 @@
 /** The rules of a policy as a form. It changes the text, at the place of what was changed. */
 import type { Json } from '@countersign/contract'
 import { ActionIcon, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
-import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react'
+import { ArrowDownIcon, ArrowUpIcon, PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { conditionWords } from '../../components/condition-words'
 import { jsonText } from '../../components/json/json-view'
 import { insertItem, removeItem, setMember, swapItems } from './edit-text'
@@ -39,7 +39,7 @@ export function RulesForm({ policy, edit, isReadOnly }: FormProps) {
         mt="xs"
         size="xs"
         variant="default"
-        leftSection={<IconPlus size={14} />}
+        leftSection={<PlusIcon size={14} />}
         onClick={add}
         disabled={isReadOnly}
       >
@@ -86,7 +86,7 @@ function RuleFields({ rule, index, count, edit, isReadOnly }: RuleFieldsProps) {
             disabled={isReadOnly || index === 0}
             onClick={() => move(index - 1)}
           >
-            <IconArrowUp size={16} />
+            <ArrowUpIcon size={16} />
           </ActionIcon>
           <ActionIcon
             variant="subtle"
@@ -95,7 +95,7 @@ function RuleFields({ rule, index, count, edit, isReadOnly }: RuleFieldsProps) {
             disabled={isReadOnly || index === count - 1}
             onClick={() => move(index + 1)}
           >
-            <IconArrowDown size={16} />
+            <ArrowDownIcon size={16} />
           </ActionIcon>
           <ActionIcon
             variant="subtle"
@@ -104,7 +104,7 @@ function RuleFields({ rule, index, count, edit, isReadOnly }: RuleFieldsProps) {
             disabled={isReadOnly}
             onClick={() => edit((text) => removeItem(text, RULES, index))}
           >
-            <IconTrash size={16} />
+            <TrashIcon size={16} />
           </ActionIcon>
         </Group>
       </Group>

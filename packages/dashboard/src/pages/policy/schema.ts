@@ -16,7 +16,7 @@ export type Schemas = readonly JsonSchema[]
 
 /** The schemas of a policy as POST takes it. */
 function policySchemas(document: OpenApiDocument): Schemas {
-  const body = document.paths['/v1/policies']?.post?.requestBody?.content['application/json']
+  const body = document.paths['/v1/policies']?.post?.requestBody?.content?.['application/json']
   return body === undefined ? [] : expand(document, body.schema)
 }
 

@@ -1,4 +1,5 @@
 import { prettyJson } from '../../components/json/pretty-json'
+import { shellWord } from '../../components/shell-word'
 import type { Operation } from './openapi'
 
 /** The call as a command for a shell. The key is in its environment. */
@@ -10,8 +11,4 @@ export function curlOf({ method, path, body }: Operation, origin: string, exampl
     `  -H "Authorization: Bearer $COUNTERSIGN_API_KEY"`,
     ...(body === null ? [] : ['  -H "Content-Type: application/json"', `  -d ${shellWord(prettyJson(example))}`]),
   ].join(' \\\n')
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react'
-import type { Schemas } from './openapi'
+import type { Schemas } from '../../api/openapi'
 
 /** What every part of the reference looks up. */
 export interface Catalogue {

@@ -1,4 +1,4 @@
-import type { Schema, Schemas } from './openapi'
+import type { JsonSchema, Schemas } from '../../api/openapi'
 import { exampleIn, nameOf, resolved } from './schema'
 
 /**
@@ -6,7 +6,7 @@ import { exampleIn, nameOf, resolved } from './schema'
  *
  * @param within the schemas that it is a part of, which are not opened once more
  */
-export function exampleOf(schema: Schema, schemas: Schemas, within: readonly string[] = []): unknown {
+export function exampleOf(schema: JsonSchema, schemas: Schemas, within: readonly string[] = []): unknown {
   const name = nameOf(schema)
   if (name !== null)
     return within.includes(name) ? {} : exampleOf(resolved(schema, schemas), schemas, [...within, name])
@@ -24,6 +24,6 @@ export function exampleOf(schema: Schema, schemas: Schemas, within: readonly str
 
 const EXAMPLES: Readonly<Record<string, unknown>> = { string: '…', boolean: true, object: {}, array: [], null: null }
 
-function bounded({ minimum = 0, exclusiveMinimum }: Schema): number {
+function bounded({ minimum = 0, exclusiveMinimum }: JsonSchema): number {
   return exclusiveMinimum === undefined ? Math.max(0, minimum) : exclusiveMinimum + 1
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hasScopes, isFound, type OpenApiDocument, operationsOf } from './openapi.js'
+import type { OpenApiDocument } from '../../api/openapi.js'
+import { hasScopes, isFound, operationsOf } from './openapi.js'
 
 const DOCUMENT: OpenApiDocument = {
   info: { title: 'Countersign' },

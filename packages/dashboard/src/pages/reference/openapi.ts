@@ -1,63 +1,5 @@
-/** What the page reads of the OpenAPI document, as `server/src/http/openapi.ts` makes it. */
-import { readOpenApi } from '../../api/openapi'
-
-export interface Schema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly description?: string
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly patternProperties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly default?: unknown
-  readonly examples?: readonly unknown[]
-  readonly pattern?: string
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minItems?: number
-  readonly maxItems?: number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
-  readonly readOnly?: boolean
-}
-
-export type Schemas = Readonly<Record<string, Schema>>
-
-interface Content {
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>
-}
-
-export interface Parameter {
-  readonly name: string
-  readonly in: 'path' | 'query' | 'header'
-  readonly required?: boolean
-  readonly schema: Schema
-}
-
-interface DocumentedResponse extends Content {
-  readonly description: string
-  readonly headers?: Readonly<Record<string, { readonly description?: string; readonly schema: Schema }>>
-}
-
-interface DocumentedOperation {
-  readonly operationId: string
-  readonly summary: string
-  readonly description: string
-  readonly tags: readonly string[]
-  readonly parameters?: readonly Parameter[]
-  readonly requestBody?: Content & { readonly required: boolean }
-  readonly responses: Readonly<Record<string, DocumentedResponse>>
-}
-
-export interface OpenApiDocument {
-  readonly info: { readonly title: string; readonly description?: string }
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
-  readonly components: { readonly schemas: Schemas }
-}
+/** The operations of the OpenAPI document, as the page shows them. */
+import type { DocumentedOperation, DocumentedResponse, JsonSchema, OpenApiDocument, Parameter } from '../../api/openapi'
 
 export interface ProblemCode {
   readonly status: number
@@ -74,12 +16,12 @@ export interface Operation {
   readonly summary: string
   readonly scopes: Scopes
   readonly parameters: readonly Parameter[]
-  readonly body: { readonly schema: Schema; readonly isRequired: boolean } | null
+  readonly body: { readonly schema: JsonSchema; readonly isRequired: boolean } | null
   readonly answer: {
     readonly status: number
     readonly description: string
     readonly mediaType: string | null
-    readonly schema: Schema | null
+    readonly schema: JsonSchema | null
     readonly headers: readonly { readonly name: string; readonly description: string }[]
   }
   readonly problems: readonly ProblemCode[]
@@ -91,11 +33,6 @@ export interface Operation {
 export interface Scopes {
   readonly names: readonly string[]
   readonly needsAll: boolean
-}
-
-/** @throws ApiError */
-export async function readDocument(): Promise<OpenApiDocument> {
-  return (await readOpenApi()) as unknown as OpenApiDocument
 }
 
 /** All operations, in the order of the document. */

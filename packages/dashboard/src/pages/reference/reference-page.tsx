@@ -1,15 +1,17 @@
 /** The API reference: what the OpenAPI document of this server says, for people, with a form for each call. */
+
 import { Anchor, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { useEffect, useMemo } from 'react'
 import { readSession } from '../../api/client'
+import { type OpenApiDocument, readOpenApi } from '../../api/openapi'
 import { SESSION_KEY } from '../../api/query-client'
 import { Logo } from '../../components/logo'
 import { ErrorNotice } from '../../components/notice'
 import { Loading } from '../../components/page'
 import { CatalogueContext } from './document-context'
-import { type OpenApiDocument, type Operation, operationsOf, readDocument } from './openapi'
+import { type Operation, operationsOf } from './openapi'
 import { OperationSection } from './operation-section'
 import { Prose } from './prose'
 import classes from './reference.module.css'
@@ -20,7 +22,7 @@ import { SideList } from './side-list'
 const NAMES: Readonly<Record<string, string>> = { keys: 'API keys', stats: 'Statistics', events: 'Live events' }
 
 export function ReferencePage() {
-  const document = useQuery({ queryKey: ['openapi'], queryFn: readDocument, staleTime: Number.POSITIVE_INFINITY })
+  const document = useQuery({ queryKey: ['openapi'], queryFn: readOpenApi, staleTime: Number.POSITIVE_INFINITY })
   useEffect(() => {
     window.document.title = 'API reference · Countersign'
   }, [])

@@ -1,12 +1,12 @@
 import { type ReactNode, useState } from 'react'
+import type { JsonSchema } from '../../api/openapi'
 import { useCatalogue } from './document-context'
-import type { Schema } from './openapi'
 import { Prose } from './prose'
 import classes from './reference.module.css'
 import { constraintsOf, descriptionOf, exampleIn, type Member, membersOf, objectsIn, typeOf, valuesOf } from './schema'
 
 export interface SchemaViewProps {
-  readonly schema: Schema
+  readonly schema: JsonSchema
   /** Whether it is a body that callers send; else the server does. */
   readonly isSent: boolean
 }

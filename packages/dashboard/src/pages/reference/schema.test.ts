@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { JsonSchema, Schemas } from '../../api/openapi.js'
 import { exampleOf } from './example.js'
-import type { Schema, Schemas } from './openapi.js'
 import { constraintsOf, membersOf, objectsIn, typeOf, valuesOf } from './schema.js'
 
 const SCHEMAS: Schemas = {
@@ -16,10 +16,10 @@ const SCHEMAS: Schemas = {
     required: ['name'],
   },
 }
-const TREE: Schema = { $ref: '#/components/schemas/Tree' }
+const TREE: JsonSchema = { $ref: '#/components/schemas/Tree' }
 
 describe('a schema in words', () => {
-  it.each<[Schema, string]>([
+  it.each<[JsonSchema, string]>([
     [{ type: 'string' }, 'string'],
     [{ type: ['string', 'null'] }, 'string or null'],
     [{ anyOf: [TREE, { type: 'null' }] }, 'Tree or null'],
@@ -30,7 +30,7 @@ describe('a schema in words', () => {
     expect(typeOf(schema)).toBe(expected)
   })
 
-  it.each<[Schema, string[]]>([
+  it.each<[JsonSchema, string[]]>([
     [{ minLength: 1, maxLength: 256 }, ['1 to 256 characters']],
     [{ minItems: 1 }, ['at least 1 item']],
     [{ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }, []],
@@ -46,12 +46,12 @@ describe('a schema in words', () => {
   })
 
   it('leaves out of what is sent what the server sets', () => {
-    const names = (isSent: boolean) => membersOf(SCHEMAS.Tree as Schema, isSent).map(({ name }) => name)
+    const names = (isSent: boolean) => membersOf(SCHEMAS.Tree as JsonSchema, isSent).map(({ name }) => name)
     expect(names(false)).toEqual([...names(true), 'id'])
   })
 
   it('finds the objects behind lists, forms and references, each once', () => {
-    const list: Schema = { anyOf: [{ type: 'array', items: TREE }, { type: 'null' }] }
+    const list: JsonSchema = { anyOf: [{ type: 'array', items: TREE }, { type: 'null' }] }
     expect(objectsIn(list, SCHEMAS, true)).toEqual([['Tree', SCHEMAS.Tree]])
   })
 })

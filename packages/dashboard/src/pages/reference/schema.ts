@@ -1,19 +1,19 @@
 /** What a schema says, in words. */
-import type { Schema, Schemas } from './openapi'
+import type { JsonSchema, Schemas } from '../../api/openapi'
 
 /** The schema itself, where it is a reference. */
-export function resolved(schema: Schema, schemas: Schemas): Schema {
+export function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
   const name = nameOf(schema)
   return name === null ? schema : (schemas[name] ?? {})
 }
 
 /** The name of the schema that is referred to; null for one that stands for itself. */
-export function nameOf({ $ref }: Schema): string | null {
+export function nameOf({ $ref }: JsonSchema): string | null {
   return $ref === undefined ? null : $ref.slice($ref.lastIndexOf('/') + 1)
 }
 
 /** `string`, `list of Rule`, `Budget or null`. */
-export function typeOf(schema: Schema): string {
+export function typeOf(schema: JsonSchema): string {
   const name = nameOf(schema)
   if (name !== null) return name
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(' or ')
@@ -24,29 +24,29 @@ export function typeOf(schema: Schema): string {
 }
 
 /** The forms that a value can have. */
-function formsOf(schema: Schema): readonly Schema[] {
+function formsOf(schema: JsonSchema): readonly JsonSchema[] {
   return [schema, ...(schema.anyOf ?? [])]
 }
 
 /** The values that are allowed; empty where they cannot be listed. */
-export function valuesOf(schema: Schema): readonly unknown[] {
+export function valuesOf(schema: JsonSchema): readonly unknown[] {
   return [schema, ...(schema.items === undefined ? [] : [schema.items])]
     .flatMap(formsOf)
     .flatMap((one) => one.enum ?? [])
 }
 
 /** The description, of one of the forms where the schema itself has none. */
-export function descriptionOf(schema: Schema): string | null {
+export function descriptionOf(schema: JsonSchema): string | null {
   return formsOf(schema).find((one) => one.description !== undefined)?.description ?? null
 }
 
 /** An example, of one of the forms where the schema itself has none; undefined without one. */
-export function exampleIn(schema: Schema): unknown {
+export function exampleIn(schema: JsonSchema): unknown {
   return formsOf(schema).find((one) => one.examples !== undefined)?.examples?.[0]
 }
 
 /** `1 to 256 characters`, `at least 1 item`, `above 0`: what a value must fulfil. */
-export function constraintsOf(schema: Schema): string[] {
+export function constraintsOf(schema: JsonSchema): string[] {
   const told = formsOf(schema).flatMap((form) => {
     const { minLength, maxLength, minItems, maxItems, minimum, maximum, exclusiveMinimum, pattern } = form
     return [
@@ -75,11 +75,11 @@ export interface Member {
   readonly name: string
   readonly isPattern: boolean
   readonly isRequired: boolean
-  readonly schema: Schema
+  readonly schema: JsonSchema
 }
 
 /** The members of an object; empty for any other value. Those that the server sets are left out of what is sent. */
-export function membersOf(schema: Schema, isSent: boolean): Member[] {
+export function membersOf(schema: JsonSchema, isSent: boolean): Member[] {
   const { properties = {}, patternProperties = {}, required = [] } = schema
   const named = Object.entries(properties)
     .filter(([, member]) => !isSent || member.readOnly !== true)
@@ -95,10 +95,10 @@ export function membersOf(schema: Schema, isSent: boolean): Member[] {
 
 /** The objects with members that a value can be or can hold, by their names. */
 export function objectsIn(
-  schema: Schema,
+  schema: JsonSchema,
   schemas: Schemas,
   isSent: boolean,
-): (readonly [name: string | null, Schema])[] {
+): (readonly [name: string | null, JsonSchema])[] {
   const own = resolved(schema, schemas)
   const inner = own.anyOf ?? (own.items === undefined ? [] : [own.items])
   if (membersOf(own, isSent).length > 0) return [[nameOf(schema), own]]

@@ -1,13 +1,12 @@
 import type { DecisionDetail, Review } from '@countersign/contract'
-import { Anchor, SegmentedControl, Stack } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { SegmentedControl, Stack } from '@mantine/core'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useState } from 'react'
 import { reviewed } from '../../api/reviews'
 import { usePages } from '../../api/use-pages'
+import { AskedCell } from '../../components/asked-cell'
 import { Badge } from '../../components/badges'
 import { DataTable } from '../../components/data-table'
-import { visibleText } from '../../components/invisible'
 import { KeyName } from '../../components/key-name'
 import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading } from '../../components/page'
@@ -40,18 +39,7 @@ const COLUMNS: ColumnDef<DecisionDetail>[] = [
     id: 'what',
     header: 'Action and agent',
     size: 0,
-    cell: ({ row: { original } }) => (
-      <TwoLines
-        first={
-          <Anchor
-            renderRoot={(props) => <Link {...props} to="/decisions/$id" params={{ id: original.id }} data-row-link />}
-          >
-            {original.action}
-          </Anchor>
-        }
-        second={original.agent_id + (original.resource === null ? '' : ` on ${visibleText(original.resource)}`)}
-      />
-    ),
+    cell: ({ row }) => <AskedCell decision={row.original} />,
   },
   {
     id: 'wide-asked',
@@ -73,7 +61,7 @@ const COLUMNS: ColumnDef<DecisionDetail>[] = [
     header: 'Note and key',
     size: 300,
     cell: ({ row: { original } }) => (
-      <TwoLines first={visibleText(original.review?.comment ?? '') || '–'} second={<By review={original.review} />} />
+      <TwoLines first={original.review?.comment || '–'} second={<By review={original.review} />} />
     ),
   },
 ]

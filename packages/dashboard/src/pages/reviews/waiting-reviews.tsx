@@ -1,6 +1,6 @@
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure, useLocalStorage } from '@mantine/hooks'
-import { IconKeyboard } from '@tabler/icons-react'
+import { CommandPaletteIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
 import { MOST_WAITING } from '../../api/reviews'
 import { visibleText } from '../../components/invisible'
@@ -51,7 +51,7 @@ export function WaitingReviews({ agentId, onEveryAgent }: WaitingReviewsProps) {
                 Show every agent
               </Button>
             )}
-            <Button size="xs" variant="default" leftSection={<IconKeyboard size={16} />} onClick={help.open}>
+            <Button size="xs" variant="default" leftSection={<CommandPaletteIcon size={16} />} onClick={help.open}>
               Keys
             </Button>
           </Group>

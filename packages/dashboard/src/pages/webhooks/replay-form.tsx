@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useOnceKey } from '../../api/once'
 import { replayWebhook } from '../../api/webhooks'
-import { useHeldOpen } from '../../components/dialog'
+import { DialogButtons } from '../../components/dialog'
 import { ErrorNotice, Notice } from '../../components/notice'
 import { At } from '../../components/time'
 import { TimeInput } from '../../components/time-input'
@@ -25,7 +25,6 @@ export function ReplayForm({ id, onClose }: ReplayFormProps) {
     mutationFn: (start: string) => replayWebhook(id, { since: start, until }, key),
     onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks', id] }),
   })
-  useHeldOpen(replay.isPending)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (since !== null) replay.mutate(since)
@@ -52,14 +51,7 @@ export function ReplayForm({ id, onClose }: ReplayFormProps) {
         <TimeInput label="Since" required value={since} onChange={setSince} />
         <TimeInput label="Until" description="Empty: now." value={until} onChange={setUntil} />
         {replay.isError && <ErrorNotice error={replay.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={replay.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={replay.isPending}>
-            Replay
-          </Button>
-        </Group>
+        <DialogButtons action="Replay" onCancel={onClose} isPending={replay.isPending} />
       </Stack>
     </form>
   )

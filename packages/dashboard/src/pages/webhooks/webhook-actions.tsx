@@ -1,6 +1,6 @@
 import type { Webhook, WebhookWrite } from '@countersign/contract'
 import { Button, Menu, Text } from '@mantine/core'
-import { IconChevronDown } from '@tabler/icons-react'
+import { ChevronDownIcon } from '@primer/octicons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -59,7 +59,7 @@ export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
       </Button>
       <Menu position="bottom-end" width={240} transitionProps={{ duration: 0 }}>
         <Menu.Target>
-          <Button variant="default" rightSection={<IconChevronDown size={16} />}>
+          <Button variant="default" rightSection={<ChevronDownIcon size={16} />}>
             Change
           </Button>
         </Menu.Target>

@@ -1,10 +1,10 @@
 import type { EventType, Webhook, WebhookWrite } from '@countersign/contract'
-import { Button, Group, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Group, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useOnceKey } from '../../api/once'
 import { CheckList } from '../../components/check-list'
-import { useHeldOpen } from '../../components/dialog'
+import { DialogButtons } from '../../components/dialog'
 import { ErrorNotice } from '../../components/notice'
 import { eventGroups } from './event-types'
 
@@ -27,7 +27,6 @@ export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
   const [isTried, setTried] = useState(false)
   const { key } = useOnceKey()
   const saving = useMutation({ mutationFn: (body: WebhookWrite) => save(body, key) })
-  useHeldOpen(saving.isPending)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     setTried(true)
@@ -79,14 +78,7 @@ export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
           </Text>
         )}
         {saving.isError && <ErrorNotice error={saving.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={saving.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={saving.isPending}>
-            {webhook === null ? 'Create' : 'Save'}
-          </Button>
-        </Group>
+        <DialogButtons action={webhook === null ? 'Create' : 'Save'} onCancel={onClose} isPending={saving.isPending} />
       </Stack>
     </form>
   )
