@@ -2,7 +2,7 @@ import { Button, Group, Select, TextInput } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
 
 /** By the names of the API's parameters: those that are not there do not filter. */
-export type Filters<Name extends string> = { readonly [One in Name]?: string }
+type Filters<Name extends string> = { readonly [One in Name]?: string }
 
 export interface FilterFormProps<Name extends string> {
   readonly filters: Filters<Name>
