@@ -20,10 +20,11 @@ export const ALSO_ON_MONGODB = [
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** What is about connections, headers, bodies or the engine alone needs no store. */
+/** What is about routes, connections, headers, bodies or the engine alone needs no store. */
 export const NOT_ON_MONGODB = [
   'server/test/api/doors.test.ts',
   'server/test/api/evaluation-limit.test.ts',
+  'server/test/api/every-route.test.ts',
   'server/test/api/headers.test.ts',
   'server/test/api/hostile-bodies.test.ts',
   'server/test/api/openapi.test.ts',

@@ -16,6 +16,7 @@ export function plannedSteps(root) {
     { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 14 },
     { name: 'tests in a browser', command: ['npm', 'run', '--silent', 'test:browser'], minutes: 10 },
     { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 14 },
+    { name: 'image without an engine', command: ['node', 'scripts/ci/check-image.mjs'], minutes: 5, isBeside: true },
     { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 },
     // Finds the mistakes in types that the build of a test command does not look for, and leaves less to the next step.
     { name: 'build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 4 },
@@ -26,7 +27,6 @@ export function plannedSteps(root) {
       ...examples(root),
       { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 },
     ]),
-    { name: 'image without an engine', command: ['node', 'scripts/ci/check-image.mjs'], minutes: 5 },
   ]
 }
 
