@@ -61,7 +61,7 @@ describe('the list of decisions', () => {
     await on.open('/decisions', 'Decisions')
     await shown().waitFor()
     const live = await decide(on.server, ALLOWED)
-    await rows().filter({ hasText: 'authorized' }).first().waitFor()
+    await on.page.locator(`a[href="/decisions/${live.id}"]`).waitFor()
     const before = await actionLinks().count()
     await on.page.evaluate(() => {
       Object.defineProperty(document, 'hidden', { configurable: true, value: true })

@@ -1,7 +1,7 @@
 import type { StoredWebhook } from '@countersign/store-port/documents'
 import { SEED, seededRandom } from '@countersign/testkit'
 import { describe, expect, it } from 'vitest'
-import type { Answer } from './receiver.js'
+import type { Answer, Received } from './receiver.js'
 import {
   attempted,
   bedOf,
@@ -67,12 +67,16 @@ describe('an endpoint that fails', () => {
   it('3 times in 10 gets every event, each time the same bytes', async () => {
     const random = seededRandom(SEED)
     const bed = await bedOf({ random })
-    const failing: Answer = (_, res) => void (random() < 0.3 ? status(500)(_, res) : res.end())
+    // Ten failures in a row would be a delivery that failed, and one in some hundred runs has one.
+    const timesOf = (received: Received) =>
+      idsOf(receiver.received).filter((id) => id === received.headers['webhook-id']).length
+    const failing: Answer = (received, res) =>
+      void (random() < 0.3 && timesOf(received) < 9 ? status(500)(received, res) : res.end())
     const receiver = await receiverOf(failing)
     const webhook = await bed.addWebhook(receiver.url, { events: CREATED })
     const ids = await bed.decide(300)
     const deliveries = await settled(bed, webhook, 300, 600_000)
-    expect(deliveries.every((one) => one.status === 'delivered')).toBe(true)
+    expect(deliveries.filter((one) => one.status !== 'delivered')).toEqual([])
     expect(new Set(idsOf(receiver.received))).toEqual(new Set(ids))
     expect(receiver.received.length).toBeGreaterThan(300)
     const bodies = new Map<string, string>()
