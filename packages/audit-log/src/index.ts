@@ -1,1 +1,35 @@
+export { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.js'
 export { canonicalEntry, type HashableEntry, leafHash } from './leaf.js'
+export {
+  cosignature,
+  cosignedMessage,
+  type Note,
+  NoteError,
+  type NoteKey,
+  type NoteSignature,
+  noteKeyId,
+  noteText,
+  parseNote,
+  parseVerifierKey,
+  SIGNATURE_TYPES,
+  type SignatureType,
+  type Signer,
+  signatureLine,
+  type VerifyEd25519,
+  verifierKey,
+  verifyNote,
+} from './note.js'
+export { type ProofFile, parseProofFile, proofFileText } from './proof-file.js'
+export { consistencyProof, inclusionProof } from './proofs.js'
+export {
+  EMPTY_ROOT,
+  type Hash,
+  type LeafRange,
+  MerkleTree,
+  nodeHash,
+  type PerfectNode,
+  perfectNodesOf,
+  rootOf,
+  type TreeState,
+} from './tree.js'
+export { type Inclusion, ProofError, rootOfInclusion, type Tree, verifyConsistency, verifyInclusion } from './verify.js'

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import type { AuditEntry } from '@countersign/contract'
 import { canonicalJson } from '@countersign/contract/canonical-json'
+import { sha256Text } from '#sha256'
 
 /** An entry of the audit log, before or after its leaf hash was taken. */
 export type HashableEntry = Omit<AuditEntry, 'leaf'> & Partial<Pick<AuditEntry, 'leaf'>>
@@ -15,8 +15,8 @@ const LEAF_PREFIX = '\0'
  *
  * Source: RFC 8785.
  */
-export function canonicalEntry(entry: HashableEntry): Buffer {
-  return Buffer.from(canonicalJson(entry))
+export function canonicalEntry(entry: HashableEntry): Uint8Array {
+  return new TextEncoder().encode(canonicalJson(entry))
 }
 
 /**
@@ -30,5 +30,5 @@ export function canonicalEntry(entry: HashableEntry): Buffer {
  */
 export function leafHash(entry: HashableEntry): string {
   const { leaf: _, ...hashed } = entry
-  return hash('sha256', LEAF_PREFIX + canonicalJson(hashed), 'base64url')
+  return sha256Text(LEAF_PREFIX + canonicalJson(hashed))
 }

@@ -1,0 +1,100 @@
+/** What a proof shows to somebody who has roots alone. */
+import { EMPTY_ROOT, HASH_BYTES, type Hash, isSize, nodeHash } from './tree.js'
+
+/** The proof does not show what it is said to show. */
+export class ProofError extends Error {
+  override readonly name = 'ProofError'
+}
+
+export interface Inclusion {
+  /** The hash of the leaf. */
+  readonly leaf: Hash
+  readonly index: number
+  readonly size: number
+  /** As `inclusionProof` lists them. */
+  readonly proof: readonly Hash[]
+}
+
+/**
+ * The root of the tree that has this leaf in this place. The leaf is in a tree if that is the root of the tree.
+ *
+ * @throws ProofError when no tree of this size has a proof of this form
+ *
+ * Source: RFC 9162 section 2.1.3.2.
+ */
+export function rootOfInclusion({ leaf, index, size, proof }: Inclusion): Hash {
+  if (!isSize(index) || !isSize(size) || index >= size)
+    throw new ProofError(`A tree of ${size} leaves has no leaf ${index}.`)
+  assertHashes([leaf, ...proof])
+  let [node, last, hash] = [index, size - 1, leaf]
+  for (const beside of proof) {
+    if (last === 0) throw new ProofError('The proof is too long.')
+    if (node % 2 === 1 || node === last) {
+      hash = nodeHash(beside, hash)
+      while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)]
+    } else hash = nodeHash(hash, beside)
+    ;[node, last] = [Math.floor(node / 2), Math.floor(last / 2)]
+  }
+  if (last !== 0) throw new ProofError('The proof is too short.')
+  return hash
+}
+
+/** @throws ProofError when the leaf is not shown to be in the tree of this root */
+export function verifyInclusion(inclusion: Inclusion, root: Hash): void {
+  assertHashes([root])
+  if (!isSame(rootOfInclusion(inclusion), root)) throw new ProofError('The leaf is not in the tree of this root.')
+}
+
+export interface Tree {
+  readonly size: number
+  readonly root: Hash
+}
+
+/**
+ * @param proof as `consistencyProof` lists them
+ * @throws ProofError when the first tree is not shown to be the beginning of the second
+ *
+ * Source: RFC 9162 section 2.1.4.2.
+ */
+export function verifyConsistency(first: Tree, second: Tree, proof: readonly Hash[]): void {
+  if (!isSize(first.size) || !isSize(second.size) || first.size > second.size)
+    throw new ProofError(`A tree of ${first.size} leaves is not the beginning of one of ${second.size}.`)
+  assertHashes([first.root, second.root, ...proof])
+  if (first.size === 0 || first.size === second.size) {
+    if (proof.length > 0) throw new ProofError('The proof is too long.')
+    const expected = first.size === 0 ? EMPTY_ROOT : second.root
+    if (!isSame(first.root, expected)) throw new ProofError('The roots are not those of one tree.')
+    if (second.size === 0 && !isSame(second.root, EMPTY_ROOT))
+      throw new ProofError('This is not the root of an empty tree.')
+    return
+  }
+  let [node, last] = [first.size - 1, second.size - 1]
+  while (node % 2 === 1) [node, last] = [(node - 1) / 2, Math.floor(last / 2)]
+  // A first tree that is perfect is the beginning of its own proof.
+  const [start, ...more] = node === 0 ? [first.root, ...proof] : proof
+  if (start === undefined) throw new ProofError('The proof is too short.')
+  let [firstRoot, secondRoot] = [start, start]
+  for (const beside of more) {
+    if (last === 0) throw new ProofError('The proof is too long.')
+    if (node % 2 === 1 || node === last) {
+      firstRoot = nodeHash(beside, firstRoot)
+      secondRoot = nodeHash(beside, secondRoot)
+      while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)]
+    } else secondRoot = nodeHash(secondRoot, beside)
+    ;[node, last] = [Math.floor(node / 2), Math.floor(last / 2)]
+  }
+  if (last !== 0) throw new ProofError('The proof is too short.')
+  if (!isSame(firstRoot, first.root)) throw new ProofError('The proof does not have the root of the first tree.')
+  if (!isSame(secondRoot, second.root)) throw new ProofError('The proof does not have the root of the second tree.')
+}
+
+/** Both are public: nobody learns anything from the time that this takes. */
+function isSame(one: Hash, other: Hash): boolean {
+  return one.length === other.length && one.every((byte, i) => byte === other[i])
+}
+
+/** @throws ProofError */
+function assertHashes(hashes: readonly Hash[]): void {
+  for (const hash of hashes)
+    if (hash.length !== HASH_BYTES) throw new ProofError(`A hash has ${HASH_BYTES} bytes, not ${hash.length}.`)
+}
