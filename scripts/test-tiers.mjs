@@ -6,25 +6,27 @@
 /** What is about MongoDB runs on it alone. */
 export const ONLY_ON_MONGODB = ['packages/store-mongodb/test/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
 
-/** What a caller can see of the store runs on both stores: the API, enforcement, and what pauses or ends later. */
+/**
+ * What a caller can see of the store runs on both stores: the API, enforcement, and what pauses or ends later. What else
+ * integrations do is about their frameworks.
+ */
 export const ALSO_ON_MONGODB = [
   'server/test/api/**/*.test.ts',
   'server/test/specification.test.ts',
   '**/test/**/enforcement-suite.test.ts',
   'server/test/enforcement/pausing.test.ts',
   'server/test/enforcement/repeated-reviews.test.ts',
-  'integrations/langchain/test/agents.test.ts',
-  'integrations/mcp/test/call-keys.test.ts',
-  'integrations/mcp/test/gate.test.ts',
-  'integrations/mcp/test/tasks.test.ts',
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** What is about routes, connections, headers, bodies or the engine alone needs no store. */
+/** What is about routes, connections, headers, bodies, faults of any store or the engine alone needs no other store. */
 export const NOT_ON_MONGODB = [
+  'server/test/api/budget-faults.test.ts',
   'server/test/api/doors.test.ts',
   'server/test/api/evaluation-limit.test.ts',
   'server/test/api/every-route.test.ts',
+  'server/test/api/faults-of-others.test.ts',
+  'server/test/api/faults.test.ts',
   'server/test/api/headers.test.ts',
   'server/test/api/hostile-bodies.test.ts',
   'server/test/api/openapi.test.ts',
@@ -41,14 +43,10 @@ export const ALSO_IN_EXPRESS = [
   'server/test/api/doors.test.ts',
   'server/test/api/events.test.ts',
   'server/test/api/every-route.test.ts',
-  'server/test/api/first-decision.test.ts',
   'server/test/api/headers.test.ts',
   'server/test/api/hostile-bodies.test.ts',
-  'server/test/api/order-of-checks.test.ts',
-  'server/test/api/problems.test.ts',
   'server/test/api/rate-limit.test.ts',
   'server/test/api/strict-json.test.ts',
-  'server/test/api/wait.test.ts',
 ]
 
 /**

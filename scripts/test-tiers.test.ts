@@ -12,13 +12,14 @@ describe('the tiers of a test file', () => {
     ['packages/store-mongodb/test/relay.test.ts', ['mongodb']],
     ['packages/store-mongodb/src/retry.test.ts', ['quick']],
     ['server/test/api/keys.test.ts', ['quick', 'mongodb']],
-    ['server/test/api/order-of-checks.test.ts', ['quick', 'slow', 'mongodb']],
+    ['server/test/api/events.test.ts', ['quick', 'slow', 'mongodb']],
     ['packages/dashboard/test/overview.browser.test.ts', ['browser']],
     ['server/test/api/strict-json.test.ts', ['quick', 'slow']],
     ['server/test/api/connections.test.ts', ['quick', 'mongodb']],
     ['server/test/api/ledger-model.slow.test.ts', ['slow', 'mongodb']],
     ['server/test/enforcement/enforcement-suite.test.ts', ['quick', 'mongodb']],
     ['integrations/mcp/test/enforcement-suite.test.ts', ['quick', 'mongodb']],
+    ['integrations/mcp/test/gate.test.ts', ['quick']],
     ['integrations/mcp/test/enforcement-suite.slow.test.ts', ['slow']],
   ])('%s: %j', (file, tiers) => {
     expect(tiersOf(file)).toEqual(tiers)

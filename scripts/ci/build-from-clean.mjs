@@ -1,4 +1,4 @@
-/** Builds every workspace with neither former output nor turbo's cache. */
+/** Looks for mistakes in all types and builds every workspace, with neither former output nor turbo's cache. */
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,5 +7,15 @@ import { workspaces } from '../freshness.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 for (const workspace of workspaces(root)) rmSync(join(root, workspace, 'dist'), { recursive: true, force: true })
-const turbo = [join(root, 'node_modules', 'turbo', 'bin', 'turbo'), 'run', 'build', '--force']
-process.exitCode = spawnSync(process.execPath, turbo, { cwd: root, stdio: 'inherit' }).status ?? 1
+// The types first: what it compiles, the build finds compiled.
+run(join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b')
+run(join(root, 'node_modules', 'turbo', 'bin', 'turbo'), 'run', 'build', '--force')
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ */
+function run(program, ...args) {
+  const { status } = spawnSync(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

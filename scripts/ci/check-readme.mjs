@@ -1,7 +1,7 @@
 /**
  * Does what a reader of the README does: `npm start`, then every other command of the page against that server, then
  * SIGTERM; once more with the guides of docs/; and once more on a terminal, where the printed curl must work as it is
- * and Ctrl-C must end the server. With `MONGODB_URL` all of it on MongoDB.
+ * and Ctrl-C must end the server. With `MONGODB_URL` on MongoDB, and without the guides.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -58,7 +58,10 @@ await withServer(['bash', '-c', start], async ({ port, dataFolder, child, output
   if (key === '' || output().includes(key)) throw new Error('The bootstrap key was printed without a terminal')
 })
 
-await withServer(['bash', '-c', start], async ({ port, dataFolder, child }) => {
+if (!process.env.MONGODB_URL) await withServer(['bash', '-c', start], runGuides)
+
+/** @param {Server} server */
+async function runGuides({ port, dataFolder, child }) {
   const [guide = [], ...more] = GUIDES.map((page) => commandBlocks(readFileSync(join(ROOT, page), 'utf8')))
   const setUp = guide.slice(0, 1).map(({ command }) => ({ command, outcome: null }))
   for (const [i, blocks] of [guide, ...more.map((blocks) => [...setUp, ...blocks])].entries()) {
@@ -66,7 +69,7 @@ await withServer(['bash', '-c', start], async ({ port, dataFolder, child }) => {
   }
   child.kill('SIGTERM')
   await expectExit(child, 0)
-})
+}
 
 // `script` starts a shell of its own; one that stays (dash) would die of the Ctrl-C itself and hide the server's exit code.
 const onTerminal = ['script', '--quiet', '--return', '--command', `exec ${start}`, '/dev/null']

@@ -1,6 +1,6 @@
-/** Runs every step of the checks, one after another where one needs the other, then adds up the reports. Called by `.ci/run`. */
+/** Runs every step of the checks, one after another and all of them, then adds up the reports. Called by `.ci/run`. */
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runStep } from './step.mjs'
@@ -18,17 +18,14 @@ mkdirSync(REPORTS)
 const steps = plannedSteps(ROOT)
 /** @type {import('./summary.mjs').StepResult[]} */
 const results = steps.map(({ name }) => ({ name, status: 'not run' }))
-/** @type {Promise<void>[]} */
-const beside = []
 for (const [index, step] of steps.entries()) {
   writeSteps()
   console.log(`\n=== ${step.name}: ${step.command.join(' ')}`)
   const minutes = Math.min(step.minutes, TOTAL_MINUTES - process.uptime() / 60)
-  if (minutes <= 0) continue
-  if (step.isBeside) beside.push(runBeside(index, { ...step, minutes }))
-  else record(index, await runStep({ ...step, minutes }, ROOT))
+  const result = minutes > 0 ? await runStep({ ...step, minutes }, ROOT) : { name: step.name, status: 'not run' }
+  results[index] = /** @type {import('./summary.mjs').StepResult} */ (result)
+  console.log(`--- ${step.name}: ${describe(results[index])}`)
 }
-await Promise.all(beside)
 writeSteps()
 
 const summary = summarize(
@@ -47,29 +44,6 @@ for (const fault of summary.faults) console.log(`failed   ${fault}`)
 console.log(tierLine(summary))
 console.log(closingLine(summary))
 process.exitCode = summary.faults.length === 0 ? 0 : 1
-
-/**
- * What it prints comes in one piece, when it has ended.
- * @param {number} index
- * @param {import('./step.mjs').Step} step
- */
-async function runBeside(index, step) {
-  const path = join(REPORTS, `step-${index}.log`)
-  const file = openSync(path, 'w')
-  const result = await runStep(step, ROOT, file)
-  closeSync(file)
-  console.log(`\n=== ${step.name}, which ran beside other steps\n${readFileSync(path, 'utf8')}`)
-  record(index, result)
-}
-
-/**
- * @param {number} index
- * @param {import('./summary.mjs').StepResult} result
- */
-function record(index, result) {
-  results[index] = result
-  console.log(`--- ${result.name}: ${describe(result)}`)
-}
 
 /** Written before each step too, so that steps which a crash kept from running count as not run. */
 function writeSteps() {

@@ -9,15 +9,14 @@ const GRACE_MS = 5_000
 const MARK = 'COUNTERSIGN_CI_STEP'
 
 /**
- * @typedef {{ name: string, command: [program: string, ...args: string[]], minutes: number, isBeside?: boolean }} Step
- *   `isBeside`: the steps after it need nothing of it, and run meanwhile
+ * @typedef {{ name: string, command: [program: string, ...args: string[]], minutes: number }} Step
  */
 
 /**
  * Runs the step, its output going to this process's own.
  * @param {Step} step
  * @param {string} cwd
- * @param {'inherit' | 'ignore' | number} [output] a number is the descriptor of an open file
+ * @param {'inherit' | 'ignore'} [output]
  * @param {number} [graceMs] for what ends after the step, by itself
  * @returns {Promise<import('./summary.mjs').StepResult>}
  */
