@@ -11,8 +11,8 @@ import { BrokenPromiseError } from './ledger-run.js'
 import { runBehindRelay } from './relay-run.js'
 
 const NAME = `countersign-relay-sabotage-${process.pid}`
-const OPERATIONS = 125
-const RUNS = 6
+const OPERATIONS = 250
+const RUNS = 3
 
 afterEach(() => dropDatabase(NAME))
 
@@ -139,6 +139,6 @@ describe('the run behind a relay', () => {
 
   // The suite of the relay runs ours for longer.
   it.each([...new Set(SABOTAGES.map(({ target }) => target))])('finds nothing in ours, however %s breaks', (target) =>
-    runWith(1, target, OPERATIONS / 2),
+    runWith(1, target, OPERATIONS / 4),
   )
 })
