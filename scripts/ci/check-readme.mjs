@@ -60,17 +60,6 @@ await withServer(['bash', '-c', start], async ({ port, dataFolder, child, output
 
 if (!process.env.MONGODB_URL) await withServer(['bash', '-c', start], runGuides)
 
-/** @param {Server} server */
-async function runGuides({ port, dataFolder, child }) {
-  const [guide = [], ...more] = GUIDES.map((page) => commandBlocks(readFileSync(join(ROOT, page), 'utf8')))
-  const setUp = guide.slice(0, 1).map(({ command }) => ({ command, outcome: null }))
-  for (const [i, blocks] of [guide, ...more.map((blocks) => [...setUp, ...blocks])].entries()) {
-    runBlocks(GUIDES[i] ?? '', blocks, { port, dataFolder })
-  }
-  child.kill('SIGTERM')
-  await expectExit(child, 0)
-}
-
 // `script` starts a shell of its own; one that stays (dash) would die of the Ctrl-C itself and hide the server's exit code.
 const onTerminal = ['script', '--quiet', '--return', '--command', `exec ${start}`, '/dev/null']
 await withServer(onTerminal, async ({ port, dataFolder, child, output }) => {
@@ -81,6 +70,17 @@ await withServer(onTerminal, async ({ port, dataFolder, child, output }) => {
   child.stdin.write(CTRL_C)
   await expectExit(child, 0)
 })
+
+/** @param {Server} server */
+async function runGuides({ port, dataFolder, child }) {
+  const [guide = [], ...more] = GUIDES.map((page) => commandBlocks(readFileSync(join(ROOT, page), 'utf8')))
+  const setUp = guide.slice(0, 1).map(({ command }) => ({ command, outcome: null }))
+  for (const [i, blocks] of [guide, ...more.map((blocks) => [...setUp, ...blocks])].entries()) {
+    runBlocks(GUIDES[i] ?? '', blocks, { port, dataFolder })
+  }
+  child.kill('SIGTERM')
+  await expectExit(child, 0)
+}
 
 /**
  * Runs the commands of a page in order and compares what they print with what the page says.
