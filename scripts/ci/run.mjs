@@ -1,10 +1,10 @@
-/** Runs every step of the checks, one after another and all of them, then adds up the reports. Called by `.ci/run`. */
+/** Runs every step of the checks, whatever fails, then adds up the reports. Called by `.ci/run`. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runStep } from './step.mjs'
-import { plannedSteps } from './steps.mjs'
+import { plannedStages } from './steps.mjs'
 import { closingLine, summarize, tierLine } from './summary.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -13,20 +13,13 @@ const REPORTS = join(ROOT, 'reports')
 const TOTAL_MINUTES = 25
 
 rmSync(REPORTS, { recursive: true, force: true })
-mkdirSync(REPORTS)
+mkdirSync(join(REPORTS, 'output'), { recursive: true })
 
-const steps = plannedSteps(ROOT)
-/** @type {import('./summary.mjs').StepResult[]} */
-const results = steps.map(({ name }) => ({ name, status: 'not run' }))
-for (const [index, step] of steps.entries()) {
-  writeSteps()
-  console.log(`\n=== ${step.name}: ${step.command.join(' ')}`)
-  const minutes = Math.min(step.minutes, TOTAL_MINUTES - process.uptime() / 60)
-  const result = minutes > 0 ? await runStep({ ...step, minutes }, ROOT) : { name: step.name, status: 'not run' }
-  results[index] = /** @type {import('./summary.mjs').StepResult} */ (result)
-  console.log(`--- ${step.name}: ${describe(results[index])}`)
-}
+const stages = plannedStages(ROOT)
+/** @type {Map<import('./step.mjs').Step, import('./summary.mjs').StepResult>} */
+const results = new Map(stages.flat(2).map((step) => [step, { name: step.name, status: 'not run' }]))
 writeSteps()
+for (const lanes of stages) await Promise.all(lanes.map((steps) => runLane(steps, lanes.length > 1)))
 
 const summary = summarize(
   {
@@ -45,9 +38,30 @@ console.log(tierLine(summary))
 console.log(closingLine(summary))
 process.exitCode = summary.faults.length === 0 ? 0 : 1
 
-/** Written before each step too, so that steps which a crash kept from running count as not run. */
+/**
+ * @param {import('./step.mjs').Step[]} steps
+ * @param {boolean} hasNeighbours whose output would come between the lines
+ */
+async function runLane(steps, hasNeighbours) {
+  for (const step of steps) {
+    const title = `\n=== ${step.name}: ${step.command.join(' ')}`
+    if (!hasNeighbours) console.log(title)
+    const kept = join(REPORTS, 'output', `${step.name.replaceAll(/\W+/g, '-')}.log`)
+    const output = hasNeighbours ? openSync(kept, 'w') : 'inherit'
+    const minutes = Math.min(step.minutes, TOTAL_MINUTES - process.uptime() / 60)
+    if (minutes > 0) results.set(step, await runStep({ ...step, minutes }, ROOT, output))
+    if (typeof output === 'number') {
+      closeSync(output)
+      console.log(`${title}\n${readFileSync(kept, 'utf8')}`)
+    }
+    console.log(`--- ${step.name}: ${describe(results.get(step))}`)
+    writeSteps()
+  }
+}
+
+/** Written before and after each step, so that steps which a crash kept from running count as not run. */
 function writeSteps() {
-  writeFileSync(join(REPORTS, 'steps.json'), `${JSON.stringify({ steps: results }, null, 2)}\n`)
+  writeFileSync(join(REPORTS, 'steps.json'), `${JSON.stringify({ steps: [...results.values()] }, null, 2)}\n`)
 }
 
 /** @param {string} name */
@@ -69,7 +83,7 @@ function listTestFiles() {
   return output.split('\0').filter((path) => path !== '')
 }
 
-/** @param {import('./summary.mjs').StepResult} result */
-function describe({ status, seconds, detail }) {
+/** @param {import('./summary.mjs').StepResult | undefined} result */
+function describe({ status, seconds, detail } = { name: '', status: 'not run' }) {
   return `${status}${seconds === undefined ? '' : ` after ${seconds} s`}${detail ? ` (${detail})` : ''}`
 }

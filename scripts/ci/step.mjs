@@ -13,10 +13,10 @@ const MARK = 'COUNTERSIGN_CI_STEP'
  */
 
 /**
- * Runs the step, its output going to this process's own.
+ * Runs the step.
  * @param {Step} step
  * @param {string} cwd
- * @param {'inherit' | 'ignore'} [output]
+ * @param {'inherit' | 'ignore' | number} [output] where its output goes: to this process's own, nowhere, to an open file
  * @param {number} [graceMs] for what ends after the step, by itself
  * @returns {Promise<import('./summary.mjs').StepResult>}
  */

@@ -3,29 +3,43 @@ import { join } from 'node:path'
 import { readmeCommands } from './readme.mjs'
 
 /**
- * What the checks run, in order. The README's test command comes first among those that need packages: it is the one
- * that must do with a fresh clone.
+ * What the checks run: stages one after another, each of lanes side by side, each of steps in order. A stage of one lane
+ * uses all processors by itself. The README's test command comes first among those that need packages: it is the one that
+ * must do with a fresh clone.
  * @param {string} root
- * @returns {import('./step.mjs').Step[]}
+ * @returns {import('./step.mjs').Step[][][]}
  */
-export function plannedSteps(root) {
+export function plannedStages(root) {
   const { test } = readmeCommands(readFileSync(join(root, 'README.md'), 'utf8'))
+  /** @type {import('./step.mjs').Step} */
+  const readme = { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 }
   return [
-    { name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 8 },
-    { name: 'README test command', command: ['bash', '-c', test], minutes: 12 },
-    { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 14 },
-    { name: 'tests in a browser', command: ['npm', 'run', '--silent', 'test:browser'], minutes: 10 },
-    { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 14 },
-    { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 },
-    // Finds the mistakes in types that the build of a test command does not look for.
-    { name: 'types and build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 6 },
-    { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 2 },
-    ...generators(root),
-    ...onBothStores([
-      ...examples(root),
-      { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 },
-    ]),
-    { name: 'image without an engine', command: ['node', 'scripts/ci/check-image.mjs'], minutes: 5 },
+    [
+      [
+        { name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 8 },
+        { name: 'README test command', command: ['bash', '-c', test], minutes: 12 },
+        { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 14 },
+        { name: 'tests in a browser', command: ['npm', 'run', '--silent', 'test:browser'], minutes: 10 },
+        { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 14 },
+      ],
+    ],
+    [
+      // Finds the mistakes in types that the build of a test command does not look for.
+      [{ name: 'types and build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 6 }],
+      [{ name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 }],
+    ],
+    [
+      [readme, onMongodb(readme)],
+      [
+        ...examples(root),
+        ...examples(root)
+          .filter(({ name }) => ON_MONGODB.includes(name))
+          .map(onMongodb),
+        { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 2 },
+        ...generators(root),
+      ],
+    ],
+    [[{ name: 'image without an engine', command: ['node', 'scripts/ci/check-image.mjs'], minutes: 5 }]],
   ]
 }
 
@@ -56,19 +70,13 @@ function examples(root) {
 }
 
 /** What these do depends on the store: the other examples show how a framework is guarded. */
-const ON_MONGODB = ['example budget', 'example quickstart', 'example review', 'README commands']
+const ON_MONGODB = ['example budget', 'example quickstart', 'example review']
 
 /**
- * Some steps once more with `MONGODB_URL`.
- * @param {import('./step.mjs').Step[]} steps
- * @returns {import('./step.mjs').Step[]}
+ * The step once more with `MONGODB_URL`.
+ * @param {import('./step.mjs').Step} step
+ * @returns {import('./step.mjs').Step}
  */
-function onBothStores(steps) {
-  const chosen = steps.filter(({ name }) => ON_MONGODB.includes(name))
-  const onMongodb = chosen.map(({ name, command, minutes }) => ({
-    name: `${name} on MongoDB`,
-    command: /** @type {[string, ...string[]]} */ (['node', 'scripts/ci/on-mongodb.mjs', ...command]),
-    minutes,
-  }))
-  return [...steps, ...onMongodb]
+function onMongodb({ name, command, minutes }) {
+  return { name: `${name} on MongoDB`, command: ['node', 'scripts/ci/on-mongodb.mjs', ...command], minutes }
 }
