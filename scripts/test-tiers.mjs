@@ -7,19 +7,19 @@
 export const ONLY_ON_MONGODB = ['packages/store-mongodb/test/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
 
 /**
- * What a caller can see of the store runs on both stores: the API, enforcement, and what pauses or ends later. What else
- * integrations do is about their frameworks.
+ * What a caller can see of the store runs on both stores: the API, the enforcement of a guard, and what pauses or ends
+ * later. What else integrations do is about their frameworks.
  */
 export const ALSO_ON_MONGODB = [
   'server/test/api/**/*.test.ts',
   'server/test/specification.test.ts',
-  '**/test/**/enforcement-suite.test.ts',
+  'server/test/enforcement/enforcement-suite.test.ts',
   'server/test/enforcement/pausing.test.ts',
   'server/test/enforcement/repeated-reviews.test.ts',
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** What is about routes, connections, headers, bodies, faults of any store or the engine alone needs no other store. */
+/** What is about routes, connections, headers, bodies, faults of any store, the engine alone or lists that the suite of stores covers. */
 export const NOT_ON_MONGODB = [
   'server/test/api/budget-faults.test.ts',
   'server/test/api/doors.test.ts',
@@ -29,13 +29,17 @@ export const NOT_ON_MONGODB = [
   'server/test/api/faults.test.ts',
   'server/test/api/headers.test.ts',
   'server/test/api/hostile-bodies.test.ts',
+  'server/test/api/keys.test.ts',
   'server/test/api/openapi.test.ts',
   'server/test/api/pipelined-requests.test.ts',
   'server/test/api/rate-limit.test.ts',
   'server/test/api/raw-http.slow.test.ts',
   'server/test/api/retention.slow.test.ts',
   'server/test/api/strict-json.test.ts',
+  'server/test/api/stats.slow.test.ts',
   'server/test/api/unread-answers.slow.test.ts',
+  'server/test/api/webhook-deliveries.slow.test.ts',
+  'server/test/api/webhooks.test.ts',
 ]
 
 /** The API answers the same through an application of Express: what is about headers, paths, bodies, streams and every route. */

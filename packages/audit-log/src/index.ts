@@ -1,4 +1,13 @@
 export { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.js'
+export { checkpointLine, type ExportLine, LineError, parseExportLine } from './export/line.js'
+export { type BudgetDifference, type RecomputedAccount, RecomputedBudgets } from './export/recomputed-budgets.js'
+export {
+  ExportVerifier,
+  type ExportVerifierOptions,
+  IncompleteError,
+  TamperedError,
+  type VerifiedExport,
+} from './export/verify-export.js'
 export { canonicalEntry, type HashableEntry, leafHash } from './leaf.js'
 export {
   cosignature,

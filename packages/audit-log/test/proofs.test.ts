@@ -5,7 +5,7 @@ import { EMPTY_ROOT, type LeafRange } from '#audit-log/tree'
 import { type Inclusion, ProofError, rootOfInclusion, verifyConsistency, verifyInclusion } from '#audit-log/verify'
 import { leafOf, pathOf, proofOf, rootOfLeaves } from './reference-tree.js'
 
-const MOST = 40
+const MOST = 20
 const LEAVES = Array.from({ length: MOST }, (_, i) => leafOf(Buffer.from(`leaf ${i}`)))
 const treeOf = (size: number) => ({ size, root: rootOfLeaves(LEAVES.slice(0, size)) })
 const hashOf = ({ from, to }: LeafRange) => rootOfLeaves(LEAVES.slice(from, to))
@@ -83,7 +83,7 @@ describe('the proof that a leaf is in a tree', () => {
         refused += 1
       }
     }
-    expect(refused).toBeGreaterThan(20_000)
+    expect(refused).toBeGreaterThan(4_000)
   })
 
   it('of a leaf that is not there is not made', () => {
@@ -139,7 +139,7 @@ describe('the proof that a tree is the beginning of another', () => {
         refused += 1
       }
     }
-    expect(refused).toBeGreaterThan(20_000)
+    expect(refused).toBeGreaterThan(4_000)
   })
 
   it('of a larger tree is not made', () => {

@@ -8,6 +8,8 @@ interface Size {
 const SIZES = {
   /** Pairs of policies and request on which the engine and a naive evaluator have to agree. */
   engine_pairs: { ci: 20_000, full: 500_000 },
+  /** Of how many mistakes in the engine one is made, to see that a suite finds it. */
+  engine_mutants_for_each: { ci: 3, full: 1 },
   /** Questions what an agent can get, each with many requests that must not get anything else. */
   capability_questions: { ci: 120, full: 5_000 },
   /** Times that a process is killed while it commits. */
@@ -26,7 +28,8 @@ const SIZES = {
   ledger_sequences: { ci: 300, full: 5_000 },
   /** The same on MongoDB, where each takes three times as long. */
   ledger_sequences_on_mongodb: { ci: 100, full: 5_000 },
-  /** Of how many golden cases of the ledger one runs on MongoDB; all of them run on the embedded store. */
+  /** Of how many golden cases of the ledger one runs on a whole server; the reference ledger answers all of them. */
+  ledger_cases_for_each: { ci: 3, full: 1 },
   ledger_cases_for_each_on_mongodb: { ci: 6, full: 1 },
   /** Runs of stores that overtake one another, and of stores that are cut off and killed. */
   ledger_protocol_runs: { ci: 8, full: 200 },
@@ -52,6 +55,8 @@ const SIZES = {
   dashboard_decisions: { ci: 1_000, full: 100_000 },
   /** Decisions and transitions of them while connections to the store are cut. */
   relay_operations: { ci: 250, full: 10_000 },
+  /** Of how many stores that do not find out what became of a write one is tried. */
+  relay_sabotages_for_each: { ci: 2, full: 1 },
 } as const satisfies Record<string, Size>
 
 const column = process.env.STRESS === 'full' ? 'full' : 'ci'

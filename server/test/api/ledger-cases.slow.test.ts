@@ -7,8 +7,8 @@ import { LedgerServer } from './ledger-model/ledger-server.js'
 import { ReferenceLedger } from './ledger-model/reference-ledger.js'
 import type { Step, StepAnswer } from './ledger-model/step.js'
 
-/** The cases for the server: on MongoDB, where each takes three times as long, only some of them. */
-const EACH = ON_MONGODB ? stress.ledger_cases_for_each_on_mongodb : 1
+/** The cases for the server, each of which starts one. */
+const EACH = ON_MONGODB ? stress.ledger_cases_for_each_on_mongodb : stress.ledger_cases_for_each
 const CASES = ledgerCases.filter((_, i) => i % EACH === 0)
 /** How many cases run side by side: while one waits for its disk, another has the processor. */
 const LANES = 4
