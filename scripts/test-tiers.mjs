@@ -7,13 +7,13 @@
 export const ONLY_ON_MONGODB = ['packages/store-mongodb/test/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
 
 /**
- * What a caller can see of the store runs on both stores: the API, the enforcement of a guard, and what pauses or ends
- * later. What else integrations do is about their frameworks.
+ * What a caller can see of the store runs on both stores: the API, enforcement, and what pauses or ends later. What else
+ * integrations do is about their frameworks.
  */
 export const ALSO_ON_MONGODB = [
   'server/test/api/**/*.test.ts',
   'server/test/specification.test.ts',
-  'server/test/enforcement/enforcement-suite.test.ts',
+  '**/test/**/enforcement-suite.test.ts',
   'server/test/enforcement/pausing.test.ts',
   'server/test/enforcement/repeated-reviews.test.ts',
   'packages/lost-answers/test/five-refunds.test.ts',
@@ -29,7 +29,6 @@ export const NOT_ON_MONGODB = [
   'server/test/api/faults.test.ts',
   'server/test/api/headers.test.ts',
   'server/test/api/hostile-bodies.test.ts',
-  'server/test/api/keys.test.ts',
   'server/test/api/openapi.test.ts',
   'server/test/api/pipelined-requests.test.ts',
   'server/test/api/rate-limit.test.ts',
