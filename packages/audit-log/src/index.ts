@@ -1,5 +1,5 @@
 export { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.js'
-export { canonicalEntry, type HashableEntry, leafHash } from './leaf.js'
+export { canonicalEntry, type HashableEntry, leafHash, leafHashOfText } from './leaf.js'
 export {
   cosignature,
   cosignedMessage,
