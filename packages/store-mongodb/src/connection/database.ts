@@ -191,7 +191,7 @@ export class Database extends Connection {
   readonly deliveries = this.collection<DeliveryDocument>('deliveries')
   readonly counts = this.collection<CountDocument>('counts')
   readonly treeNodes = this.collection<TreeNodeDocument>('tree_nodes')
-  readonly checkpoints = this.collection<CheckpointDocument>('checkpoints')
+  readonly checkpoints = this.collection<CheckpointDocument>('log_checkpoints')
   readonly claims = this.collection<Claim>('claims')
   readonly audit = this.collection<AuditDocument>('audit')
   readonly logs = this.collection<LogDocument>('logs')

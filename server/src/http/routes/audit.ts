@@ -25,6 +25,15 @@ const CATCH_UP_MS = 3000
 /** While another process keeps the trees: it makes a checkpoint about every second. */
 const LOOK_EVERY_MS = 100
 
+const SizeSchema = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,14})$/, { error: 'must be a whole number from 0 on' })
+  .transform(Number)
+  .meta({
+    description: 'The size of the earlier checkpoint.',
+    override: { type: 'integer', minimum: 0, pattern: undefined },
+  })
+
 export interface AuditRouteDeps extends CheckpointsDeps {
   readonly store: Pick<Store, 'listAuditEntries'> & CheckpointsDeps['store']
   readonly cursors: Cursors
@@ -77,7 +86,7 @@ export function auditRoutes(deps: AuditRouteDeps): Route[] {
       scopes: { all: ['audit:read'] },
       query: z.strictObject({
         log: z.string().optional().meta({ description: 'The root log when absent.' }),
-        from: z.coerce.number().int().min(0).meta({ description: 'The size of the earlier checkpoint.' }),
+        from: SizeSchema,
       }),
       answer: { status: 200, description: 'The proof.', schema: ConsistencyProofSchema },
       problems: ['not_found', 'store_unavailable'],
