@@ -35,7 +35,7 @@ export interface LogCheckpoint extends SignedCheckpoint {
 }
 
 /** A tree, and its newest checkpoint; null before the first one. */
-export interface KeptTree<Signed extends SignedCheckpoint> {
+interface KeptTree<Signed extends SignedCheckpoint> {
   readonly tree: TreeState
   readonly checkpoint: Signed | null
 }
