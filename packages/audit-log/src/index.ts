@@ -8,7 +8,7 @@ export {
   TamperedError,
   type VerifiedExport,
 } from './export/verify-export.js'
-export { canonicalEntry, type HashableEntry, leafHash } from './leaf.js'
+export { canonicalEntry, type HashableEntry, leafHash, leafHashOfText } from './leaf.js'
 export {
   cosignature,
   cosignedMessage,

@@ -1,6 +1,7 @@
 import type { AuditEntry } from '@countersign/contract'
 import { canonicalJson } from '@countersign/contract/canonical-json'
-import { sha256Text } from '#sha256'
+import { sha256, sha256Text } from '#sha256'
+import type { Hash } from './tree.js'
 
 /** An entry of the audit log, before or after its leaf hash was taken. */
 export type HashableEntry = Omit<AuditEntry, 'leaf'> & Partial<Pick<AuditEntry, 'leaf'>>
@@ -31,4 +32,13 @@ export function canonicalEntry(entry: HashableEntry): Uint8Array {
 export function leafHash(entry: HashableEntry): string {
   const { leaf: _, ...hashed } = entry
   return sha256Text(LEAF_PREFIX + canonicalJson(hashed))
+}
+
+/**
+ * The leaf hash of a text. The leaves of the root log are the checkpoints of the other logs, each the whole signed note.
+ *
+ * Source: RFC 6962 section 2.1.
+ */
+export function leafHashOfText(text: string): Hash {
+  return sha256(LEAF_PREFIX + text)
 }

@@ -1,6 +1,7 @@
 export * from './account.js'
 export * from './agent.js'
 export * from './audit.js'
+export * from './audit-proof.js'
 export { BUDGET_PERIODS, type Budget, type BudgetPeriod, BudgetSchema, withBudgetDefaults } from './budget.js'
 export * from './capabilities.js'
 export * from './conditions.js'

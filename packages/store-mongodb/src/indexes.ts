@@ -2,7 +2,7 @@ import type { IndexDescription } from 'mongodb'
 
 /**
  * The indexes by collection. Each query of the adapter is covered by one: first what is equal, then the order. A log is read
- * forward by the ids of its entries, `<log>/<index>`, so by the index that every collection has. Readers are found by it, too.
+ * forward by the ids of its entries, `<log>/<index>`, so by the index that every collection has. Readers, nodes and checkpoints are found by it, too.
  */
 export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
   decisions: [

@@ -314,6 +314,20 @@ export interface ReaderDocument {
   readonly counts: string | null
   /** The order of the save that they are of. */
   readonly counts_order: string
+  /** Nodes and checkpoints of the last save, in the same way. Absent in what older releases wrote. */
+  readonly trees?: string | null
+}
+
+/** A node of a Merkle tree; the id is `<tree>/<level>/<index>`. */
+export interface TreeNodeDocument {
+  _id: string
+  readonly hash: string
+}
+
+/** The id is the index, with leading zeros. */
+export interface CheckpointDocument {
+  _id: string
+  readonly document: string
 }
 
 export interface DeliveryDocument {

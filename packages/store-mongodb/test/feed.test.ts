@@ -59,6 +59,8 @@ function batchOf({ name, fence }: HeldReader, number: number) {
     state: {},
     deliveries: [deliveryOf(number)],
     counts: [countOf(number)],
+    nodes: [],
+    checkpoints: [],
   }
 }
 

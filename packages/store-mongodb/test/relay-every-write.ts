@@ -227,7 +227,10 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
 async function makeFeedWrites({ feed }: MongoStore): Promise<void> {
   const reader = (await feed.holdReader('reader', 'holder', DAY)) as HeldReader
   const counts = [{ id: 'count', series: 'series', starts_ms: 0, document: { count: 1 } }]
-  const batch = { reader, positions: { log: 1 }, state: {}, deliveries: [deliveryOf(1), deliveryOf(2)], counts }
+  const nodes = [{ tree: 'root', level: 8, index: 0, hash: 'hash' }]
+  const checkpoints = [{ index: 0, log: 'log', size: 1, created_at: instant(0), note: 'note' }]
+  const deliveries = [deliveryOf(1), deliveryOf(2)]
+  const batch = { reader, positions: { log: 1 }, state: {}, deliveries, counts, nodes, checkpoints }
   expect(await feed.save(batch)).toBe(true)
   const later = deliveryOf(1, { version: 2, next_attempt_at: instant(DAY) })
   const delivered = deliveryOf(2, { version: 2, status: 'delivered', next_attempt_at: null })
@@ -235,6 +238,8 @@ async function makeFeedWrites({ feed }: MongoStore): Promise<void> {
   const { items } = await feed.listDeliveries({ webhook_id: later.webhook_id }, { limit: 9, after: null })
   expect(items).toEqual([delivered, later])
   expect(await feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 9)).toEqual(counts)
+  expect(await feed.findNodes('root', [{ level: 8, index: 0 }])).toEqual(nodes)
+  expect(await feed.listCheckpoints(0, 9)).toEqual(checkpoints)
   expect(await feed.findReader('reader')).toEqual({ positions: { log: 1 }, state: {} })
   await feed.removeDeliveries(later.webhook_id, null)
   await feed.removeCounts('series', 1)

@@ -7,6 +7,7 @@
  *   no count, and answers false.
  * - The positions of a batch never become durable before the rest of it. So a crash repeats work, and leaves none out. The
  *   counts become durable together with the positions: so nothing is counted twice.
+ * - The same is true of nodes and checkpoints: they become durable together with the positions, and never change.
  * - `save` may be repeated with the same batch, and then changes nothing more. Whether a rejected one became durable is
  *   unknown: then its holder holds the reader again, and goes on from what that says.
  * - Everything else as in `Store`: durable when it resolves, absence is null or an empty list, `StoreUnavailableError`.
@@ -45,6 +46,35 @@ export interface FeedBatch {
   readonly deliveries: readonly StoredDelivery[]
   /** Counts, each as it is now: the one of the same id is replaced. At most 8 MiB of them, as JSON. */
   readonly counts: readonly StoredCount[]
+  /** Nodes of trees: one that exists already stays as it is. */
+  readonly nodes: readonly StoredNode[]
+  /** Checkpoints that are new: one that exists already stays as it is. */
+  readonly checkpoints: readonly StoredCheckpoint[]
+}
+
+/** Where a node is in the Merkle tree of a log: over 2^`level` leaves, the `index`-th of its level. */
+export interface NodePlace {
+  readonly level: number
+  readonly index: number
+}
+
+export interface StoredNode extends NodePlace {
+  /** The name of the tree. */
+  readonly tree: string
+  /** In base64url. */
+  readonly hash: string
+}
+
+/** A signed checkpoint of a log. */
+export interface StoredCheckpoint {
+  /** The how manieth it is of all logs together, from 0 on: its position in the root log. */
+  readonly index: number
+  readonly log: string
+  /** How many entries the log had. */
+  readonly size: number
+  readonly created_at: string
+  /** The signed note. */
+  readonly note: string
 }
 
 /** A bucket of statistics. */
@@ -94,6 +124,10 @@ export interface FeedReads
   pendingOf(webhookId: string): Promise<{ readonly next_attempt_at: string; readonly oldest_event_at: string } | null>
   /** In the order of their starts, then of their ids. At most `limit`. */
   listCounts(filter: CountFilter, limit: number): Promise<readonly StoredCount[]>
+  /** Those of the nodes of a tree that there are, in any order. */
+  findNodes(tree: string, places: readonly NodePlace[]): Promise<readonly StoredNode[]>
+  /** Checkpoints of all logs from this index on, in the order of the indexes. At most `limit`. */
+  listCheckpoints(fromIndex: number, limit: number): Promise<readonly StoredCheckpoint[]>
 }
 
 /** What the feed writes. */

@@ -7,6 +7,7 @@ import type {
   FeedReads,
   FeedWrites,
   HeldReader,
+  NodePlace,
 } from '@countersign/store-port/feed'
 import { type PageRequest, StoreUnavailableError } from '@countersign/store-port/store'
 import type { Connection } from './driver.js'
@@ -19,6 +20,7 @@ import { findDelivery, listDeliveries, listDue, pendingOf } from './tables/deliv
 import { loadKeys } from './tables/keys.js'
 import { findPolicyRevision, listPolicyRevisions } from './tables/policies.js'
 import { findHeldReader, findReader, listReaders } from './tables/readers.js'
+import { findNodes, listCheckpoints } from './tables/trees.js'
 import { loadWebhooks } from './tables/webhooks.js'
 import type { FeedTask, WriterTasks } from './writer-tasks.js'
 
@@ -86,6 +88,13 @@ class SqliteFeedReads implements FeedReads {
 
   listCounts(filter: CountFilter, limit: number) {
     return this.read((db) => listCounts(db, filter, limit))
+  }
+
+  findNodes(tree: string, places: readonly NodePlace[]) {
+    return this.read((db) => findNodes(db, tree, places))
+  }
+  listCheckpoints(fromIndex: number, limit: number) {
+    return this.read((db) => listCheckpoints(db, fromIndex, limit))
   }
 }
 

@@ -3,6 +3,7 @@ import type { Connection } from './driver.js'
 import { writeCounts } from './tables/counts.js'
 import { addDeliveries } from './tables/deliveries.js'
 import { saveReader } from './tables/readers.js'
+import { addCheckpoints, addNodes } from './tables/trees.js'
 
 /** In one transaction, so that the positions are never there without the rest. False: another holder has the reader. */
 export function saveBatch(db: Connection, batch: FeedBatch): boolean {
@@ -10,6 +11,8 @@ export function saveBatch(db: Connection, batch: FeedBatch): boolean {
     if (!saveReader(db, batch)) return false
     addDeliveries(db, batch.deliveries)
     writeCounts(db, batch.counts)
+    addNodes(db, batch.nodes)
+    addCheckpoints(db, batch.checkpoints)
     return true
   })
 }

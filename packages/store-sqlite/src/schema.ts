@@ -107,6 +107,13 @@ const MIGRATIONS: readonly string[] = [
     id TEXT PRIMARY KEY, series TEXT NOT NULL, starts_ms INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
   CREATE INDEX counts_by_start ON counts (series, starts_ms, id);
   `,
+  // The Merkle trees of the logs: what cannot be made of the entries at little cost, and what was signed.
+  `
+  CREATE TABLE tree_nodes (
+    tree TEXT NOT NULL, level INTEGER NOT NULL, node_index INTEGER NOT NULL, hash TEXT NOT NULL,
+    PRIMARY KEY (tree, level, node_index)) WITHOUT ROWID;
+  CREATE TABLE log_checkpoints (root_index INTEGER PRIMARY KEY, document TEXT NOT NULL);
+  `,
 ]
 
 /** The version that this release works on. */

@@ -23,7 +23,15 @@ afterEach(() => rmSync(dataDir, { recursive: true }))
 function batchOf({ name, fence }: HeldReader, index: number, subject: string) {
   const delivery = deliveryOf(index)
   const deliveries = [{ ...delivery, event: { ...delivery.event, subject } }]
-  return { reader: { name, fence }, positions: { log: index }, state: {}, deliveries, counts: [] }
+  return {
+    reader: { name, fence },
+    positions: { log: index },
+    state: {},
+    deliveries,
+    counts: [],
+    nodes: [],
+    checkpoints: [],
+  }
 }
 
 describe('a reader of the embedded store', () => {

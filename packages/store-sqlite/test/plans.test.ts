@@ -29,6 +29,7 @@ import {
 import { findIdempotency } from '#store-sqlite/tables/idempotency'
 import { findPolicyRevision, listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#store-sqlite/tables/policies'
 import { findHeldReader, findReader, listReaders, saveReader } from '#store-sqlite/tables/readers'
+import { findNodes, listCheckpoints } from '#store-sqlite/tables/trees'
 import { walkRows } from '#store-sqlite/walk-rows'
 
 describe('the plans of the embedded store', () => {
@@ -194,6 +195,12 @@ describe('the plans of the embedded store', () => {
       (on) => listCounts(on, { series: 'series', from_ms: 0, to_ms: 9 }, 5),
       'counts_by_start (series=? AND starts_ms>? AND starts_ms<?)',
     ],
+    [
+      'nodes of a tree',
+      (on) => findNodes(on, 'root', [{ level: 8, index: 1 }]),
+      'PRIMARY KEY (tree=? AND level=? AND node_index=?)',
+    ],
+    ['checkpoints', (on) => listCheckpoints(on, 1, 5), 'INTEGER PRIMARY KEY (rowid>?)'],
   ]
   it.each(others)('find %s by an index', async (_, read, search) => {
     await expectIndexed(read, search)

@@ -98,7 +98,7 @@ describe('the data directory of the embedded store', () => {
     await expectSample(store)
     expect(await store.secret('cursors')).toBe(secret)
     await store.close()
-    expect(read('PRAGMA user_version')[0]?.user_version).toBe(6)
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(7)
     const again = await openSqliteStore({ dataDir })
     await expectSample(again)
     const later = await (await LogPen.of(again)).commit(createOf(decisionOf(50)))
@@ -118,7 +118,7 @@ describe('the data directory of the embedded store', () => {
   it('is refused when a newer release wrote it', async () => {
     copyFileSync(KEPT_FILE, database)
     change('PRAGMA user_version = 99')
-    await expectRefused(NewerSchemaError, /schema version 99.*up to 6.*newer/)
+    await expectRefused(NewerSchemaError, /schema version 99.*up to 7.*newer/)
   })
 
   it('is refused when another program wrote it', async () => {

@@ -11,6 +11,7 @@ import type { Log } from '../ports/log.js'
 export interface FeedThreadData {
   readonly store: FeedStoreAddress
   readonly allowsPrivate: boolean
+  readonly issuer: string
   /** One number: 1 from a wake of the main thread until the feed looks. */
   readonly wanted: SharedArrayBuffer
   /** The server's time, in milliseconds since 1970. */
@@ -33,7 +34,7 @@ const GATHER_MS = 20
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
 
-const { store: address, allowsPrivate, wanted, nowMs: startMs } = workerData as FeedThreadData
+const { store: address, allowsPrivate, issuer, wanted, nowMs: startMs } = workerData as FeedThreadData
 const flag = new Int32Array(wanted)
 
 const calls = new ThreadCalls(port, {
@@ -46,6 +47,7 @@ const calls = new ThreadCalls(port, {
   },
   readEvents: async (...parameters: Parameters<RunningFeed['readEvents']>) => (await feed).readEvents(...parameters),
   catchUpStatistics: async () => (await feed).catchUpStatistics(),
+  catchUpTrees: async () => (await feed).catchUpTrees(),
   async close() {
     await (await feed).close()
     await (await store).close()
@@ -63,7 +65,7 @@ const log: Log = {
 const clock = systemClock()
 clock.startFrom(new Date(startMs))
 const store = openStore()
-const feed = store.then((opened) => new RunningFeed({ store: opened, clock, log, host, allowsPrivate }))
+const feed = store.then((opened) => new RunningFeed({ store: opened, clock, log, host, allowsPrivate, issuer }))
 
 /** Loaded only when used: the driver of MongoDB takes long to load. */
 async function openStore(): Promise<FeedStore> {

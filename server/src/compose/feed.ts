@@ -18,17 +18,18 @@ export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
   const { store, clock, log, config } = core
   const host = feedHost(core)
   const allowsPrivate = config.webhookAllowPrivate
-  if (thread === null) return new RunningFeed({ store: store.feed, clock, log, host, allowsPrivate })
+  const { issuer } = core.permits
+  if (thread === null) return new RunningFeed({ store: store.feed, clock, log, host, allowsPrivate, issuer })
   const { address, connectWriter } = thread
   const own = {
     ...host,
     connectWriter,
     log: (level: keyof Log, fields: object, message: string) => log[level](fields, message),
   }
-  return new FeedThread({ store: address, allowsPrivate }, own satisfies FeedThreadHost, clock, log)
+  return new FeedThread({ store: address, allowsPrivate, issuer }, own satisfies FeedThreadHost, clock, log)
 }
 
-function feedHost({ clock, store, writer, changes }: Core): FeedHost {
+function feedHost({ clock, store, writer, changes, signer }: Core): FeedHost {
   return {
     async raise({ type, name, until, policyId, agentId, data }: BudgetAlarm) {
       const at = clock.now().toISOString()
@@ -43,6 +44,7 @@ function feedHost({ clock, store, writer, changes }: Core): FeedHost {
       }
     },
     disable: (id, reason) => disableWebhook({ clock, store, writer, changes }, id, reason),
+    sign: (text) => signer.signText(text),
   }
 }
 
@@ -75,6 +77,10 @@ class FeedThread implements Feed {
 
   catchUpStatistics(): Promise<void> {
     return this.#remote.catchUpStatistics()
+  }
+
+  catchUpTrees(): Promise<void> {
+    return this.#remote.catchUpTrees()
   }
 
   async close(): Promise<void> {

@@ -6,11 +6,13 @@ import type { FeedReads, FeedWrites, Positions } from '@countersign/store-port/f
 import type { Clock } from '../ports/clock.js'
 import type { LivePage } from '../ports/live-page.js'
 import type { Log } from '../ports/log.js'
+import type { TextSignature } from '../ports/signer.js'
 import { withoutShadow } from '../use-cases/decisions/view.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
 import { Statistics } from './statistics/statistics.js'
+import { Trees } from './trees/trees.js'
 import { Webhooks } from './webhooks/webhooks.js'
 
 /** The feed as the server uses it, whichever thread it runs in. */
@@ -25,6 +27,8 @@ export interface Feed {
   readEvents(from: Positions | null, limit: number): Promise<LivePage>
   /** Resolves when what is durable now is counted, as far as it is this process that counts. */
   catchUpStatistics(): Promise<void>
+  /** Resolves when what is durable now is under a checkpoint, as far as it is this process that keeps the trees. */
+  catchUpTrees(): Promise<void>
   /** Resolves when nothing is in progress any more. */
   close(): Promise<void>
 }
@@ -35,6 +39,8 @@ export interface FeedHost {
   raise(alarm: BudgetAlarm): Promise<void>
   /** Disables a webhook that cannot be reached. */
   disable(webhookId: string, reason: 'gone' | 'failing'): Promise<void>
+  /** Signs the text of a checkpoint. */
+  sign(text: string): Promise<TextSignature>
 }
 
 export interface FeedDeps {
@@ -44,6 +50,8 @@ export interface FeedDeps {
   readonly host: FeedHost
   /** Whether webhooks may have private addresses. */
   readonly allowsPrivate: boolean
+  /** The issuer of the permits, and the origin of the checkpoints. */
+  readonly issuer: string
 }
 
 /** Changes of other processes are not announced: each reader looks for them so often. */
@@ -51,8 +59,9 @@ const EVERY_MS = 1000
 /** What is written within this time is read together. */
 const GATHER_MS = 20
 
-/** Of those who wait for the statistics. */
+/** Of those who wait for the statistics, or for the trees. */
 const CATCH_UP = 'catch up'
+const CATCH_UP_TREES = 'catch up trees'
 
 /** A part of the feed: a turn does what there is to do, or a share of it. */
 interface Part {
@@ -67,6 +76,7 @@ export class RunningFeed implements Feed {
   readonly #webhooks: Webhooks
   readonly #turns = new KeyedMutex()
   readonly #statistics: Statistics
+  readonly #trees: Trees
   readonly #poll: Poll
   #isClosed = false
   #waking: NodeJS.Timeout | null = null
@@ -84,10 +94,12 @@ export class RunningFeed implements Feed {
       disable: (id, reason) => host.disable(id, reason),
     })
     this.#statistics = new Statistics({ ...readers, clock })
+    this.#trees = new Trees({ ...readers, clock, issuer: deps.issuer, sign: (text) => host.sign(text) })
     this.#parts = [
       { name: 'budget alarms', turn: () => alarms.turn() },
       { name: 'webhooks', turn: () => this.#webhooks.turn() },
       { name: 'statistics', turn: () => this.#statistics.turn() },
+      { name: 'trees', turn: () => this.#trees.turn() },
     ]
     this.#poll = poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} })
   }
@@ -138,11 +150,15 @@ export class RunningFeed implements Feed {
     if (!this.#isClosed) await this.#turns.join(CATCH_UP, () => this.#statistics.catchUp())
   }
 
+  async catchUpTrees(): Promise<void> {
+    if (!this.#isClosed) await this.#turns.join(CATCH_UP_TREES, () => this.#trees.catchUp())
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#waking !== null) clearTimeout(this.#waking)
     await this.#poll.stop()
-    const names = [...this.#parts.map(({ name }) => name), CATCH_UP]
+    const names = [...this.#parts.map(({ name }) => name), CATCH_UP, CATCH_UP_TREES]
     await Promise.all(names.map((name) => this.#turns.run(name, async () => {})))
     await this.#webhooks.close()
     await this.deps.store.releaseReaders(this.#holder)

@@ -37,6 +37,11 @@ export class Reader {
     return this.#held
   }
 
+  /** Whether the last save became durable is unknown: what the store says counts, and the next `hold` asks it. */
+  forget(): void {
+    this.#held = null
+  }
+
   /** The entries behind the positions that were saved last. */
   read(limit: number, from: Positions = this.#held?.positions ?? {}): Promise<LogPage> {
     return readLogs(this.deps.store, from, limit)
@@ -46,9 +51,26 @@ export class Reader {
   async save(batch: Partial<Omit<FeedBatch, 'reader'>>): Promise<boolean> {
     const held = this.#held
     if (held === null) return false
-    const { positions = held.positions ?? {}, state = held.state, deliveries = [], counts = [] } = batch
+    const {
+      positions = held.positions ?? {},
+      state = held.state,
+      deliveries = [],
+      counts = [],
+      nodes = [],
+      checkpoints = [],
+    } = batch
     const { name, fence } = held
-    if (!(await this.deps.store.save({ reader: { name, fence }, positions, state, deliveries, counts }))) {
+    if (
+      !(await this.deps.store.save({
+        reader: { name, fence },
+        positions,
+        state,
+        deliveries,
+        counts,
+        nodes,
+        checkpoints,
+      }))
+    ) {
       this.#held = null
       return false
     }

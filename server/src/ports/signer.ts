@@ -29,6 +29,12 @@ export interface SigningKeyChange {
   readonly public_jwk: PublicJwk
 }
 
+/** The signature of a text, and who has made it. Both in base64url. */
+export interface TextSignature {
+  readonly publicKey: string
+  readonly signature: string
+}
+
 /**
  * The keys that sign permits.
  *
@@ -38,6 +44,8 @@ export interface SigningKeyChange {
 export interface Signer {
   /** Signs with the active key. This may block the calling thread, so begin the durable write first. Rejects claims that a verifier would reject. */
   sign(claims: PermitClaims): Promise<string>
+  /** Signs a text with the active key, with Ed25519 alone. The key is published before. */
+  signText(text: string): Promise<TextSignature>
   /** The public keys that verify permits now: next, active and retiring. */
   jwks(): PublicKeySet
   /** All stored keys, newest first. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PublishedSigningKey, Replicas, SharedSigningKey } from '@countersign/store-port/replicas'
 import type { Clock } from '../ports/clock.js'
-import { KNOWN_AFTER_MS, type Signer, type SigningKeyInfo } from '../ports/signer.js'
+import { KNOWN_AFTER_MS, type Signer, type SigningKeyInfo, type TextSignature } from '../ports/signer.js'
 import { StoreMutex } from './store-mutex.js'
 
 type SharedStore = Pick<
@@ -22,7 +22,7 @@ const REFRESH_EVERY_MS = 1000
  * The signing keys of processes that share a store. Each process signs with its own key and shares the secret with nobody.
  * The store holds the public keys, so every process publishes all of them and verifies what any of them signed.
  */
-export class SharedSigningKeys implements Pick<Signer, 'sign' | 'jwks'> {
+export class SharedSigningKeys implements Pick<Signer, 'sign' | 'signText' | 'jwks'> {
   private others: readonly PublishedSigningKey[] = []
   /** The time until which each of our keys is published, in milliseconds since 1970. */
   private readonly publishedUntilMs = new Map<string, number>()
@@ -40,11 +40,21 @@ export class SharedSigningKeys implements Pick<Signer, 'sign' | 'jwks'> {
 
   /** Publishes the active key before it signs. */
   async sign(claims: Parameters<Signer['sign']>[0]): Promise<string> {
-    if (!this.isPublished())
-      await this.mutex.join('publish', async () => {
-        if (!this.isPublished()) await this.publish()
-      })
+    await this.publishWhenDue()
     return this.own.sign(claims)
+  }
+
+  /** Publishes the active key before it signs. */
+  async signText(text: string): Promise<TextSignature> {
+    await this.publishWhenDue()
+    return this.own.signText(text)
+  }
+
+  private async publishWhenDue(): Promise<void> {
+    if (this.isPublished()) return
+    await this.mutex.join('publish', async () => {
+      if (!this.isPublished()) await this.publish()
+    })
   }
 
   jwks(): KeySet {

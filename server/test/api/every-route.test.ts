@@ -90,7 +90,7 @@ describe('success', () => {
 
 describe('400', () => {
   it('names a query parameter that the route does not know', () =>
-    expectRefused(routes, ({ path }) => ({ path: `${path}?odd=1` }), {
+    expectRefused(routes, ({ path }) => ({ path: `${path}${path.includes('?') ? '&' : '?'}odd=1` }), {
       status: 400,
       body: {
         code: 'validation_failed',

@@ -284,6 +284,19 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       bound: 'cannot hold the scope',
     },
     'stats.get': { request: () => ({ path: '/v1/stats' }), bound: 'left out' },
+    'audit.checkpoints': { request: () => ({ path: '/v1/audit/checkpoints' }), bound: 'cannot hold the scope' },
+    'audit.consistency': {
+      request: async () => {
+        // There is a checkpoint then.
+        await succeed(server.call('GET', `/v1/audit/proof?decision_id=${(await newDecision()).id}`))
+        return { path: '/v1/audit/consistency?from=1' }
+      },
+      bound: 'cannot hold the scope',
+    },
+    'audit.proof': {
+      request: async () => ({ path: `/v1/audit/proof?decision_id=${(await newDecision()).id}` }),
+      bound: 'cannot hold the scope',
+    },
     'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
   }
 }

@@ -60,7 +60,7 @@ describe('the schema version', () => {
     const { code, message } = await refused()
     expect(code).toBe(1)
     expect(message).toMatch(
-      /schema version 99, but this release supports versions up to 2\. Start the release .* newer release\./,
+      /schema version 99, but this release supports versions up to 3\. Start the release .* newer release\./,
     )
     expect(message).toContain(name)
     expect(await collections()).toEqual(['meta'])

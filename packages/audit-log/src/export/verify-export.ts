@@ -1,7 +1,7 @@
 /** Verifies an export of audit logs, line by line: whether it is what its servers wrote, and all of it. */
 import type { AuditEntry } from '@countersign/contract'
-import { sha256 } from '#sha256'
 import { type Checkpoint, parseCheckpoint } from '../checkpoint.js'
+import { leafHashOfText } from '../leaf.js'
 import { type Note, NoteError, type NoteKey, parseNote, type VerifyEd25519, verifyNote } from '../note.js'
 import { type Hash, MerkleTree } from '../tree.js'
 import { LineError, parseExportLine, placeOf } from './line.js'
@@ -127,7 +127,7 @@ export class ExportVerifier {
       this.#logs.set(name, log)
     }
     log.expect({ ...checkpoint, source: `the checkpoint in line ${this.#line}` })
-    this.#rootLog.append(sha256(`\0${text}`))
+    this.#rootLog.append(leafHashOfText(text))
     this.#compareRootLog()
   }
 

@@ -5,6 +5,7 @@ import {
   checkpointLine,
   checkpointText,
   leafHash,
+  leafHashOfText,
   MerkleTree,
   type NoteKey,
   noteKeyId,
@@ -12,7 +13,6 @@ import {
   type VerifyEd25519,
 } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { sha256 } from '#sha256'
 
 const ISSUER = 'decisions.example'
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
@@ -62,7 +62,7 @@ export function exportOf(logs: readonly (readonly AuditEntry[])[], every = 7, ke
       if (next.length === 0) continue
       const origin = `${ISSUER}/log/${entries[0]?.log}`
       notes.push(signed(checkpointText({ origin, size: tree.size, root: tree.root() }), key))
-      root.append(sha256(`\0${notes.at(-1)}`))
+      root.append(leafHashOfText(notes.at(-1) as string))
     }
   notes.push(signed(checkpointText({ origin: `${ISSUER}/root`, size: root.size, root: root.root() }), key))
   const entries = open.flatMap((one) => one.entries.map((entry) => new TextDecoder().decode(canonicalEntry(entry))))

@@ -21,6 +21,7 @@ import type {
   AgentDocument,
   AgentRevision,
   AuditDocument,
+  CheckpointDocument,
   Claim,
   CountDocument,
   DecisionDocument,
@@ -39,6 +40,7 @@ import type {
   SchemaDocument,
   SigningKeyDocument,
   StoredLastSeen,
+  TreeNodeDocument,
   WebhookDirectory,
 } from '../stored.js'
 import { Batches } from './batches.js'
@@ -188,6 +190,8 @@ export class Database extends Connection {
   readonly readers = this.collection<ReaderDocument>('readers')
   readonly deliveries = this.collection<DeliveryDocument>('deliveries')
   readonly counts = this.collection<CountDocument>('counts')
+  readonly treeNodes = this.collection<TreeNodeDocument>('tree_nodes')
+  readonly checkpoints = this.collection<CheckpointDocument>('log_checkpoints')
   readonly claims = this.collection<Claim>('claims')
   readonly audit = this.collection<AuditDocument>('audit')
   readonly logs = this.collection<LogDocument>('logs')

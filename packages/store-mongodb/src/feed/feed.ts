@@ -1,6 +1,13 @@
 import type { AccountKey } from '@countersign/contract'
 import type { StoredDelivery } from '@countersign/store-port/documents'
-import type { CountFilter, DeliveryFilter, FeedBatch, FeedReads, FeedWrites } from '@countersign/store-port/feed'
+import type {
+  CountFilter,
+  DeliveryFilter,
+  FeedBatch,
+  FeedReads,
+  FeedWrites,
+  NodePlace,
+} from '@countersign/store-port/feed'
 import type { PageRequest } from '@countersign/store-port/store'
 import { readAccounts } from '../budgets/accounts.js'
 import { findAgent } from '../collections/agents.js'
@@ -22,6 +29,7 @@ import {
 } from './deliveries.js'
 import { LogEnds } from './log-ends.js'
 import { Readers } from './readers.js'
+import { findNodes, listCheckpoints } from './trees.js'
 
 /** What the feed keeps. docs/storage.md says how. */
 export class MongoFeed implements FeedReads, FeedWrites {
@@ -115,5 +123,12 @@ export class MongoFeed implements FeedReads, FeedWrites {
   }
   removeCounts(series: string, beforeMs: number) {
     return removeCounts(this.database, series, beforeMs)
+  }
+
+  findNodes(tree: string, places: readonly NodePlace[]) {
+    return findNodes(this.database, tree, places)
+  }
+  listCheckpoints(fromIndex: number, limit: number) {
+    return listCheckpoints(this.database, fromIndex, limit)
   }
 }

@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '@countersign/store-port/store'
 import type { Database } from '../connection/database.js'
 import type { ReaderDocument } from '../stored.js'
 import { orderOf, writeCounts } from './counts.js'
+import { addTrees, type SavedTrees } from './trees.js'
 
 /** What a reader saves. */
 type SavedReader = Pick<FeedBatch, 'positions' | 'state'>
@@ -21,8 +22,8 @@ interface Known {
 }
 
 /**
- * The readers. A save is one write of one document: the positions, and the counts that belong to them, which follow to where
- * they belong before the save is answered. Whoever takes the reader sees to it, too.
+ * The readers. A save is one write of one document: the positions, and what belongs to them, which follows to where it belongs
+ * before the save is answered. Whoever takes the reader sees to it, too.
  */
 export class Readers {
   readonly #known = new Map<string, Known>()
@@ -48,7 +49,7 @@ export class Readers {
       const fence = isHeld ? found.fence : Math.max(found.fence, nowMs) + 1
       const held = await this.#take(found, { holder, fence, until_ms: nowMs + forMs })
       if (held === null) continue
-      await this.#followCounts(found)
+      await this.#follow(found)
       this.#known.set(name, { fence, saves: found.saves })
       return heldReaderOf(found, fence)
     }
@@ -73,7 +74,7 @@ export class Readers {
   }
 
   /** False: another holder has the reader. */
-  async save({ reader: { name, fence }, positions, state, counts }: FeedBatch): Promise<boolean> {
+  async save({ reader: { name, fence }, positions, state, counts, nodes, checkpoints }: FeedBatch): Promise<boolean> {
     const saves = await this.#savesOf(name, fence)
     if (saves === null) return false
     // Until it is known how this one ends.
@@ -85,6 +86,8 @@ export class Readers {
       document: JSON.stringify({ positions, state } satisfies SavedReader),
       counts: counts.length === 0 ? null : JSON.stringify(counts),
       counts_order: orderOf(fence, saves + 1),
+      trees:
+        nodes.length + checkpoints.length === 0 ? null : JSON.stringify({ nodes, checkpoints } satisfies SavedTrees),
     }
     const { matchedCount } = await this.database.call(() =>
       // Conditional on the number of saves: one that comes through late changes nothing.
@@ -96,7 +99,7 @@ export class Readers {
       if (found.saved_by !== call)
         throw new StoreUnavailableError('A save of this reader came through late: it has to be read again.')
     }
-    await this.#followCounts(members)
+    await this.#follow(members)
     this.#known.set(name, { fence, saves: saves + 1 })
     return true
   }
@@ -108,8 +111,13 @@ export class Readers {
     return found?.fence === fence ? found.saves : null
   }
 
-  async #followCounts({ counts, counts_order }: Pick<ReaderDocument, 'counts' | 'counts_order'>): Promise<void> {
+  async #follow({
+    counts,
+    counts_order,
+    trees = null,
+  }: Pick<ReaderDocument, 'counts' | 'counts_order' | 'trees'>): Promise<void> {
     if (counts !== null) await writeCounts(this.database, JSON.parse(counts), counts_order)
+    if (trees !== null) await addTrees(this.database, JSON.parse(trees))
   }
 
   async list(prefix: string): Promise<readonly string[]> {
@@ -163,6 +171,7 @@ function newReader(name: string): ReaderDocument {
     document: null,
     counts: null,
     counts_order: '',
+    trees: null,
   }
 }
 

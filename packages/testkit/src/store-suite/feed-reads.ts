@@ -23,6 +23,7 @@ import {
 } from './documents.js'
 import { batchOf, held } from './readers.js'
 import { type StoreCase, WHOLE } from './store-case.js'
+import { checkpointOf, nodeOf } from './trees.js'
 
 const entryOnly = { kind: 'entry.only' } as const
 const COUNT = { id: 'count', series: 'series', starts_ms: 5, document: { count: 1 } }
@@ -45,6 +46,8 @@ const READS: { readonly [Name in keyof FeedReads]: (reads: FeedReads, log: strin
   listDue: (reads) => reads.listDue(idOf('whk', 1), instant(100), 10),
   pendingOf: (reads) => reads.pendingOf(idOf('whk', 1)),
   listCounts: (reads) => reads.listCounts({ series: 'series', from_ms: 0, to_ms: 10 }, 10),
+  findNodes: (reads) => reads.findNodes('tree', [{ level: 8, index: 0 }]),
+  listCheckpoints: (reads) => reads.listCheckpoints(0, 10),
 }
 
 export const FEED_READ_CASES: readonly StoreCase[] = [
@@ -120,7 +123,13 @@ export const FEED_READ_CASES: readonly StoreCase[] = [
       )
       const reader = await held(store, 'reader')
       await store.feed.save(
-        batchOf(reader, { positions: { [pen.log]: 3 }, deliveries: [deliveryOf(1)], counts: [COUNT] }),
+        batchOf(reader, {
+          positions: { [pen.log]: 3 },
+          deliveries: [deliveryOf(1)],
+          counts: [COUNT],
+          nodes: [nodeOf('tree', 8, 0)],
+          checkpoints: [checkpointOf(0)],
+        }),
       )
       const opened = await openFeedReads()
       for (const [name, read] of Object.entries(READS)) {

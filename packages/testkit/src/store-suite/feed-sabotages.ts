@@ -421,6 +421,34 @@ export const FEED_SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'removes the counts of one series',
   },
   {
+    what: 'takes the nodes of all trees for those of one',
+    broken: ofFeed((feed) => ({
+      save: (batch) => feed.save({ ...batch, nodes: batch.nodes.map((node) => ({ ...node, tree: 'tree' })) }),
+      findNodes: (_, places) => feed.findNodes('tree', places),
+    })),
+    caughtBy: 'finds the nodes of one tree',
+  },
+  {
+    what: 'lists checkpoints newest first',
+    broken: ofFeed((feed) => ({
+      listCheckpoints: async (...asked) => (await feed.listCheckpoints(...asked)).toReversed(),
+    })),
+    caughtBy: 'lists checkpoints from an index on',
+  },
+  {
+    what: 'writes the checkpoints of a holder that has lost its reader',
+    broken: ofFeed((feed) => ({
+      async save(batch) {
+        if (await feed.save(batch)) return true
+        const other = (await feed.holdReader('another', 'holder', 1e6)) as HeldReader
+        await feed.save({ ...batch, reader: other, counts: [] })
+        await feed.removeReader('another')
+        return false
+      },
+    })),
+    caughtBy: 'writes no node and no checkpoint for a holder',
+  },
+  {
     what: 'names the log alone that it writes',
     broken: (sound) => ({
       feed: altered(sound.feed, {

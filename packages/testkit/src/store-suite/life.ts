@@ -2,6 +2,7 @@ import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
 import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { expect } from 'vitest'
 import { accountOf, createOf, decisionOf, deliveryOf, idempotencyOf, idOf, instant, LogPen } from './documents.js'
+import { batchOf } from './readers.js'
 import { type StoreCase, WHOLE } from './store-case.js'
 
 /** Every call of the port that can be refused. */
@@ -62,8 +63,7 @@ const CALLS: {
   'feed.loadWebhooks': ({ feed }) => feed.loadWebhooks(),
   'feed.readAccounts': ({ feed }) => feed.readAccounts([]),
   'feed.holdReader': ({ feed }) => feed.holdReader('reader', 'a', 1000),
-  'feed.save': ({ feed }) =>
-    feed.save({ reader: { name: 'reader', fence: 0 }, positions: {}, state: {}, deliveries: [], counts: [] }),
+  'feed.save': ({ feed }) => feed.save(batchOf({ name: 'reader', fence: 0 })),
   'feed.listReaders': ({ feed }) => feed.listReaders(''),
   'feed.findReader': ({ feed }) => feed.findReader('reader'),
   'feed.releaseReaders': ({ feed }) => feed.releaseReaders('a'),
@@ -76,6 +76,8 @@ const CALLS: {
   'feed.pendingOf': ({ feed }) => feed.pendingOf(idOf('whk', 1)),
   'feed.removeDeliveries': ({ feed }) => feed.removeDeliveries(idOf('whk', 1), null),
   'feed.listCounts': ({ feed }) => feed.listCounts({ series: 'series', from_ms: 0, to_ms: 1 }, 10),
+  'feed.findNodes': ({ feed }) => feed.findNodes('tree', [{ level: 8, index: 0 }]),
+  'feed.listCheckpoints': ({ feed }) => feed.listCheckpoints(0, 10),
   'feed.removeCounts': ({ feed }) => feed.removeCounts('series', 0),
 }
 

@@ -9,7 +9,16 @@ export const LONG_MS = 600_000
 
 export function batchOf(reader: Pick<HeldReader, 'name' | 'fence'>, over: Partial<FeedBatch> = {}): FeedBatch {
   const { name, fence } = reader
-  return { reader: { name, fence }, positions: {}, state: {}, deliveries: [], counts: [], ...over }
+  return {
+    reader: { name, fence },
+    positions: {},
+    state: {},
+    deliveries: [],
+    counts: [],
+    nodes: [],
+    checkpoints: [],
+    ...over,
+  }
 }
 
 /** Holds a reader that nobody else holds. */

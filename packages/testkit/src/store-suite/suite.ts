@@ -24,6 +24,7 @@ import { READ_LOG_CASES } from './read-log.js'
 import { READER_CASES } from './readers.js'
 import { REMOVAL_CASES } from './removal.js'
 import type { OpenedStore, StoreCase } from './store-case.js'
+import { TREE_CASES } from './trees.js'
 import { WEBHOOK_CASES } from './webhooks.js'
 
 export const STORE_CASES: readonly StoreCase[] = [
@@ -46,6 +47,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...READER_CASES,
   ...DELIVERY_CASES,
   ...COUNT_CASES,
+  ...TREE_CASES,
   ...FEED_READ_CASES,
   ...LIFE_CASES,
 ]

@@ -1,3 +1,4 @@
+import { sign } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Poll, poll, SerialQueue } from '@countersign/concurrency'
@@ -6,7 +7,13 @@ import { importSigningKey, type PermitClaims, type PublicKeySet, type SigningKey
 import { PermitSigner } from '@countersign/permit/signer'
 import type { LogPosition } from '@countersign/store-port/store'
 import type { Clock } from '../../ports/clock.js'
-import { EarlyRotationError, type Signer, type SigningKeyChange, type SigningKeyInfo } from '../../ports/signer.js'
+import {
+  EarlyRotationError,
+  type Signer,
+  type SigningKeyChange,
+  type SigningKeyInfo,
+  type TextSignature,
+} from '../../ports/signer.js'
 import { type KeyFile, readKeyFile, writeKeyFile } from './key-file.js'
 import {
   changesBetween,
@@ -77,6 +84,11 @@ export class Keyring implements Signer {
 
   sign(claims: PermitClaims): Promise<string> {
     return this.signer.sign(this.active, claims)
+  }
+
+  async signText(text: string): Promise<TextSignature> {
+    const { privateKey, publicJwk } = this.active
+    return { publicKey: publicJwk.x, signature: sign(null, Buffer.from(text), privateKey).toString('base64url') }
   }
 
   jwks(): PublicKeySet {

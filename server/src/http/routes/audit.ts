@@ -1,15 +1,46 @@
-import { AgentIdSchema, AUDIT_TYPES, AuditEntrySchema, IdSchema, pageOf, TimestampSchema } from '@countersign/contract'
+import { setTimeout as pause } from 'node:timers/promises'
+import { withDeadline } from '@countersign/concurrency'
+import {
+  AgentIdSchema,
+  AUDIT_TYPES,
+  AuditEntrySchema,
+  CheckpointsSchema,
+  ConsistencyProofSchema,
+  DecisionProofSchema,
+  IdSchema,
+  pageOf,
+  TimestampSchema,
+} from '@countersign/contract'
 import type { Store } from '@countersign/store-port/store'
 import { z } from 'zod'
+import { type CheckpointsDeps, listCheckpoints, proveConsistency } from '../../use-cases/audit/checkpoints.js'
+import { proveDecision } from '../../use-cases/audit/proof.js'
 import type { Cursors } from '../cursor.js'
 import { givenFilters } from '../filter.js'
 import { pageQuery, replyPage } from '../pages.js'
 import { type Route, route } from '../route.js'
 
-export function auditRoutes(deps: {
-  readonly store: Pick<Store, 'listAuditEntries'>
+/** A proof waits for so long for the checkpoint that its entries are under. */
+const CATCH_UP_MS = 3000
+/** While another process keeps the trees: it makes a checkpoint about every second. */
+const LOOK_EVERY_MS = 100
+
+const SizeSchema = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,14})$/, { error: 'must be a whole number from 0 on' })
+  .transform(Number)
+  .meta({
+    description: 'The size of the earlier checkpoint.',
+    override: { type: 'integer', minimum: 0, pattern: undefined },
+  })
+
+export interface AuditRouteDeps extends CheckpointsDeps {
+  readonly store: Pick<Store, 'listAuditEntries'> & CheckpointsDeps['store']
   readonly cursors: Cursors
-}): Route[] {
+  readonly feed: { readonly catchUpTrees: () => Promise<void> }
+}
+
+export function auditRoutes(deps: AuditRouteDeps): Route[] {
   return [
     route({
       method: 'GET',
@@ -35,5 +66,52 @@ export function auditRoutes(deps: {
         )
       },
     }),
+    route({
+      method: 'GET',
+      path: '/v1/audit/checkpoints',
+      name: 'audit.checkpoints',
+      isLong: true,
+      summary: 'The newest signed checkpoint of each log, and of the root log over them.',
+      scopes: { all: ['audit:read'] },
+      answer: { status: 200, description: 'The checkpoints.', schema: CheckpointsSchema },
+      problems: ['store_unavailable'],
+      handle: async () => ({ body: await listCheckpoints(deps) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/audit/consistency',
+      name: 'audit.consistency',
+      isLong: true,
+      summary: 'Prove that the newest checkpoint of a log goes on from an earlier one.',
+      scopes: { all: ['audit:read'] },
+      query: z.strictObject({
+        log: z.string().optional().meta({ description: 'The root log when absent.' }),
+        from: SizeSchema,
+      }),
+      answer: { status: 200, description: 'The proof.', schema: ConsistencyProofSchema },
+      problems: ['not_found', 'store_unavailable'],
+      handle: async ({ query: { log, from } }) => ({ body: await proveConsistency(deps, log ?? null, from) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/audit/proof',
+      name: 'audit.proof',
+      isLong: true,
+      summary: 'Prove that the entries of a decision are in the audit log.',
+      scopes: { all: ['audit:read'] },
+      query: z.strictObject({ decision_id: IdSchema('dec') }),
+      answer: { status: 200, description: 'Proofs of all its entries, the oldest first.', schema: DecisionProofSchema },
+      problems: ['not_found', 'store_unavailable'],
+      handle: async ({ query }) => ({
+        body: await proveDecision({ store: deps.store, catchUp: (isDone) => catchUp(deps, isDone) }, query.decision_id),
+      }),
+    }),
   ]
+}
+
+/** Whatever fails there, the answer says which entries have no proof yet. */
+async function catchUp({ feed }: AuditRouteDeps, isDone: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + CATCH_UP_MS
+  await withDeadline(feed.catchUpTrees(), CATCH_UP_MS, () => new Error('The trees are behind.')).catch(() => {})
+  while (!(await isDone()) && performance.now() < untilMs) await pause(LOOK_EVERY_MS)
 }

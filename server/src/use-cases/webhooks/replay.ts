@@ -69,7 +69,15 @@ async function beginReader(
 ): Promise<void> {
   const reader = await store.feed.holdReader(name, holder, HELD_MS)
   if (reader === null) throw new Error('A name that nobody else can have is taken.')
-  const isSaved = await store.feed.save({ reader, positions: {}, state: { since, until }, deliveries: [], counts: [] })
+  const isSaved = await store.feed.save({
+    reader,
+    positions: {},
+    state: { since, until },
+    deliveries: [],
+    counts: [],
+    nodes: [],
+    checkpoints: [],
+  })
   if (!isSaved) throw new StoreUnavailableError('The replay was not begun.')
   await store.feed.releaseReaders(holder)
 }

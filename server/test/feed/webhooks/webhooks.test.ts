@@ -283,7 +283,15 @@ describe('a replay', () => {
     const name = `replay/${webhook.id}/${since}/${until}/abc`
     const held = await bed.feed.holdReader(name, 'the API', 0)
     const reader = { name, fence: held?.fence as number }
-    await bed.feed.save({ reader, positions: {}, state: { since, until }, deliveries: [], counts: [] })
+    await bed.feed.save({
+      reader,
+      positions: {},
+      state: { since, until },
+      deliveries: [],
+      counts: [],
+      nodes: [],
+      checkpoints: [],
+    })
     const fresh = await bed.decide(3)
     await settled(bed, webhook, 70 + 60 + 3)
     expect(idsOf(receiver.received).slice(70).sort()).toEqual([...again, ...fresh].sort())

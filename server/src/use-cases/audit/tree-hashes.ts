@@ -1,0 +1,91 @@
+import { type Hash, type LeafRange, leafHashOfText, MerkleTree, perfectNodesOf, rootOf } from '@countersign/audit-log'
+import type { FeedReads } from '@countersign/store-port/feed'
+import { StoreUnavailableError } from '@countersign/store-port/store'
+import { BLOCK, hashOf, ROOT_TREE, STORED_LEVEL, treeOf } from './trees.js'
+
+export type TreeReads = Pick<FeedReads, 'findReader' | 'findNodes' | 'readLog' | 'listCheckpoints'>
+
+/** The leaves of a tree from an index on: at most so many, and at least one when there is one. */
+type ReadLeaves = (from: number, limit: number) => Promise<readonly Hash[]>
+
+/** A tree whose hashes are read from the store. */
+export interface StoredTree {
+  readonly name: string
+  readonly readLeaves: ReadLeaves
+}
+
+export function logTree(reads: TreeReads, log: string): StoredTree {
+  return {
+    name: treeOf(log),
+    readLeaves: async (from, limit) => (await reads.readLog(log, from, limit)).map(({ leaf }) => hashOf(leaf)),
+  }
+}
+
+export function rootTree(reads: TreeReads): StoredTree {
+  return {
+    name: ROOT_TREE,
+    readLeaves: async (from, limit) =>
+      (await reads.listCheckpoints(from, limit)).map(({ note }) => leafHashOfText(note)),
+  }
+}
+
+/**
+ * The roots of subtrees: of stored nodes, and of leaves where a subtree is smaller than a block. They are in two blocks at most
+ * when the subtrees are those of one proof.
+ *
+ * @throws StoreUnavailableError when something of it is not there, or not yet
+ */
+export async function rootsOf(
+  reads: TreeReads,
+  { name, readLeaves }: StoredTree,
+  ranges: readonly LeafRange[],
+): Promise<readonly Hash[]> {
+  const parts = ranges.map(perfectNodesOf)
+  const places = parts.flat()
+  const stored = await reads.findNodes(
+    name,
+    places.filter(({ level }) => level >= STORED_LEVEL),
+  )
+  const hashes = new Map(stored.map((node) => [keyOf(node), hashOf(node.hash)]))
+  const blocks = new Map<number, readonly Hash[]>()
+  for (const place of places) {
+    if (place.level >= STORED_LEVEL) continue
+    const width = 2 ** place.level
+    const from = place.index * width
+    const block = Math.floor(from / BLOCK)
+    const leaves = blocks.get(block) ?? (await readBlock(readLeaves, block))
+    blocks.set(block, leaves)
+    const own = leaves.slice(from - block * BLOCK, from - block * BLOCK + width)
+    if (own.length === width) hashes.set(keyOf(place), rootOfLeaves(own))
+  }
+  return parts.map((part) =>
+    rootOf(
+      part.map((place) => {
+        const hash = hashes.get(keyOf(place))
+        if (hash === undefined)
+          throw new StoreUnavailableError(`The tree ${name} lacks the node ${place.index} of level ${place.level}.`)
+        return hash
+      }),
+    ),
+  )
+}
+
+async function readBlock(readLeaves: ReadLeaves, block: number): Promise<readonly Hash[]> {
+  const leaves: Hash[] = []
+  while (leaves.length < BLOCK) {
+    const more = await readLeaves(block * BLOCK + leaves.length, BLOCK - leaves.length)
+    if (more.length === 0) break
+    leaves.push(...more)
+  }
+  return leaves
+}
+
+function rootOfLeaves(leaves: readonly Hash[]): Hash {
+  const tree = new MerkleTree()
+  for (const leaf of leaves) tree.append(leaf)
+  return tree.root()
+}
+
+function keyOf({ level, index }: { readonly level: number; readonly index: number }): string {
+  return `${level}/${index}`
+}
