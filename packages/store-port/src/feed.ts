@@ -67,7 +67,7 @@ export interface StoredNode extends NodePlace {
 
 /** A signed checkpoint of a log. */
 export interface StoredCheckpoint {
-  /** The how manieth it is of all logs together, from 0 on: its position in the root log. */
+  /** Its number among the checkpoints of all logs, from 0 on: its position in the root log. */
   readonly index: number
   readonly log: string
   /** How many entries the log had. */
