@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_ON_MONGODB, ONLY_ON_MONGODB } from './scripts/test-tiers.mjs'
+import {
+  ALSO_IN_EXPRESS,
+  ALSO_ON_MONGODB,
+  NOT_ON_MONGODB,
+  ONLY_IN_TORTURE,
+  ONLY_ON_MONGODB,
+} from './scripts/test-tiers.mjs'
 
 /** `npm run torture` draws and repeats far more. */
 const torture = process.env.STRESS === 'full'
@@ -13,7 +19,12 @@ const project = (name: string, include: string[], timeout = 20_000, exclude: str
   test: {
     name,
     include: tier === 'slow' ? include.map((path) => path.replace('*.test.ts', '*.slow.test.ts')) : include,
-    exclude: ['**/node_modules/**', ...(tier === 'quick' ? ['**/*.slow.test.ts'] : []), ...exclude],
+    exclude: [
+      '**/node_modules/**',
+      ...(tier === 'quick' ? ['**/*.slow.test.ts'] : []),
+      ...(torture ? [] : ONLY_IN_TORTURE),
+      ...exclude,
+    ],
     testTimeout: timeout * (torture ? 30 : 1),
     hookTimeout: timeout * (torture ? 30 : 1),
   },

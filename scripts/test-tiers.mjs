@@ -3,6 +3,13 @@
  * pages, `npm run test:mongodb` these.
  */
 
+/** What takes long and seldom finds what another test does not: `npm run torture` runs it, and no tier. */
+export const ONLY_IN_TORTURE = [
+  'integrations/*/test/package.slow.test.ts',
+  'packages/client/test/package.slow.test.ts',
+  'packages/engine/test/mutants.slow.test.ts',
+]
+
 /** What is about MongoDB runs on it alone. */
 export const ONLY_ON_MONGODB = ['packages/store-mongodb/test/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
 
@@ -55,9 +62,10 @@ export const ALSO_IN_EXPRESS = [
 /**
  * The tiers of a file.
  * @param {string} file below the root, with forward slashes
- * @returns {('quick' | 'slow' | 'browser' | 'mongodb')[]}
+ * @returns {('quick' | 'slow' | 'browser' | 'mongodb')[]} none: only `npm run torture` runs it
  */
 export function tiersOf(file) {
+  if (isOneOf(ONLY_IN_TORTURE, file)) return []
   if (file.endsWith('.browser.test.ts')) return ['browser']
   if (isOneOf(ONLY_ON_MONGODB, file)) return ['mongodb']
   /** @type {('quick' | 'slow' | 'mongodb')[]} */

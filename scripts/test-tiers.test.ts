@@ -6,7 +6,8 @@ describe('the tiers of a test file', () => {
   it.each([
     ['packages/engine/test/agreement.test.ts', ['quick']],
     ['packages/store-sqlite/src/rows.test.ts', ['quick']],
-    ['packages/engine/test/mutants.slow.test.ts', ['slow']],
+    ['packages/engine/test/mutants.slow.test.ts', []],
+    ['packages/engine/test/random.slow.test.ts', ['slow']],
     ['server/test/mongodb/start.test.ts', ['mongodb']],
     ['server/test/mongodb/replicas/kill.test.ts', ['mongodb']],
     ['packages/store-mongodb/test/relay.test.ts', ['mongodb']],

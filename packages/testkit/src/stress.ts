@@ -7,9 +7,7 @@ interface Size {
 /** THE table of sizes. `STRESS=full` takes the second column. */
 const SIZES = {
   /** Pairs of policies and request on which the engine and a naive evaluator have to agree. */
-  engine_pairs: { ci: 20_000, full: 500_000 },
-  /** Of how many mistakes in the engine one is made, to see that a suite finds it. */
-  engine_mutants_for_each: { ci: 3, full: 1 },
+  engine_pairs: { ci: 10_000, full: 500_000 },
   /** Questions what an agent can get, each with many requests that must not get anything else. */
   capability_questions: { ci: 120, full: 5_000 },
   /** Times that a process is killed while it commits. */
@@ -23,7 +21,7 @@ const SIZES = {
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
   /** Times that a server is killed while it accepts the loss of its store. */
-  accepted_losses: { ci: 3, full: 100 },
+  accepted_losses: { ci: 2, full: 100 },
   /** Sequences on which the server and the reference ledger have to agree. */
   ledger_sequences: { ci: 300, full: 5_000 },
   /** The same on MongoDB, where each takes three times as long. */

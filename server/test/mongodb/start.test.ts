@@ -51,8 +51,8 @@ describe('the schema version', () => {
   it('is written by the first start, and stays', async () => {
     expect(await doctor()).toContain('unused')
     await (await ShippedServer.start({ dataDir: newDirectory(), env: { MONGODB_URL: url } })).stop()
-    expect(await schemaOf()).toEqual({ _id: 'schema', version: 2 })
-    expect(await doctor()).toContain('schema version 2')
+    expect(await schemaOf()).toEqual({ _id: 'schema', version: 3 })
+    expect(await doctor()).toContain('schema version 3')
   })
 
   it('of a newer release is refused, as the embedded store does, and nothing is touched', async () => {
@@ -70,10 +70,10 @@ describe('the schema version', () => {
   })
 
   it('is refused, too, when a newer release starts at the same moment', async () => {
-    const relay = await relayTo(url, { before: 'createIndexes', run: () => writeSchema(3) })
+    const relay = await relayTo(url, { before: 'createIndexes', run: () => writeSchema(4) })
     await expect(openMongoStore({ url: relay.url })).rejects.toThrow(NewerSchemaError)
     relay.close()
-    expect(await schemaOf()).toEqual({ _id: 'schema', version: 3 })
+    expect(await schemaOf()).toEqual({ _id: 'schema', version: 4 })
   })
 })
 
