@@ -6,7 +6,9 @@
 /** What takes long and seldom finds what another test does not: `npm run torture` runs it, and no tier. */
 export const ONLY_IN_TORTURE = [
   'integrations/*/test/package.slow.test.ts',
+  'packages/client/test/mutations.slow.test.ts',
   'packages/client/test/package.slow.test.ts',
+  'packages/client/test/verify-guard.slow.test.ts',
   'packages/engine/test/mutants.slow.test.ts',
 ]
 
@@ -26,7 +28,7 @@ export const ALSO_ON_MONGODB = [
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** What is about routes, connections, headers, bodies, faults of any store, the engine alone or lists that the suite of stores covers. */
+/** What is about routes, connections, headers, bodies, faults of any store, the engine alone or what the suite of stores covers. */
 export const NOT_ON_MONGODB = [
   'server/test/api/budget-faults.test.ts',
   'server/test/api/doors.test.ts',
@@ -42,6 +44,7 @@ export const NOT_ON_MONGODB = [
   'server/test/api/raw-http.slow.test.ts',
   'server/test/api/retention.slow.test.ts',
   'server/test/api/strict-json.test.ts',
+  'server/test/api/settle-storm.slow.test.ts',
   'server/test/api/stats.slow.test.ts',
   'server/test/api/unread-answers.slow.test.ts',
   'server/test/api/webhook-deliveries.slow.test.ts',

@@ -28,7 +28,7 @@ const SIZES = {
   ledger_sequences_on_mongodb: { ci: 100, full: 5_000 },
   /** Of how many golden cases of the ledger one runs on a whole server; the reference ledger answers all of them. */
   ledger_cases_for_each: { ci: 3, full: 1 },
-  ledger_cases_for_each_on_mongodb: { ci: 6, full: 1 },
+  ledger_cases_for_each_on_mongodb: { ci: 10, full: 1 },
   /** Runs of stores that overtake one another, and of stores that are cut off and killed. */
   ledger_protocol_runs: { ci: 8, full: 200 },
   ledger_protocol_faulty_runs: { ci: 6, full: 100 },
