@@ -131,9 +131,13 @@ export const DecisionSchema = z.strictObject(decisionShape).meta({ id: 'Decision
 export type Decision = Immutable<z.infer<typeof DecisionSchema>>
 
 const detailShape = {
-  request_hash: z
-    .string()
-    .meta({ description: 'base64url SHA-256 of the JCS form of agent_id, action, resource and context.' }),
+  request_hash: z.string().nullable().meta({
+    description:
+      'base64url SHA-256 of the JCS form of agent_id, action, resource and context. Null when the request was erased.',
+  }),
+  request_erased_at: TimestampSchema.optional().meta({
+    description: 'Only when the request was erased: `resource`, `context` and `request_hash` are null then.',
+  }),
   key_id: z.string().meta({ description: 'The API key that requested the decision.' }),
   request_id: z.string(),
 }

@@ -70,7 +70,10 @@ export interface StoredDecision {
   readonly outcome: Outcome | null
   readonly advice: Advice | null
   readonly shadow: readonly Shadow[]
-  readonly request_hash: string
+  /** Null when the request was erased; `resource` is null then, too. */
+  readonly request_hash: string | null
+  /** Absent while the request is held. */
+  readonly request_erased_at?: string
   readonly key_id: string
   readonly request_id: string
   /** The job that may run the action; a null name is the caller that gave none. Null while nobody may run it yet. */
@@ -84,11 +87,14 @@ export interface StoredDecision {
   readonly audit: AuditPosition
 }
 
-/** The part of a request that may be erased. It is held beside the audit log, which holds only its salted hash. */
+/**
+ * What is held of a request beside the audit log, which has only its salted hash. Erasing a request removes it, the `resource`
+ * and the `request_hash` of its decision, and the fingerprint of the call that asked.
+ */
 export interface HeldRequest {
   readonly context: JsonObject | null
-  /** 128 random bits, base64url. */
-  readonly salt: string
+  /** 128 random bits, base64url. Null when the request was erased. */
+  readonly salt: string | null
 }
 
 export interface StoredPolicy {
@@ -179,8 +185,8 @@ export interface IdempotencyRecord {
   /** Method and path. */
   readonly operation: string
   readonly key: string
-  /** Tells the same body from another one. */
-  readonly fingerprint: string
+  /** Tells the same body from another one. Null when the request was erased: then no body is known to be the same. */
+  readonly fingerprint: string | null
   /** The status of the first answer. */
   readonly status: number
   /** The id of the object that was answered; its present state is the answer to a replay. */

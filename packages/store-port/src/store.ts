@@ -61,6 +61,12 @@ export type Change =
       readonly decision: StoredDecision
       readonly expected_version: number
       readonly reservation: string | null
+      /**
+       * Its request is erased: the store removes what it holds of it (`HeldRequest`), wherever it holds it. The decision says
+       * so by `request_erased_at`. Idempotency records that name the decision and have its request hash as their fingerprint
+       * have none from then on.
+       */
+      readonly erases_request?: true
     }
   | { readonly kind: 'policy.write'; readonly policy: StoredPolicy; readonly expected_version: number }
   | { readonly kind: 'agent.write'; readonly agent: StoredAgent; readonly expected_version: number }
@@ -198,6 +204,15 @@ export interface AccountFilter {
   readonly agents: readonly string[] | null
 }
 
+/** Decisions whose requests are held, that is, not erased. */
+export interface HeldRequestFilter {
+  readonly agent_id?: string
+  /** Inclusive, on `evaluated_at`. */
+  readonly evaluated_from?: string
+  /** Exclusive, on `evaluated_at`. */
+  readonly evaluated_before?: string
+}
+
 /** Decisions whose status, as written, is final. */
 export interface ClosedFilter {
   /** Exclusive, on `evaluated_at`. */
@@ -279,6 +294,15 @@ export interface Store {
    * record names whose `expires_at` is after `now`. Accounts stay as they are, and so do audit entries and agents.
    */
   removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): Promise<number>
+
+  /** Unlike other lists, the oldest first. */
+  listHeldRequests(filter: HeldRequestFilter, page: PageRequest): Promise<Page<Pick<StoredDecision, 'id' | 'evaluated_at'>>>
+  /**
+   * Resolves when nothing of what was erased or removed before the call is left in the files that the store itself writes, and at
+   * once when there is nothing to do. It may take long, and slows other calls down a little. What a crash interrupts, the next
+   * call of any process goes on with. What a database of its own does with its files is up to that database.
+   */
+  wipe(): Promise<void>
 
   /** Accounts that a decision has counted for, the one that was opened last first. */
   listAccounts(filter: AccountFilter, page: PageRequest): Promise<Page<StoredAccount>>
