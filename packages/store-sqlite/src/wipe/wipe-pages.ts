@@ -21,7 +21,8 @@ export function wipePages(db: Connection, from: number): number | null {
     const free = freePages(pages)
     const end = Math.min(from + SLICE_PAGES - 1, count)
     for (let number = from; number <= end; number += 1) if (!free.has(number)) wipeTreePage(pages, number)
-    for (const [number, span] of free) if (number >= from && number <= end) pages.wipe(number, [span])
+    for (const [number, span] of free)
+      if (number >= from && number <= end) pages.wipe(number, pages.read(number), [span])
     return end < count ? end + 1 : null
   })
 }
@@ -32,11 +33,15 @@ function wipeTreePage(pages: Pages, number: number): void {
   const isFirst = number === 1
   if (!isTreePage(page, isFirst)) return
   const { free, overflows } = readTreePage(page, isFirst, pages.usable)
-  pages.wipe(number, free)
+  pages.wipe(number, page, free)
   for (const { firstPage, pages: length, lastBytes } of overflows) {
     let last = firstPage
-    for (let i = 1; i < length; i += 1) last = pages.read(last).readUInt32BE(0)
-    pages.wipe(last, [{ from: NEXT_PAGE_BYTES + lastBytes, to: pages.usable }])
+    let end = pages.read(last)
+    for (let i = 1; i < length; i += 1) {
+      last = end.readUInt32BE(0)
+      end = pages.read(last)
+    }
+    pages.wipe(last, end, [{ from: NEXT_PAGE_BYTES + lastBytes, to: pages.usable }])
   }
 }
 
@@ -59,6 +64,9 @@ function freePages(pages: Pages): ReadonlyMap<number, Span> {
   return free
 }
 
+/** No page is larger. */
+const ZEROS = Buffer.alloc(65_536)
+
 /** The pages themselves, as SQLite has them now. */
 class Pages {
   readonly usable: number
@@ -74,15 +82,12 @@ class Pages {
     return Buffer.from(row.data as string, 'hex')
   }
 
-  wipe(number: number, spans: readonly Span[]): void {
-    const page = this.read(number)
-    let isClean = true
-    for (const { from, to } of spans) {
-      if (page.subarray(from, to).every((byte) => byte === 0)) continue
-      page.fill(0, from, to)
-      isClean = false
-    }
-    if (!isClean) this.db.run('UPDATE sqlite_dbpage SET data = unhex(?) WHERE pgno = ?', page.toString('hex'), number)
+  /** @param page as `read` gave it */
+  wipe(number: number, page: Buffer, spans: readonly Span[]): void {
+    const unclean = spans.filter(({ from, to }) => !page.subarray(from, to).equals(ZEROS.subarray(0, to - from)))
+    for (const { from, to } of unclean) page.fill(0, from, to)
+    if (unclean.length > 0)
+      this.db.run('UPDATE sqlite_dbpage SET data = unhex(?) WHERE pgno = ?', page.toString('hex'), number)
   }
 }
 
