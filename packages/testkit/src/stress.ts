@@ -22,6 +22,8 @@ const SIZES = {
   signing_key_changes: { ci: 15, full: 200 },
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
+  /** Times that a server is killed under load before every permit is proved to a checkpoint. */
+  proof_kills: { ci: 3, full: 100 },
   /** Times that a server is killed while it accepts the loss of its store. */
   accepted_losses: { ci: 2, full: 100 },
   /** Sequences on which the server and the reference ledger have to agree. */
