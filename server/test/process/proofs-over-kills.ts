@@ -2,7 +2,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { ExportVerifier, parseCheckpoint, parseNote } from '@countersign/audit-log'
 import type { Checkpoints } from '@countersign/contract'
-import { any, createPermitVerifier } from '@countersign/permit'
 import { SEED, seededRandom, until } from '@countersign/testkit'
 import { expect } from 'vitest'
 import { newDirectory, ShippedServer } from './shipped-server.js'
@@ -85,9 +84,8 @@ async function expectProved(server: ShippedServer, permits: string[], shown: Set
     if (leaf !== undefined) leaves.set(`${log}/${index}`, leaf)
   }
   verifier.end()
-  const permitVerifier = createPermitVerifier({ jwks, issuer: ISSUER, audience: ISSUER, seen: false })
   for (const permit of permits) {
-    const { audit } = await permitVerifier.verify(permit, { action: any, resource: any })
+    const { audit } = JSON.parse(Buffer.from(permit.split('.')[1] as string, 'base64url').toString())
     expect(leaves.get(`${audit.log}/${audit.index}`)).toBe(audit.leaf)
   }
   return leaves.size
