@@ -1,4 +1,5 @@
 export { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.js'
+export { type ProvedEntry, type TrustedKeys, verifyEntryProof } from './entry-proof.js'
 export { checkpointLine, type ExportLine, LineError, parseExportLine } from './export/line.js'
 export { type BudgetDifference, type RecomputedAccount, RecomputedBudgets } from './export/recomputed-budgets.js'
 export {

@@ -42,3 +42,9 @@ export function leafHash(entry: HashableEntry): string {
 export function leafHashOfText(text: string): Hash {
   return sha256(LEAF_PREFIX + text)
 }
+
+/** The bytes of the `leaf` of an entry. */
+export function bytesOfLeaf(leaf: string): Hash {
+  const binary = atob(leaf.replaceAll('-', '+').replaceAll('_', '/'))
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+}

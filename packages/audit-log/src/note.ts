@@ -130,6 +130,26 @@ export async function verifyNote(
   return signers
 }
 
+/**
+ * The same for keys that have no name of their own: a checkpoint is signed in the name of its origin.
+ *
+ * @param publicKeys 32 bytes each
+ * @throws NoteError as `verifyNote` does
+ */
+export function verifyNoteByKeys(
+  note: Note,
+  publicKeys: readonly Uint8Array[],
+  verify: VerifyEd25519,
+): Promise<Signer[]> {
+  const names = [...new Set(note.signatures.map(({ name }) => name))]
+  const { ed25519: type } = SIGNATURE_TYPES
+  return verifyNote(
+    note,
+    names.flatMap((name) => publicKeys.map((publicKey) => ({ name, type, publicKey }))),
+    verify,
+  )
+}
+
 const ED25519_SIGNATURE_BYTES = 64
 const TIME_BYTES = 8
 

@@ -36,8 +36,9 @@ export function parseProofFile(text: string): ProofFile {
   return { index, proof: hashes.map(parseHash), checkpoint: text.slice(end + 2) }
 }
 
-function parseHash(line: string): Hash {
-  const hash = fromBase64(line)
-  if (hash?.length !== HASH_BYTES) throw new ProofError('A line of the proof is no hash in base64.')
+/** @throws ProofError */
+export function parseHash(text: string): Hash {
+  const hash = fromBase64(text)
+  if (hash?.length !== HASH_BYTES) throw new ProofError('A hash of the proof is no SHA-256 in base64.')
   return hash
 }

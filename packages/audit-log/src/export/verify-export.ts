@@ -1,8 +1,10 @@
 /** Verifies an export of audit logs, line by line: whether it is what its servers wrote, and all of it. */
 import type { AuditEntry } from '@countersign/contract'
 import { type Checkpoint, parseCheckpoint } from '../checkpoint.js'
-import { leafHashOfText } from '../leaf.js'
-import { type Note, NoteError, type NoteKey, parseNote, type VerifyEd25519, verifyNote } from '../note.js'
+import type { TrustedKeys } from '../entry-proof.js'
+import { bytesOfLeaf, leafHashOfText } from '../leaf.js'
+import { type Note, NoteError, parseNote, verifyNoteByKeys } from '../note.js'
+import { isRootOrigin, logOfOrigin } from '../origin.js'
 import { type Hash, MerkleTree } from '../tree.js'
 import { LineError, parseExportLine, placeOf } from './line.js'
 import { RecomputedBudgets } from './recomputed-budgets.js'
@@ -35,10 +37,7 @@ export interface VerifiedExport {
   readonly budgets: RecomputedBudgets
 }
 
-export interface ExportVerifierOptions {
-  readonly verify: VerifyEd25519
-  /** The public keys that the server has signed with, 32 bytes each. */
-  readonly publicKeys: readonly Uint8Array[]
+export interface ExportVerifierOptions extends TrustedKeys {
   /** Checkpoints that were kept elsewhere: the logs must have them in their past. */
   readonly kept?: readonly Checkpoint[]
 }
@@ -50,9 +49,6 @@ interface Expected {
   /** For a person: which checkpoint says so. */
   readonly source: string
 }
-
-const ROOT_SUFFIX = '/root'
-const LOG_INFIX = '/log/'
 
 /**
  * Takes the lines of an export in their order. Its memory grows with the number of checkpoints, not with that of entries.
@@ -71,7 +67,7 @@ export class ExportVerifier {
   readonly #keptOfRoot: Expected[]
 
   constructor(private readonly options: ExportVerifierOptions) {
-    this.#keptOfRoot = this.#kept((origin) => isRoot(origin))
+    this.#keptOfRoot = this.#kept(isRootOrigin)
   }
 
   /** How many lines were taken. */
@@ -115,14 +111,14 @@ export class ExportVerifier {
     if (this.#entries > 0 || this.#root !== null) throw new LineError('A checkpoint stands behind the checkpoints.')
     const note = parseNote(text)
     const checkpoint = parseCheckpoint(note.text)
-    if (isRoot(checkpoint.origin)) return this.#endCheckpoints(note, checkpoint)
-    const name = logOf(checkpoint.origin)
+    if (isRootOrigin(checkpoint.origin)) return this.#endCheckpoints(note, checkpoint)
+    const name = logOfOrigin(checkpoint.origin)
     if (name === null) throw new LineError(`The checkpoint of ${checkpoint.origin} is of no audit log.`)
     let log = this.#logs.get(name)
     if (log === undefined) {
       log = new LogVerifier(
         name,
-        this.#kept((origin) => origin === checkpoint.origin),
+        this.#kept((origin) => logOfOrigin(origin) === name),
       )
       this.#logs.set(name, log)
     }
@@ -137,12 +133,12 @@ export class ExportVerifier {
       throw new LineError(`The root log has ${checkpoint.size} checkpoints, and ${this.#rootLog.size} are here.`)
     if (!isSame(checkpoint.root, this.#rootLog.root()))
       throw new LineError('The checkpoints are not those of the root log: one was changed, moved, added or removed.')
-    await verifyNote(note, keysOf(note, this.options.publicKeys), this.options.verify)
+    await verifyNoteByKeys(note, this.options.publicKeys, this.options.verify)
     const [later] = this.#keptOfRoot
     if (later !== undefined)
       throw new LineError(`${later.source} has ${later.size} checkpoints, and this root log fewer.`)
     for (const { origin, size } of this.options.kept ?? []) {
-      const name = logOf(origin)
+      const name = logOfOrigin(origin)
       if (name !== null && size > 0 && !this.#logs.has(name))
         throw new LineError(`The root log has no log ${name}, of which a checkpoint was kept.`)
     }
@@ -222,7 +218,7 @@ class LogVerifier {
     if (entry.index !== this.size)
       throw new LineError(`It is ${placeOf(entry)}, and entry ${this.size} of that log belongs here.`)
     if (this.isComplete) throw new LineError(`No checkpoint covers ${placeOf(entry)}.`)
-    this.#tree.append(bytesOf(entry.leaf))
+    this.#tree.append(bytesOfLeaf(entry.leaf))
     const from = this.#expected[this.#reached - 1]?.size ?? 0
     for (let next = this.#expected[this.#reached]; next?.size === this.size; next = this.#expected[this.#reached]) {
       if (!isSame(next.root, this.#tree.root()))
@@ -232,27 +228,6 @@ class LogVerifier {
       this.#reached += 1
     }
   }
-}
-
-/** The keys in the names that signed the note. */
-function keysOf({ signatures }: Note, publicKeys: readonly Uint8Array[]): NoteKey[] {
-  return signatures.flatMap(({ name }) => publicKeys.map((publicKey) => ({ name, type: 1, publicKey }) as const))
-}
-
-/** `<issuer>/root`. */
-function isRoot(origin: string): boolean {
-  return origin.endsWith(ROOT_SUFFIX) && logOf(origin) === null
-}
-
-/** `<issuer>/log/<log>`. */
-function logOf(origin: string): string | null {
-  const at = origin.lastIndexOf(LOG_INFIX)
-  return at < 0 ? null : origin.slice(at + LOG_INFIX.length)
-}
-
-function bytesOf(leaf: string): Uint8Array {
-  const binary = atob(leaf.replaceAll('-', '+').replaceAll('_', '/'))
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
 }
 
 function isSame(one: Hash, other: Hash): boolean {

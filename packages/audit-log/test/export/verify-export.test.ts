@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import {
+  type Checkpoint,
   ExportVerifier,
   type ExportVerifierOptions,
   IncompleteError,
@@ -158,6 +159,15 @@ describe('an export that was written anew', () => {
     for (const note of [whole.notes[0], whole.notes[4], whole.notes.at(-1)])
       expect(await fault(rewritten.lines, { kept: keptOf(note) })).toEqual(found)
     for (const note of whole.notes) expect((await verified(whole.lines, { kept: keptOf(note) })).logs.size).toBe(3)
+  })
+
+  it('differs from a kept checkpoint of a log although the issuer had another name then', async () => {
+    const { size, root } = keptOf(whole.notes[0])[0] as Checkpoint
+    const kept = [{ origin: 'earlier.example/log/a', size, root }]
+    expect((await verified(whole.lines, { kept })).logs.size).toBe(3)
+    expect(await fault(rewritten.lines, { kept })).toMatchObject({
+      message: expect.stringContaining('the kept checkpoint of earlier.example/log/a'),
+    })
   })
 
   it('is found to be older, and to lack a log', async () => {
