@@ -65,8 +65,30 @@ async function watchCheckpoints(server: ShippedServer, shown: Set<string>): Prom
   }
 }
 
+/** The position in the log that a permit names. */
+interface Position {
+  readonly log: string
+  readonly index: number
+  readonly leaf: string
+}
+
+function positionOf(permit: string): Position {
+  return JSON.parse(Buffer.from(permit.split('.')[1] as string, 'base64url').toString()).audit
+}
+
+/** On MongoDB the killed process holds the trees for up to 15 s more. */
+async function coveredByCheckpoints(server: ShippedServer, positions: readonly Position[]): Promise<void> {
+  await until('a checkpoint over every permit', async () => {
+    const { data }: Checkpoints = (await server.call('GET', '/v1/audit/checkpoints')).body
+    const sizes = new Map(data.map(({ log, size }) => [log, size]))
+    return positions.every(({ log, index }) => index < (sizes.get(log) ?? 0)) ? true : undefined
+  })
+}
+
 /** The export is whole, goes on from each checkpoint that was shown, and has the entry of each permit. */
 async function expectProved(server: ShippedServer, permits: string[], shown: Set<string>): Promise<number> {
+  const positions = permits.map(positionOf)
+  await coveredByCheckpoints(server, positions)
   const jwks = (await server.call('GET', '/.well-known/jwks.json')).body
   const exported: string = (await server.call('GET', '/v1/audit/export')).body
   const verifier = new ExportVerifier({
@@ -84,9 +106,6 @@ async function expectProved(server: ShippedServer, permits: string[], shown: Set
     if (leaf !== undefined) leaves.set(`${log}/${index}`, leaf)
   }
   verifier.end()
-  for (const permit of permits) {
-    const { audit } = JSON.parse(Buffer.from(permit.split('.')[1] as string, 'base64url').toString())
-    expect(leaves.get(`${audit.log}/${audit.index}`)).toBe(audit.leaf)
-  }
+  for (const { log, index, leaf } of positions) expect(leaves.get(`${log}/${index}`)).toBe(leaf)
   return leaves.size
 }
