@@ -81,7 +81,7 @@ export function DecisionPage() {
             </Stack>
           </Grid.Col>
         </Grid>
-        <AuditPanel id={id} />
+        <AuditPanel decision={data} />
       </Stack>
     </Page>
   )
