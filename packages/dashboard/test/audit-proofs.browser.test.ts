@@ -1,4 +1,5 @@
 /** Proofs of the audit log, verified in the browser: of a decision's entries, and of a log that goes on. */
+import { readFile } from 'node:fs/promises'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry, DecisionProof, InclusionProof } from '@countersign/contract'
 import { generateSigningKey } from '@countersign/permit'
@@ -90,7 +91,6 @@ describe('the entries of a decision', () => {
     expect(await panel(on).getByText('proved', { exact: true }).count()).toBe(1)
     await panel(on).scrollIntoViewIfNeeded()
     await on.look('decision-proved')
-    await on.narrow('decision-proved')
     await confirm(id)
     await panel(on).getByText('The decision has changed since it was verified.').waitFor()
     expect(await panel(on).getByText('proved', { exact: true }).count()).toBe(0)
@@ -124,7 +124,7 @@ describe('the entries of a decision', () => {
     await open()
     await expectUnproved(1, 'The leaf is not in the tree of this root.')
     await panel(on).scrollIntoViewIfNeeded()
-    await on.look('decision-not-proved')
+    await on.screenshot('decision-not-proved')
   })
 
   it('are not proved by the signature of another key', async () => {
@@ -163,5 +163,77 @@ describe('the entries of a decision', () => {
     await page.getByText('Your key lacks the scope audit:read').waitFor()
     expect(await page.getByRole('button', { name: 'Verify in this browser' }).count()).toBe(0)
     await page.context().close()
+  })
+})
+
+describe('the checkpoints', () => {
+  const on = stage({ settings: { rateLimitPerSecond: 0 } })
+  const drawer = () => on.page.getByRole('dialog', { name: 'Checkpoints' })
+  /** Has the server make a decision and a checkpoint with it. */
+  const decided = async () => {
+    const { id } = await decide(on.server, ALLOWED)
+    await succeed(on.server.call('GET', `/v1/audit/proof?decision_id=${id}`))
+  }
+  const open = async () => {
+    await decided()
+    await on.open('/audit', 'Audit')
+    await on.page.getByRole('button', { name: 'Checkpoints' }).click()
+    const note = await drawer().getByRole('region', { name: 'Newest note' }).textContent()
+    return note as string
+  }
+  const compare = async (note: string) => {
+    await drawer().getByRole('textbox', { name: 'Note' }).fill(note)
+    await drawer().getByRole('button', { name: 'Compare' }).click()
+  }
+
+  it('are shown to be kept, and the log is compared with what was kept', async () => {
+    const note = await open()
+    expect(note).toMatch(/^127\.0\.0\.1:\d+\/root\n\d+\n/)
+    await drawer()
+      .getByRole('region', { name: 'Logs of the server processes' })
+      .getByText(/\d+ entries at/)
+      .waitFor()
+    const [file] = await Promise.all([
+      on.page.waitForEvent('download'),
+      drawer().getByRole('button', { name: 'Download the note' }).click(),
+    ])
+    expect(file.suggestedFilename()).toMatch(/^countersign-checkpoint-\d+\.txt$/)
+    expect(await readFile(await file.path(), 'utf8')).toBe(note)
+    await decided()
+    await compare(`  ${note.replaceAll('\n', '\r\n')}`)
+    await drawer().getByText('The log goes on from your note').waitFor()
+    expect(await drawer().getByRole('status').textContent()).toMatch(/The first \d+ of its \d+ checkpoints/)
+    await drawer().getByRole('status').scrollIntoViewIfNeeded()
+    await on.look('audit-checkpoints')
+    await on.narrow('audit-checkpoints')
+    // Of one log, from the answer of the API.
+    const { data } = await succeed(on.server.call('GET', '/v1/audit/checkpoints'))
+    await compare(data[0].note)
+    await drawer()
+      .getByText(/of its \d+ entries are those/)
+      .waitFor()
+  })
+
+  it('are not said to go on from a note when that is not proved', async () => {
+    const note = await open()
+    const refused = drawer().getByRole('alert').filter({ hasText: 'The log does not go on from your note' })
+    const url = await tamper(on, /\/audit\/consistency\?/, (proof) =>
+      Object.assign(proof as object, { path: [Buffer.alloc(32).toString('base64')] }),
+    )
+    await compare(note)
+    await refused.getByText('This server has signed it.').waitFor()
+    await on.screenshot('audit-checkpoints-refused')
+    await on.page.unroute(url)
+    const [origin, size, root, ...rest] = note.split('\n')
+    await compare([origin, Number(size) + 1000, root, ...rest].join('\n'))
+    await refused.getByText('The log of the server is shorter than that now.').waitFor()
+    await refused.getByText('No key that the server publishes now has signed it.').waitFor()
+    await compare([origin, size, Buffer.alloc(32).toString('base64'), ...rest].join('\n'))
+    await refused.getByText('The server does not prove that it has the same beginning.').waitFor()
+    await compare(note.replace('/root', '/log/other'))
+    await refused.getByText('The server has no checkpoint of this log.').waitFor()
+    await compare('a note')
+    await drawer().getByRole('alert').getByText('Not the note of a checkpoint').waitFor()
+    expect(on.complaints.splice(0).every((text) => /status of 40[04]/.test(text))).toBe(true)
   })
 })
