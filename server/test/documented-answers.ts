@@ -107,8 +107,8 @@ export class AnswerCheck {
     const media = answer.headers.get('content-type') ?? ''
     if (pointer !== undefined && response.content?.[media] === undefined) return [`${media} is not documented`]
     if (pointer === undefined && media !== 'application/problem+json') return [`${media} is no problem`]
-    // Its events are read where they are tested.
-    if (media === 'text/event-stream') return []
+    // Events and lines are read where they are tested.
+    if (media === 'text/event-stream' || media === 'application/x-ndjson') return []
     const body: unknown = JSON.parse(answer.text)
     const schema =
       pointer === undefined

@@ -199,5 +199,11 @@ async function send(url: string, method: string, body: unknown, headers: Record<
     ...(isStream && { duplex: 'half' as const }),
   })
   const text = await textOf(res)
-  return { status: res.status, headers: res.headers, text, body: text === '' ? undefined : JSON.parse(text) }
+  const isText = res.headers.get('content-type') === 'application/x-ndjson'
+  return {
+    status: res.status,
+    headers: res.headers,
+    text,
+    body: text === '' ? undefined : isText ? text : JSON.parse(text),
+  }
 }

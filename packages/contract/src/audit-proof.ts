@@ -82,3 +82,8 @@ export const ConsistencyProofSchema = z
   })
   .meta({ id: 'ConsistencyProof' })
 export type ConsistencyProof = Immutable<z.infer<typeof ConsistencyProofSchema>>
+
+/** A line of an export of the audit logs. All others are entries. */
+export const ExportedCheckpointSchema = z
+  .strictObject({ checkpoint: z.string().meta({ description: 'The signed note of a checkpoint.' }) })
+  .meta({ id: 'ExportedCheckpoint' })

@@ -77,7 +77,9 @@ export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
     components: {
       securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } },
       schemas: Object.fromEntries(
-        routes.flatMap(({ answer: { events } }) => (events ? [[nameOf(events), events]] : [])),
+        routes.flatMap(({ answer: { events, lines = [] } }) =>
+          [...(events ? [events] : []), ...lines].map((schema) => [nameOf(schema), schema]),
+        ),
       ),
     },
     paths,
@@ -121,17 +123,23 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
         headers: z.object({ ...ON_EVERY_ANSWER, ...answer.headers, ...(route.replay && ON_REPLAYS) }),
         ...(answer.schema && { content: { 'application/json': { schema: answer.schema } } }),
         ...(answer.events && { content: { 'text/event-stream': { schema: streamOf(answer.events) } } }),
+        ...(answer.lines && { content: { 'application/x-ndjson': { schema: linesOf(answer.lines) } } }),
       },
       ...problemsOf(route),
     },
   }
 }
 
-/** OpenAPI 3.1 has no form for a stream of events: it is a text, whose description names the schema of each `data`. */
+/** OpenAPI 3.1 has no form for streams: each is a text, whose description names the schemas of its parts. */
 function streamOf(events: z.ZodType): z.ZodType {
   return z.string().meta({
     description: `Server-sent events. The \`data\` of each is JSON of the schema \`${nameOf(events)}\`.`,
   })
+}
+
+function linesOf(lines: readonly z.ZodType[]): z.ZodType {
+  const names = lines.map((schema) => `\`${nameOf(schema)}\``).join(' or ')
+  return z.string().meta({ description: `Lines that each end with a newline. Each is JSON of the schema ${names}.` })
 }
 
 function nameOf(schema: z.ZodType): string {

@@ -72,6 +72,8 @@ interface RouteAnswer {
   readonly schema?: z.ZodType
   /** The answer is a stream of server-sent events; what each of them has as its `data`. */
   readonly events?: z.ZodType
+  /** The answer is a stream of lines of JSON; what each of them is one of. */
+  readonly lines?: readonly z.ZodType[]
   /** Optional where a replay has none. */
   readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>
 }
@@ -106,7 +108,7 @@ export interface Route {
   readonly isChange?: boolean
   /** Whether it only reads and may take long, as lists and simulations do. Such calls take turns. */
   readonly isLong?: boolean
-  /** Whether its answer has no end of its own, as a stream of events. No deadline ends it. */
+  /** Whether its answer is a stream, which may have no end of its own or be long. No deadline ends it. */
   readonly isUnbounded?: boolean
   readonly handle: (call: Call) => Promise<Content>
 }

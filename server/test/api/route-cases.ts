@@ -297,6 +297,7 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       request: async () => ({ path: `/v1/audit/proof?decision_id=${(await newDecision()).id}` }),
       bound: 'cannot hold the scope',
     },
+    'audit.export': { request: () => ({ path: '/v1/audit/export' }), bound: 'cannot hold the scope' },
     'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
   }
 }

@@ -19,8 +19,9 @@ import type { Cursors } from '../cursor.js'
 import { givenFilters } from '../filter.js'
 import { pageQuery, replyPage } from '../pages.js'
 import { type Route, route } from '../route.js'
+import { auditExportRoute } from './audit-export.js'
 
-/** A proof waits for so long for the checkpoint that its entries are under. */
+/** A proof or an export waits for so long for the checkpoint that its entries are under. */
 const CATCH_UP_MS = 3000
 /** While another process keeps the trees: it makes a checkpoint about every second. */
 const LOOK_EVERY_MS = 100
@@ -35,7 +36,7 @@ const SizeSchema = z
   })
 
 export interface AuditRouteDeps extends CheckpointsDeps {
-  readonly store: Pick<Store, 'listAuditEntries'> & CheckpointsDeps['store']
+  readonly store: Pick<Store, 'listAuditEntries' | 'feed'>
   readonly cursors: Cursors
   readonly feed: { readonly catchUpTrees: () => Promise<void> }
 }
@@ -92,6 +93,7 @@ export function auditRoutes(deps: AuditRouteDeps): Route[] {
       problems: ['not_found', 'store_unavailable'],
       handle: async ({ query: { log, from } }) => ({ body: await proveConsistency(deps, log ?? null, from) }),
     }),
+    auditExportRoute({ store: deps.store, catchUp: (isDone) => catchUp(deps, isDone) }),
     route({
       method: 'GET',
       path: '/v1/audit/proof',
@@ -109,7 +111,7 @@ export function auditRoutes(deps: AuditRouteDeps): Route[] {
   ]
 }
 
-/** Whatever fails there, the answer says which entries have no proof yet. */
+/** Whatever fails there, a proof says which entries have none yet, and an export ends before them. */
 async function catchUp({ feed }: AuditRouteDeps, isDone: () => Promise<boolean>): Promise<void> {
   const untilMs = performance.now() + CATCH_UP_MS
   await withDeadline(feed.catchUpTrees(), CATCH_UP_MS, () => new Error('The trees are behind.')).catch(() => {})
