@@ -297,6 +297,14 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       request: async () => ({ path: `/v1/audit/proof?decision_id=${(await newDecision()).id}` }),
       bound: 'cannot hold the scope',
     },
+    'audit.eraseRequest': {
+      request: async () => ({ path: `/v1/audit/requests/${(await newDecision()).id}` }),
+      bound: 'cannot hold the scope',
+    },
+    'audit.eraseRequests': {
+      request: async () => ({ path: `/v1/audit/requests?agent_id=${await newAgent()}` }),
+      bound: 'cannot hold the scope',
+    },
     'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
   }
 }
