@@ -296,7 +296,10 @@ export interface Store {
   removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): Promise<number>
 
   /** Unlike other lists, the oldest first. */
-  listHeldRequests(filter: HeldRequestFilter, page: PageRequest): Promise<Page<Pick<StoredDecision, 'id' | 'evaluated_at'>>>
+  listHeldRequests(
+    filter: HeldRequestFilter,
+    page: PageRequest,
+  ): Promise<Page<Pick<StoredDecision, 'id' | 'evaluated_at'>>>
   /**
    * Resolves when nothing of what was erased or removed before the call is left in the files that the store itself writes, and at
    * once when there is nothing to do. It may take long, and slows other calls down a little. What a crash interrupts, the next

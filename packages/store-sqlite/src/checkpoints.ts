@@ -46,17 +46,20 @@ export class Checkpoints {
     }
   }
 
-  /** Leaves one file behind where it can; what stays in the -wal file is read at the next start. */
-  last(): void {
+  /**
+   * Copies all of the log, and leaves none of it. False while somebody reads from it: then it goes on, and is read at the
+   * next start.
+   */
+  empty(): boolean {
     const position = this.#position()
-    if (position === null) return
+    if (position === null) return false
     this.#sum(position)
     this.db.get('PRAGMA wal_checkpoint(PASSIVE)')
     const after = this.#position()
-    if (after === null || after.copied < after.frames) return
+    if (after === null || after.copied < after.frames) return false
     // Nobody else syncs the index. After a loss of power it must not name frames to copy while the log is empty.
     fsyncSync(this.indexDescriptor)
-    this.db.get('PRAGMA wal_checkpoint(TRUNCATE)')
+    return this.db.withoutWaiting(() => this.db.get('PRAGMA wal_checkpoint(TRUNCATE)'))?.busy === 0
   }
 
   #position(): WalPosition | null {

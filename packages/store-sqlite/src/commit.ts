@@ -6,6 +6,7 @@ import { Sightings } from './sightings.js'
 import { writeAgent } from './tables/agents.js'
 import { insertAuditEntry } from './tables/audit-entries.js'
 import { insertDecision, readPostings, sightingOf, updateDecision } from './tables/decisions.js'
+import { eraseRequest } from './tables/held-requests.js'
 import { insertIdempotency, isTaken } from './tables/idempotency.js'
 import { writeKey } from './tables/keys.js'
 import { writePolicy } from './tables/policies.js'
@@ -85,6 +86,7 @@ function writeChange(
     case 'decision.update': {
       const before = readPostings(db, change.columns[0])
       if (!updateDecision(db, change.columns, decisionText)) return 'version'
+      if (change.erasesRequest) eraseRequest(db, change.columns[0])
       movements.add(before, change.postings)
       return null
     }

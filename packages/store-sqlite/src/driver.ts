@@ -83,6 +83,16 @@ export class Connection {
     }
   }
 
+  /** Runs what may find the database locked by another connection: it is told so at once. */
+  withoutWaiting<T>(work: () => T): T {
+    this.execute('PRAGMA busy_timeout = 0')
+    try {
+      return work()
+    } finally {
+      this.execute('PRAGMA busy_timeout = 2000')
+    }
+  }
+
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false

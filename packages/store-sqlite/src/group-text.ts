@@ -13,7 +13,12 @@ type DecisionChange = Extract<Change, { readonly kind: 'decision.create' | 'deci
 /** Rare changes are there whole. */
 type ChangeHead =
   | { readonly kind: 'decision.create'; readonly columns: DecisionColumns; readonly postings: readonly Posting[] }
-  | { readonly kind: 'decision.update'; readonly columns: DecisionUpdate; readonly postings: readonly Posting[] }
+  | {
+      readonly kind: 'decision.update'
+      readonly columns: DecisionUpdate
+      readonly postings: readonly Posting[]
+      readonly erasesRequest: boolean
+    }
   | Exclude<Change, DecisionChange>
 
 interface MutationHead {
@@ -69,6 +74,7 @@ function headOf(change: Change): ChangeHead {
         kind: change.kind,
         columns: decisionUpdate(change.decision, change.expected_version),
         postings: change.decision.postings,
+        erasesRequest: change.erases_request === true,
       }
     default:
       return change

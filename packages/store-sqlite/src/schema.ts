@@ -114,6 +114,8 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (tree, level, node_index)) WITHOUT ROWID;
   CREATE TABLE log_checkpoints (root_index INTEGER PRIMARY KEY, document TEXT NOT NULL);
   `,
+  // Nothing but the number: an older release would take a request that was erased for one without a context.
+  '',
 ]
 
 /** The version that this release works on. */
@@ -188,6 +190,8 @@ export function configureWriter(db: Connection): void {
       'The file system of the data directory does not support shared memory, which the WAL mode of SQLite needs.',
     )
   db.execute('PRAGMA fullfsync = ON; PRAGMA cell_size_check = ON')
+  // What is deleted or replaced is overwritten. What SQLite leaves behind all the same, `wipe/` finds.
+  db.get('PRAGMA secure_delete = ON')
   // In KiB: the indexes are written all over, and a page that was dropped has to be read again.
   db.execute('PRAGMA cache_size = -32768')
   // A log that grew while a reader held on to an older state is cut to 64 MiB when it is begun anew.

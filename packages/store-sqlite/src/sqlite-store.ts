@@ -8,6 +8,7 @@ import {
   type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
+  type HeldRequestFilter,
   type LogPosition,
   type Mutation,
   type OpenStatus,
@@ -34,11 +35,13 @@ import {
   listOpenReviews,
   listOverdue,
 } from './tables/decisions.js'
+import { listHeldRequests, readErasures } from './tables/held-requests.js'
 import { findIdempotency } from './tables/idempotency.js'
 import { loadKeys, loadKeyUses } from './tables/keys.js'
 import { findSecret, isRestored } from './tables/meta.js'
 import { listPolicies, listPolicyRevisions, loadPolicies, loadPoliciesOfSet } from './tables/policies.js'
 import { loadWebhooks } from './tables/webhooks.js'
+import { Wiping } from './wipe/wiping.js'
 import { Writer } from './writer.js'
 import type { Committed } from './writer-tasks.js'
 
@@ -50,6 +53,10 @@ export class SqliteStore implements Store {
   readonly replicas = null
   readonly ledger = new SqliteLedger((read) => this.#readNow(read))
   readonly feed: SqliteFeed
+  readonly #wiping = new Wiping(
+    () => this.#read(readErasures),
+    async (task, ...parameters) => (await this.#usableWriter()).ask(task, ...parameters),
+  )
   readonly #directory: DataDirectory
   readonly #reader: Connection
   readonly #indexDescriptor: number
@@ -134,6 +141,13 @@ export class SqliteStore implements Store {
   async removeDecisions(decisions: readonly Pick<StoredDecision, 'id' | 'version'>[], now: string): Promise<number> {
     const named = decisions.map(({ id, version }) => ({ id, version }))
     return (await this.#usableWriter()).ask('removeDecisions', named, now)
+  }
+
+  listHeldRequests(filter: HeldRequestFilter, page: PageRequest) {
+    return this.#read((db) => listHeldRequests(db, filter, page))
+  }
+  wipe(): Promise<void> {
+    return this.#wiping.join()
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {

@@ -10,10 +10,12 @@ import { nextLogIndex } from './tables/audit-entries.js'
 import { removeCounts } from './tables/counts.js'
 import { removeDecisions } from './tables/decisions.js'
 import { addDeliveries, removeDeliveries, updateDeliveries } from './tables/deliveries.js'
+import { noteWiped } from './tables/held-requests.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
 import { beginLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
 import { removeReader, takeReader } from './tables/readers.js'
+import { wipePages } from './wipe/wipe-pages.js'
 import type { WriterAnswer, WriterConnection, WriterData, WriterRequest, WriterTasks } from './writer-tasks.js'
 
 const port = parentPort
@@ -47,8 +49,14 @@ const tasks: WriterTasks = {
   makeSecret: (name) => makeSecret(db, name),
   touch: () => touch(db),
   proveRoom: () => proveRoom(db),
-  close: () => checkpoints.last(),
+  wipePages: (from) => wipePages(db, from),
+  emptyLog: () => checkpoints.empty(),
+  noteWiped: (erased) => noteWiped(db, erased),
+  close: () => checkpoints.empty(),
 }
+
+/** Work whose own mistakes stop nobody else: it is undone, and the thread goes on. */
+const MAY_FAIL: ReadonlySet<keyof WriterTasks> = new Set(['together', 'wipePages'])
 
 let isOver = false
 
@@ -81,7 +89,7 @@ function perform({ number, task, parameters }: WriterRequest): WriterAnswer {
     return { number, result: run(task, parameters) }
   } catch (error) {
     const code = sqliteCode(error)
-    const isUndone = task === 'together' && (code === undefined || code.startsWith('SQLITE_CONSTRAINT'))
+    const isUndone = MAY_FAIL.has(task) && (code === undefined || code.startsWith('SQLITE_CONSTRAINT'))
     if (isUndone) return { number, undone: messageOf(error) }
     return { number, failure: { message: messageOf(error), code } }
   }

@@ -37,10 +37,15 @@ export interface WriterTasks {
   /** Several tasks of the feed in one transaction: one wait for the disk. */
   together(tasks: readonly (readonly [task: FeedTask, ...parameters: unknown[]])[]): readonly unknown[]
   makeSecret(name: string): string
+  /** The page to go on with; null when all pages are wiped. */
+  wipePages(from: number): number | null
+  /** False while somebody reads from the log. */
+  emptyLog(): boolean
+  noteWiped(erased: number): void
   touch(): void
   proveRoom(): void
   /** The last one: the thread ends. */
-  close(): void
+  close(): unknown
 }
 
 /** What of the tasks is for the feed. Their parameters are texts and numbers: cheap to pass on. */
@@ -67,7 +72,7 @@ export interface WriterRequest {
 
 export type WriterAnswer =
   | { readonly number: number; readonly result: unknown }
-  /** Of `together`, when the tasks and not the disk were at fault: the thread goes on, so that the feed stops no decision. */
+  /** Of a task that may fail, when it and not the disk was at fault: the thread goes on, so that it stops no decision. */
   | { readonly number: number; readonly undone: string }
   /** After a failure the thread ends, and another one starts from what is on the disk. */
   | { readonly number: number; readonly failure: { readonly message: string; readonly code: string | undefined } }

@@ -26,6 +26,7 @@ import {
   removeDeliveries,
   updateDeliveries,
 } from '#store-sqlite/tables/deliveries'
+import { listHeldRequests } from '#store-sqlite/tables/held-requests'
 import { findIdempotency } from '#store-sqlite/tables/idempotency'
 import { findPolicyRevision, listPolicies, listPolicyRevisions, loadPoliciesOfSet } from '#store-sqlite/tables/policies'
 import { findHeldReader, findReader, listReaders, saveReader } from '#store-sqlite/tables/readers'
@@ -101,6 +102,13 @@ describe('the plans of the embedded store', () => {
   it.each(decisions)('list decisions by %j from one index', async (filter, search) => {
     const whole = { agents: null, now: instant(0), ...filter }
     await expectIndexed((watched) => listDecisions(watched, whole, WHOLE), search)
+  })
+
+  it.each([
+    [{}, 'decisions_by_time ((at_ms,id)>(?,?) AND at_ms<?)'],
+    [{ agent_id: 'a' }, 'decisions_by_agent (agent_id=? AND (at_ms,id)>(?,?) AND at_ms<?)'],
+  ])('list held requests by %j from one index', async (filter, search) => {
+    await expectIndexed((watched) => listHeldRequests(watched, filter, WHOLE), search)
   })
 
   const entries: readonly (readonly [AuditFilter, string])[] = [

@@ -17,7 +17,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Store } from '@countersign/store-port/store'
 import { stress } from '@countersign/testkit'
-import { idempotencyOf, instant, walk } from '@countersign/testkit/store-suite'
+import { createOf, decisionOf, idempotencyOf, instant, LogPen, walk } from '@countersign/testkit/store-suite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataDirectoryInUseError } from '#store-sqlite/data-directory'
 import { Connection } from '#store-sqlite/driver'
@@ -25,6 +25,7 @@ import { readThrough } from '#store-sqlite/fault-report'
 import { openSqliteStore } from '#store-sqlite/open'
 
 const PROGRAM = fileURLToPath(new URL('./processes/store-process.mjs', import.meta.url))
+const ERASER = fileURLToPath(new URL('./processes/erasing-process.mjs', import.meta.url))
 const READER = fileURLToPath(new URL('./processes/reader.mjs', import.meta.url))
 /** The log's index begins with its header, twice. */
 const INDEX_HEADER_BYTES = 48
@@ -36,6 +37,9 @@ const probe = spawnSync('strace', ['-f', '-o', '/dev/null', 'true'], { encoding:
 const cannotTrace = probe.status === 0 ? null : (probe.error?.message ?? probe.stderr.trim())
 if (cannotTrace !== null) console.log(`skipped: strace cannot run here (${cannotTrace})`)
 
+/** About so many writes, syncs and cuts of files make an erasure, and the wiping of the files. */
+const ERASING_STEPS = 260
+
 /** `processes/store-process.mjs`, told line by line. */
 class StoreProcess {
   readonly child: ChildProcessWithoutNullStreams
@@ -45,8 +49,8 @@ class StoreProcess {
   acknowledged = -1
 
   /** @param command runs the program in a shell */
-  constructor(dataDir: string, groupSize: number, command = 'exec "$0" "$@"') {
-    this.child = spawn('sh', ['-c', command, process.execPath, PROGRAM, dataDir, String(groupSize)])
+  constructor(dataDir: string, groupSize: number, command = 'exec "$0" "$@"', program = PROGRAM) {
+    this.child = spawn('sh', ['-c', command, process.execPath, program, dataDir, String(groupSize)])
     this.child.stderr.pipe(process.stderr)
     this.#lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]()
     this.#ended = new Promise((resolve) => this.child.once('close', resolve))
@@ -121,8 +125,8 @@ function expectBalanced(dataDir: string): number {
 describe('the embedded store beside other processes', () => {
   let dataDir: string
   let running: StoreProcess[]
-  const start = (groupSize: number, command?: string) => {
-    const started = new StoreProcess(dataDir, groupSize, command)
+  const start = (groupSize: number, command?: string, program?: string) => {
+    const started = new StoreProcess(dataDir, groupSize, command, program)
     running.push(started)
     return started
   }
@@ -220,6 +224,38 @@ describe('the embedded store beside other processes', () => {
         await expectWhole(store, writing.acknowledged)
         await store.close()
         if (writing.acknowledged >= 0) expectBalanced(dataDir)
+      }
+    },
+  )
+
+  it.skipIf(cannotTrace !== null)(
+    'is erased and wiped by the next process, wherever a kill interrupts that',
+    async () => {
+      const decisions = [...Array(40).keys()].map((number) =>
+        decisionOf(number, { request_hash: `erased-hash-${number}` }),
+      )
+      const request = { context: { fact: `erased-fact-${'x'.repeat(5000)}` }, salt: 'erased-salt' }
+      const calls = 'pwrite64,fsync,fdatasync,ftruncate'
+      for (let kill = 0; kill < stress.store_kills; kill += 1) {
+        rmSync(dataDir, { recursive: true })
+        const filled = await openSqliteStore({ dataDir })
+        const pen = await LogPen.of(filled)
+        for (const decision of decisions) await pen.commit(createOf(decision, request))
+        await filled.close()
+        const step = 1 + Math.floor((kill * ERASING_STEPS) / stress.store_kills)
+        const inject = `-e trace=${calls} -e inject=${calls}:signal=SIGKILL:when=${step}`
+        const erasing = start(1, `exec strace -f -qq -o /dev/null ${inject} "$0" "$@"`, ERASER)
+        const said: string[] = []
+        for (let event = await erasing.next(); event !== null; event = await erasing.next()) said.push(event)
+        const store = await openSqliteStore({ dataDir })
+        const { items } = await store.listHeldRequests({}, { limit: 100, after: null })
+        expect(items.length).toBe(said.includes('erased') || items.length === 0 ? 0 : decisions.length)
+        await store.wipe()
+        const isWiped = items.length === 0
+        for (const name of readdirSync(dataDir))
+          if (isWiped) expect(readFileSync(join(dataDir, name), 'latin1')).not.toMatch(/erased-(hash|fact|salt)/)
+        await store.close()
+        expect(await readThrough(join(dataDir, 'countersign.db'))).toBeNull()
       }
     },
   )

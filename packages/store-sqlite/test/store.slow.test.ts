@@ -98,7 +98,7 @@ describe('the data directory of the embedded store', () => {
     await expectSample(store)
     expect(await store.secret('cursors')).toBe(secret)
     await store.close()
-    expect(read('PRAGMA user_version')[0]?.user_version).toBe(7)
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(8)
     const again = await openSqliteStore({ dataDir })
     await expectSample(again)
     const later = await (await LogPen.of(again)).commit(createOf(decisionOf(50)))

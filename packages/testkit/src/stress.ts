@@ -14,12 +14,16 @@ const SIZES = {
   store_kills: { ci: 5, full: 50 },
   /** Bytes changed and files cut in copies of a store, half of them of one that was killed. */
   store_damages: { ci: 40, full: 2_000 },
+  /** Databases whose unused bytes are wiped. */
+  wiped_databases: { ci: 15, full: 1_000 },
   /** Times that many decisions race for the room in a few accounts. */
   ledger_races: { ci: 4, full: 200 },
   /** Times that each of several processes changes the signing keys. */
   signing_key_changes: { ci: 15, full: 200 },
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
+  /** Times that a server is killed under load before every permit is proved to a checkpoint. */
+  proof_kills: { ci: 3, full: 100 },
   /** Times that a server is killed while it accepts the loss of its store. */
   accepted_losses: { ci: 2, full: 100 },
   /** Sequences on which the server and the reference ledger have to agree. */

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'vitest'
 import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { endChildren } from '../process/child.js'
 import { eventsOverKills } from '../process/events-over-kills.js'
+import { proofsOverKills } from '../process/proofs-over-kills.js'
 import { removeDirectories } from '../process/shipped-server.js'
 import { closeReceivers, webhooksOverKills } from '../process/webhooks-over-kills.js'
 
@@ -21,6 +22,8 @@ afterEach(async () => {
 describe('over kills of the server', () => {
   it('webhooks get every event', () =>
     webhooksOverKills({ env: { MONGODB_URL: mongoUrl(name) }, events: 300, kills: 2 }))
+  it('every acknowledged permit proves to a checkpoint', () =>
+    proofsOverKills({ env: { MONGODB_URL: mongoUrl(name) }, kills: 2 }))
   it('a reader of live events sees each change once and in order', () =>
     eventsOverKills({ MONGODB_URL: mongoUrl(name) }))
 })

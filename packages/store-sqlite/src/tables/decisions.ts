@@ -12,6 +12,7 @@ import type {
 } from '@countersign/store-port/store'
 import type { Connection, Row } from '../driver.js'
 import { type Condition, equality, pageOf, type Scan } from '../scan-newest-first.js'
+import { ERASED, noteErasure } from './held-requests.js'
 
 /** The statuses that end when `expires_at` comes. */
 const OPEN_STATUSES = "('authorized', 'awaiting_review', 'approved')"
@@ -67,7 +68,7 @@ export function insertDecision(db: Connection, columns: DecisionColumns, documen
     resource,
     effect,
     policyId,
-    hash,
+    hash ?? ERASED,
     document,
     context === '' ? null : context,
     salt,
@@ -225,6 +226,7 @@ export function removeDecisions(
         version,
         nowMs,
       )
+    if (removed > 0) noteErasure(db)
     return removed
   })
 }
@@ -257,7 +259,7 @@ function decisionOf(row: Row): DecisionWithRequest {
     decision: JSON.parse(row.document as string),
     request: {
       context: row.request_context === null ? null : JSON.parse(row.request_context as string),
-      salt: row.request_salt as string,
+      salt: row.request_salt as string | null,
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { IdempotencyRecord } from '@countersign/store-port/documents'
 import type { Connection, Row } from '../driver.js'
 import { isOpenAt } from './decisions.js'
+import { ERASED } from './held-requests.js'
 
 /** `now` is the placeholder of the time in milliseconds. */
 const countsAt = (now: string) => `(idempotency.expires_ms > ${now}
@@ -23,7 +24,7 @@ export function insertIdempotency(db: Connection, columns: IdempotencyColumns): 
     keyId,
     operation,
     key,
-    fingerprint,
+    fingerprint ?? ERASED,
     status,
     subject,
     Date.parse(createdAt),
@@ -67,7 +68,7 @@ function recordOf(row: Row): IdempotencyRecord {
     key_id: row.key_id as string,
     operation: row.operation as string,
     key: row.key as string,
-    fingerprint: row.fingerprint as string,
+    fingerprint: row.fingerprint === ERASED ? null : (row.fingerprint as string),
     status: row.status as number,
     subject: row.subject as string,
     created_at: new Date(row.created_ms as number).toISOString(),

@@ -1,0 +1,87 @@
+/** What is held of requests beside the audit log, and how it is erased. */
+import type { StoredDecision } from '@countersign/store-port/documents'
+import type { HeldRequestFilter, Page, PageRequest } from '@countersign/store-port/store'
+import type { Connection, Row } from '../driver.js'
+
+/** A hash that was erased, where the column must not be null. */
+export const ERASED = ''
+
+/** The decision itself is written by `updateDecision`. */
+export function eraseRequest(db: Connection, id: string): void {
+  db.run(
+    `UPDATE idempotency SET fingerprint = '${ERASED}' WHERE subject = ?1
+     AND fingerprint = (SELECT request_hash FROM decisions WHERE id = ?1)`,
+    id,
+  )
+  db.run(
+    `UPDATE decisions SET resource = NULL, request_hash = '${ERASED}', request_context = NULL, request_salt = NULL
+     WHERE id = ?`,
+    id,
+  )
+  noteErasure(db)
+}
+
+/** So many rows are looked at before others get their turn. */
+const CHUNK = 500
+const CURSOR = /^(-?\d+)\/(.*)$/s
+
+export async function listHeldRequests(
+  db: Connection,
+  { agent_id, evaluated_from, evaluated_before }: HeldRequestFilter,
+  { limit, after, pause }: PageRequest,
+): Promise<Page<Pick<StoredDecision, 'id' | 'evaluated_at'>>> {
+  const narrowed = agent_id === undefined ? 'decisions_by_time WHERE' : 'decisions_by_agent WHERE agent_id = ? AND'
+  const read = (ms: number, id: string): readonly Row[] =>
+    db.all(
+      `SELECT id, at_ms, request_salt IS NOT NULL AS is_held FROM decisions INDEXED BY ${narrowed}
+       (at_ms, id) > (?, ?) AND at_ms < ? ORDER BY at_ms, id LIMIT ${CHUNK}`,
+      ...(agent_id === undefined ? [] : [agent_id]),
+      ms,
+      id,
+      evaluated_before === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(evaluated_before),
+    )
+  const first = evaluated_from === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(evaluated_from)
+  const [, afterMs = `${first}`, afterId = ''] = CURSOR.exec(after ?? '') ?? []
+  let [ms, id] = Number(afterMs) < first ? [first, ''] : [Number(afterMs), afterId]
+  const found: Row[] = []
+  for (;;) {
+    const rows = read(ms, id)
+    found.push(...rows.filter(({ is_held }) => is_held === 1))
+    const last = rows.at(-1)
+    if (found.length > limit || last === undefined || rows.length < CHUNK) break
+    ;[ms, id] = [last.at_ms as number, last.id as string]
+    await pause?.()
+  }
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  return {
+    items: items.map((row) => ({ id: row.id as string, evaluated_at: new Date(row.at_ms as number).toISOString() })),
+    next: found.length > limit ? `${last?.at_ms}/${last?.id}` : null,
+  }
+}
+
+/** How often something was erased or removed, and how often that was the case when the files were wiped of it last. */
+export interface Erasures {
+  readonly erased: number
+  readonly wiped: number
+}
+
+const ERASED_COUNT = 'erasures'
+const WIPED_COUNT = 'erasures_wiped'
+
+/** In the same transaction as what was erased or removed: so a crash leaves the files to be wiped. */
+export function noteErasure(db: Connection): void {
+  db.run(
+    `INSERT INTO meta (name, value) VALUES ('${ERASED_COUNT}', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1`,
+  )
+}
+
+/** @param erased as `readErasures` said before the files were wiped */
+export function noteWiped(db: Connection, erased: number): void {
+  db.run('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)', WIPED_COUNT, `${erased}`)
+}
+
+export function readErasures(db: Connection): Erasures {
+  const count = (name: string) => Number(db.get('SELECT value FROM meta WHERE name = ?', name)?.value ?? 0)
+  return { erased: count(ERASED_COUNT), wiped: count(WIPED_COUNT) }
+}
