@@ -35,6 +35,7 @@ export type {
   DeliveryStatus,
   Effect,
   EntryProof,
+  ErasedRequests,
   ErrorCode,
   EventDecision,
   EventType,

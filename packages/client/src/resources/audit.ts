@@ -4,7 +4,7 @@ import { LinesError, linesOf } from '../lines.js'
 import type { CallOptions, CallSignal } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
-import type { AuditEntry, AuditType, Checkpoints, ConsistencyProof, DecisionProof } from '../wire.js'
+import type { AuditEntry, AuditType, Checkpoints, ConsistencyProof, DecisionProof, ErasedRequests } from '../wire.js'
 
 /** All filters have to fit; an absent one fits everything. */
 export interface AuditQuery extends PageQuery {
@@ -23,11 +23,6 @@ export interface ConsistencyQuery {
   readonly log?: string | undefined
   /** The size of the earlier checkpoint. */
   readonly from: number
-}
-
-export interface ErasedRequests {
-  readonly agent_id: string
-  readonly erased: number
 }
 
 /** The server waits for a checkpoint for so long. */

@@ -1,4 +1,11 @@
-import type { AuditEntry, Checkpoints, ConsistencyProof, DecisionProof, Page } from '@countersign/contract'
+import type {
+  AuditEntry,
+  Checkpoints,
+  ConsistencyProof,
+  DecisionProof,
+  ErasedRequests,
+  Page,
+} from '@countersign/contract'
 import { queryOptions } from '@tanstack/react-query'
 import { call, get } from './client'
 
@@ -36,8 +43,5 @@ export const proveConsistency = (log: string | null, from: number): Promise<Cons
 export const eraseRequest = (decisionId: string): Promise<void> =>
   call('DELETE', `/audit/requests/${encodeURIComponent(decisionId)}`)
 
-/** @returns how many were erased by this call */
-export async function eraseRequests(agent_id: string): Promise<number> {
-  const { erased } = await call<{ readonly erased: number }>('DELETE', '/audit/requests', { query: { agent_id } })
-  return erased
-}
+export const eraseRequests = (agent_id: string): Promise<ErasedRequests> =>
+  call('DELETE', '/audit/requests', { query: { agent_id } })
