@@ -66,6 +66,11 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: ['@countersign/contract', '@countersign/store-port', 'node:*', '*'],
   },
   {
+    // Loaded when somebody verifies: a page imports it by `import()`.
+    area: 'packages/dashboard/src/verifier',
+    mayImport: ['@countersign/audit-log', 'type @countersign/contract'],
+  },
+  {
     area: 'packages/dashboard/src/pages/*',
     mayImport: [
       'packages/dashboard/src/api',
@@ -76,6 +81,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'packages/dashboard/src/icon.svg',
       'packages/dashboard/src/live',
       'packages/dashboard/src/session',
+      'packages/dashboard/src/verifier',
       // The parser of the server, without zod.
       '@countersign/contract/strict-json',
       'type @countersign/contract',

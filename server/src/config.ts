@@ -136,6 +136,12 @@ export const SETTINGS = {
       'How many days decisions are kept at least ([retention](../operations.md#retention)). If not set, the server keeps ' +
       'them for good.',
   },
+  requestRetentionDays: {
+    ...wholeNumber('REQUEST_RETENTION_DAYS', null, 1, 36_500),
+    description:
+      'After how many days the requests of decisions are [erased](../audit.md#erase-a-request). If not set, the server keeps ' +
+      'them as long as the decisions.',
+  },
   webhookAllowPrivate: {
     variable: 'WEBHOOK_ALLOW_PRIVATE',
     fallback: '0',

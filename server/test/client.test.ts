@@ -1,4 +1,6 @@
 /** The SDK against the real server: every method once, with what the server makes of it. */
+import { createPublicKey, verify } from 'node:crypto'
+import { ExportVerifier } from '@countersign/audit-log'
 import { ApiError, Countersign, type CountersignClient, isPermitted, type Policy } from '@countersign/client'
 import { verifyGuard } from '@countersign/client/verify'
 import { SeenWebhooks, verifyWebhook } from '@countersign/client/webhook'
@@ -280,6 +282,61 @@ describe('the SDK', () => {
     const created = []
     for await (const { subject } of client.audit.list({ type: 'policy.created', limit: 1 })) created.push(subject)
     expect(created).toContain(policy.id)
+  })
+
+  it('gets proofs of a decision, the newest checkpoints, and how a log goes on', async () => {
+    const { id } = await client.authorize(permitted)
+    const { data } = await client.audit.proof(id)
+    expect(data).toMatchObject([{ entry: { subject: id }, inclusion: { path: expect.any(Array) } }])
+    const { root, data: logs } = await client.audit.checkpoints()
+    expect(logs).toMatchObject([{ log: data[0]?.entry.log }])
+    const size = root?.size ?? 0
+    expect(await client.audit.consistency({ from: size })).toMatchObject({ log: null, from: size, path: [] })
+    const log = logs[0]?.log
+    expect(await client.audit.consistency({ log, from: 0 })).toMatchObject({ log, from: 0 })
+    await expect(client.audit.consistency({ log: 'none', from: 0 })).rejects.toMatchObject({ code: 'not_found' })
+    const nobody = id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+    await expect(client.audit.proof(nobody)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('exports the audit log, which verifies', async () => {
+    const { keys } = await client.jwks()
+    const verifier = new ExportVerifier({
+      publicKeys: keys.map(({ x }) => Buffer.from(x, 'base64url')),
+      verify: (publicKey, message, signature) => {
+        const x = Buffer.from(publicKey).toString('base64url')
+        const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+        return verify(null, message, key, signature)
+      },
+    })
+    for await (const line of client.audit.export()) await verifier.add(line)
+    const { logs, checkpoints } = verifier.end()
+    expect([...logs.values()].every((size) => size > 0)).toBe(true)
+    expect(checkpoints).toBeGreaterThan(0)
+  })
+
+  it('erases the request of a decision, and all requests of an agent', async () => {
+    const asked = { ...permitted, agent_id: 'agent:to-be-forgotten' }
+    const [first, ...others] = await Promise.all([
+      client.authorize(asked),
+      client.authorize(asked),
+      client.authorize(asked),
+    ])
+    expect(await client.audit.eraseRequest(first.id)).toBeUndefined()
+    await client.audit.eraseRequest(first.id)
+    const erased = { resource: null, context: null, request_hash: null, request_erased_at: expect.any(String) }
+    expect(await client.decisions.get(first.id)).toMatchObject({ ...erased, effect: 'allow' })
+    expect(await client.audit.eraseRequests({ agent_id: asked.agent_id })).toEqual({
+      agent_id: asked.agent_id,
+      erased: 2,
+    })
+    for (const { id } of others) expect(await client.decisions.get(id)).toMatchObject(erased)
+    expect((await client.audit.proof(first.id)).data.map(({ entry }) => entry.type)).toEqual([
+      'decision.created',
+      'request.erased',
+    ])
+    const nobody = first.id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+    await expect(client.audit.eraseRequest(nobody)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   it('follows decisions as they happen, misses none once it is connected, and goes on where it was', async () => {

@@ -1,4 +1,5 @@
 export { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.js'
+export { verifyContinuation } from './continuation.js'
 export { type ProvedEntry, type TrustedKeys, verifyEntryProof } from './entry-proof.js'
 export { checkpointLine, type ExportLine, LineError, parseExportLine } from './export/line.js'
 export { type BudgetDifference, type RecomputedAccount, RecomputedBudgets } from './export/recomputed-budgets.js'
@@ -28,7 +29,9 @@ export {
   type VerifyEd25519,
   verifierKey,
   verifyNote,
+  verifyNoteByKeys,
 } from './note.js'
+export { isRootOrigin, logOfOrigin } from './origin.js'
 export { type ProofFile, parseProofFile, proofFileText } from './proof-file.js'
 export { consistencyProof, inclusionProof } from './proofs.js'
 export {

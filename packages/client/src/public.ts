@@ -35,7 +35,7 @@ export { type AskedAction, isPermitted, type PermittedDecision } from './is-perm
 export type { CallOptions, CallSignal, CountersignOptions, IdempotentCallOptions } from './options.js'
 export type { PageQuery, Pages } from './pages.js'
 export type { SuspendOptions } from './resources/agents.js'
-export type { AuditQuery } from './resources/audit.js'
+export type { AuditQuery, ConsistencyQuery } from './resources/audit.js'
 export type { DecisionGetOptions, DecisionQuery, ReviewWaitOptions } from './resources/decisions.js'
 export type { EventsOptions, ReceivedEvent } from './resources/events.js'
 export type { KeyRotateOptions } from './resources/keys.js'

@@ -301,6 +301,40 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     url: `/v1/audit?type=decision.created&decision_id=dec_1&agent_id=${encodedAgent}`,
     answer: page,
   },
+  'audit.checkpoints': {
+    call: (client) => client.audit.checkpoints(),
+    method: 'GET',
+    url: '/v1/audit/checkpoints',
+    answer: { data: [], root: null },
+  },
+  'audit.proof': {
+    call: (client) => client.audit.proof(id),
+    method: 'GET',
+    url: `/v1/audit/proof?decision_id=${id}`,
+    answer: { decision_id: id, data: [] },
+  },
+  'audit.consistency': {
+    call: (client) => client.audit.consistency({ log: 'a1', from: 12 }),
+    method: 'GET',
+    url: '/v1/audit/consistency?log=a1&from=12',
+  },
+  'audit.consistency of the root log': {
+    call: (client) => client.audit.consistency({ from: 0 }),
+    method: 'GET',
+    url: '/v1/audit/consistency?from=0',
+  },
+  'audit.eraseRequest': {
+    call: (client) => client.audit.eraseRequest(id),
+    method: 'DELETE',
+    url: `/v1/audit/requests/${id}`,
+    answer: undefined,
+  },
+  'audit.eraseRequests': {
+    call: (client) => client.audit.eraseRequests({ agent_id: agent }),
+    method: 'DELETE',
+    url: `/v1/audit/requests?agent_id=${encodedAgent}`,
+    answer: { agent_id: agent, erased: 12 },
+  },
   'webhooks.create': {
     call: (client) => client.webhooks.create({ url: 'https://example.com/hook', events: ['decision.denied'] }),
     method: 'POST',
@@ -445,7 +479,12 @@ describeTransports('resources', (rig) => {
   it('refuses an empty id before anything is sent, so that no other endpoint is met', async () => {
     const { stub, open } = rig()
     const client = open()
-    for (const call of [client.policies.delete(''), client.keys.revoke('..'), client.agents.suspend('')]) {
+    for (const call of [
+      client.policies.delete(''),
+      client.keys.revoke('..'),
+      client.agents.suspend(''),
+      client.audit.eraseRequest(''),
+    ]) {
       expect(await rejectionOf(call)).toBeInstanceOf(TypeError)
     }
     expect(() => client.policies.revisions('')).toThrow(TypeError)

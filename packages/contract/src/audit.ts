@@ -63,3 +63,12 @@ export const AuditEntrySchema = z
   })
   .meta({ id: 'AuditEntry' })
 export type AuditEntry = Immutable<z.infer<typeof AuditEntrySchema>>
+
+/** What a call that erases the requests of an agent has done. */
+export const ErasedRequestsSchema = z
+  .strictObject({
+    agent_id: z.string(),
+    erased: z.int().min(0).meta({ description: 'How many requests this call has erased.' }),
+  })
+  .meta({ id: 'ErasedRequests' })
+export type ErasedRequests = Immutable<z.infer<typeof ErasedRequestsSchema>>

@@ -90,7 +90,7 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
       onError: failed('an admin command could not be executed'),
     }),
     followed?.follow(changes, FOLLOW_EVERY_MS, failed('what other servers changed could not be read')),
-    runJobs(serverJobs(core), lease, log),
+    runJobs(serverJobs(core, http.liveEvents), lease, log),
   ]
   return {
     ...http,

@@ -52,7 +52,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
   const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
   const cursors = new Cursors(await store.secret('cursors'))
   const liveEvents = new LiveEvents({ source: feed, seal: eventIds(cursors), log })
-  const routes = [...composeRoutes(core, feed, cursors), ...eventRoutes({ liveEvents, cursors })]
+  const routes = [...composeRoutes(core, feed, cursors, liveEvents), ...eventRoutes({ liveEvents, cursors })]
   metrics.watchUnreadBytes(() => unread.total)
   metrics.watchLiveStreams(() => liveEvents.size)
   const rateLimit = new RateLimit(config.rateLimitPerSecond)
@@ -94,7 +94,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
 }
 
 /** Each group of routes is given what its use cases name, and nothing else. */
-function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
+function composeRoutes(core: Core, feed: Feed, cursors: Cursors, liveEvents: LiveEvents): Route[] {
   const { config, isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = core
   const { openReviews, approvalEnds, mutex, longPolls, signer, permits, expireOverdue } = core
   const { maxEvaluationSteps } = config
@@ -116,7 +116,7 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors): Route[] {
     ...agentRoutes({ clock, agents, store, writer, changes, cursors }),
     ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
     ...permitRoutes({ ...transition, agents, verifyPermit }),
-    ...auditRoutes({ store, signer, feed, cursors }),
+    ...auditRoutes({ ...transition, log, isServing, liveEvents, signer, feed, cursors }),
     ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
     ...statsRoutes({ clock, store, feed }),
   ]

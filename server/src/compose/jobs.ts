@@ -3,6 +3,9 @@ import { poll } from '@countersign/concurrency'
 import type { Lease } from '@countersign/store-port/lease'
 import { isFeedBehind } from '../feed/is-behind.js'
 import type { Log } from '../ports/log.js'
+import type { LiveEvents } from '../state/live-events.js'
+import { oldRequestEraser } from '../use-cases/audit/erase-requests.js'
+import { wipeFiles } from '../use-cases/audit/wipe.js'
 import { clockJumpReporter } from '../use-cases/clock/report-jump.js'
 import { removeOldDecisions } from '../use-cases/decisions/retention.js'
 import type { Core } from './live-state.js'
@@ -12,6 +15,12 @@ const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 /** How much longer decisions are kept while webhooks or statistics are behind. Source: docs/operations.md "Retention". */
 const KEPT_FOR_FEED_DAYS = 30
+
+/**
+ * How the jobs that go through the store run: soon after the start, so that a server that restarts often does it too. The lease
+ * is a little longer than the interval: the same process renews it, and another one takes over soon after it dies.
+ */
+const HOURLY = { everyMs: HOUR_MS, firstMs: MINUTE_MS, leaseMs: HOUR_MS + 5 * MINUTE_MS }
 
 export interface Job {
   /** Names its lease too. */
@@ -42,9 +51,9 @@ export function runJobs(jobs: readonly Job[], lease: Lease, log: Log): () => Pro
   }
 }
 
-export function serverJobs(core: Core): Job[] {
+export function serverJobs(core: Core, liveEvents: LiveEvents): Job[] {
   const { config, isServing, clock, log, store, approvalEnds, keys, openReviews, sharedKeys } = core
-  const { retentionDays } = config
+  const { retentionDays, requestRetentionDays } = config
   const jobs: Job[] = [
     {
       name: 'report_clock_jump',
@@ -85,6 +94,13 @@ export function serverJobs(core: Core): Job[] {
       },
       failure: 'expired data could not be removed',
     },
+    {
+      name: 'wipe',
+      everyMs: MINUTE_MS,
+      // What a crash has interrupted, too.
+      run: () => wipeFiles(core),
+      failure: 'the files could not be wiped',
+    },
   ]
   if (sharedKeys !== null)
     jobs.push({
@@ -96,11 +112,7 @@ export function serverJobs(core: Core): Job[] {
   if (retentionDays !== null)
     jobs.push({
       name: 'retention',
-      everyMs: HOUR_MS,
-      // Soon, so that a server that restarts often does it too.
-      firstMs: MINUTE_MS,
-      // A little longer than the interval: the same process renews it, and another one takes over soon after it dies.
-      leaseMs: HOUR_MS + 5 * MINUTE_MS,
+      ...HOURLY,
       async run() {
         // What a reader of the feed still has to show is kept for a while, but not for ever.
         const isBehind = await isFeedBehind(store.feed, clock.now())
@@ -108,8 +120,21 @@ export function serverJobs(core: Core): Job[] {
         if (isBehind) log.warn({ days }, 'a reader of the feed is behind, so decisions are kept longer')
         const removed = await removeOldDecisions({ clock, store, isServing }, days)
         if (removed > 0) log.info({ removed, days }, 'old decisions were removed')
+        if (removed > 0) await wipeFiles(core)
       },
       failure: 'old decisions could not be removed',
     })
+  if (requestRetentionDays !== null) {
+    const eraseOldRequests = oldRequestEraser({ ...core, liveEvents }, requestRetentionDays)
+    jobs.push({
+      name: 'request_retention',
+      ...HOURLY,
+      async run() {
+        const erased = await eraseOldRequests()
+        if (erased > 0) log.info({ erased, days: requestRetentionDays }, 'requests of old decisions were erased')
+      },
+      failure: 'requests of old decisions could not be erased',
+    })
+  }
   return jobs
 }

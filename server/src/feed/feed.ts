@@ -129,7 +129,7 @@ export class RunningFeed implements Feed {
 
   async readEvents(from: Positions | null, limit: number): Promise<LivePage> {
     const { store } = this.deps
-    if (from === null) return { events: [], positions: await positionsAtEnd(store) }
+    if (from === null) return { events: [], erased: [], positions: await positionsAtEnd(store) }
     const { entries, positions } = await readLogs(store, from, limit)
     const events: LivePage['events'][number][] = []
     let at = from
@@ -143,7 +143,10 @@ export class RunningFeed implements Feed {
       const shown = { type, timestamp, sequence, data: withoutShadow(data as EventDecision) } as LiveEvent
       events.push({ event: shown, log, index, positions: at })
     }
-    return { events, positions }
+    const erased = entries
+      .filter(({ type }) => type === 'request.erased')
+      .map(({ subject, at: erased_at }) => ({ decision_id: subject, erased_at }))
+    return { events, erased, positions }
   }
 
   async catchUpStatistics(): Promise<void> {

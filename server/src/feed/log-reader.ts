@@ -119,7 +119,8 @@ function compare(one: AuditEntry, other: AuditEntry): number {
 
 /** The number of this change of a decision or policy, null for other objects, and for entries of older releases. */
 export function versionOf({ type, data }: AuditEntry): number | null {
-  const version = type.startsWith('decision.') ? data.version : type.startsWith('policy.') ? data.revision : null
+  const isOfDecision = type.startsWith('decision.') || type === 'request.erased'
+  const version = isOfDecision ? data.version : type.startsWith('policy.') ? data.revision : null
   return typeof version === 'number' ? version : null
 }
 

@@ -56,7 +56,7 @@ const PATH_IDS: readonly [start: string, id: z.ZodType][] = [
   ['/v1/webhooks/{id}', IdSchema('whk')],
 ]
 /** Parameters of a path that are named after what they identify. */
-const NAMED_IDS: Readonly<Record<string, z.ZodType>> = { delivery_id: IdSchema('dlv') }
+const NAMED_IDS: Readonly<Record<string, z.ZodType>> = { decision_id: IdSchema('dec'), delivery_id: IdSchema('dlv') }
 
 /** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
 export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {

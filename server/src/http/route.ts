@@ -24,7 +24,7 @@ export interface Call<Body = unknown, Query = unknown> {
   /** Aborted when the caller disconnects or the server shuts down. For a route that `isUnbounded`. */
   readonly signal: () => AbortSignal
   /**
-   * The caller, as of now. For a route that `isUnbounded`.
+   * The caller, as of now. For a route that `isUnbounded`, and may go on for long.
    *
    * @throws DomainError what answers a new request of a caller who may not call any more
    */
@@ -108,7 +108,7 @@ export interface Route {
   readonly isChange?: boolean
   /** Whether it only reads and may take long, as lists and simulations do. Such calls take turns. */
   readonly isLong?: boolean
-  /** Whether its answer is a stream, which may have no end of its own or be long. No deadline ends it. */
+  /** Whether it takes as long as there is something to do or to tell, as a stream. No deadline ends it. */
   readonly isUnbounded?: boolean
   readonly handle: (call: Call) => Promise<Content>
 }

@@ -7,6 +7,8 @@ import type { LiveEvent } from '@countersign/contract'
 /** After a lost connection a reader waits so long before it connects again. */
 const RETRY_MS = 2000
 
+const DATA = '\ndata: '
+
 /** The first bytes of a stream. They tell the reader that it is connected, and from where it goes on. */
 export function openingText(cursor: string): string {
   return `: connected\nretry: ${RETRY_MS}\nid: ${cursor}\n\n`
@@ -19,7 +21,12 @@ export function heartbeatText(cursor: string | null): string {
 
 /** One event, without its id. JSON has no line breaks of its own. */
 export function eventText({ type, timestamp, sequence, data }: LiveEvent): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, timestamp, sequence, data })}\n\n`
+  return `event: ${type}${DATA}${JSON.stringify({ type, timestamp, sequence, data })}\n\n`
+}
+
+/** The event of what `eventText` has made. */
+export function eventOfText(text: string): LiveEvent {
+  return JSON.parse(text.slice(text.indexOf(DATA) + DATA.length)) as LiveEvent
 }
 
 export function idLine(cursor: string): string {

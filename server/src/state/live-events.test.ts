@@ -23,8 +23,14 @@ const KEY: StoredKey = {
   secrets: [],
 }
 
+interface ToldEvent {
+  readonly type: LiveType
+  readonly agent_id: string
+  readonly note?: string
+  readonly resource?: string
+}
 /** What an entry tells; null: nothing live. */
-type Told = { readonly type: LiveType; readonly agent_id: string; readonly note?: string } | null
+type Told = ToldEvent | { readonly erases: string } | null
 
 /** Logs that a test writes. Reads find the entries of several logs in any order. */
 class ScriptedLogs implements LiveSource {
@@ -50,7 +56,7 @@ class ScriptedLogs implements LiveSource {
     this.reads.push({ from, limit })
     await this.hold()
     if (this.failure !== null) throw this.failure
-    const page = from === null ? { events: [], positions: this.end } : this.page(from, limit)
+    const page = from === null ? { events: [], erased: [], positions: this.end } : this.page(from, limit)
     await this.hold()
     return page
   }
@@ -58,6 +64,7 @@ class ScriptedLogs implements LiveSource {
   private page(from: Positions, limit: number): LivePage {
     const positions = { ...from }
     const events: LivePage['events'][number][] = []
+    const erased: LivePage['erased'][number][] = []
     for (let left = Math.min(limit, this.most); left > 0; left -= 1) {
       const unread = Object.keys(this.logs).filter((log) => (positions[log] ?? 0) < (this.logs[log] ?? []).length)
       if (unread.length === 0) break
@@ -65,14 +72,16 @@ class ScriptedLogs implements LiveSource {
       const index = positions[log] ?? 0
       positions[log] = index + 1
       const told = this.logs[log]?.[index]
-      if (told) events.push({ event: eventOf(log, index, told), log, index, positions: { ...positions } })
+      if (told !== null && 'erases' in told) erased.push({ decision_id: told.erases, erased_at: AT })
+      else if (told) events.push({ event: eventOf(log, index, told), log, index, positions: { ...positions } })
     }
-    return { events, positions }
+    return { events, erased, positions }
   }
 }
 
-function eventOf(log: string, index: number, { type, agent_id, note = '' }: NonNullable<Told>): LiveEvent {
-  const data = { id: `${log}${index}`, agent_id, action: 'a.b', effect: 'allow', status: 'authorized', reason: note }
+function eventOf(log: string, index: number, { type, agent_id, note = '', resource }: ToldEvent): LiveEvent {
+  const fixed = { action: 'a.b', effect: 'allow', status: 'authorized' }
+  const data = { id: `${log}${index}`, agent_id, ...fixed, reason: note, resource: resource ?? null }
   return { type, timestamp: AT, sequence: index, data } as unknown as LiveEvent
 }
 
@@ -303,6 +312,37 @@ describe('a stream', () => {
     const refused = expect(open()).rejects.toThrow('within 8000 ms')
     await passes(8000)
     await refused
+  })
+})
+
+describe('a request that is erased', () => {
+  const HELD: Told = { ...CREATED, resource: 'order:secret' }
+  const textsOf = async (filter: LiveFilter = {}) => {
+    const chunks = (await open({ from: {}, filter })).stream.chunks()
+    const texts: string[] = []
+    for (let i = 0; i < 2; i += 1) {
+      const next = chunks.next()
+      await passes(0)
+      texts.push(Buffer.from((await next).value as Uint8Array).toString())
+    }
+    return texts.join('')
+  }
+
+  it.each(['by this process', 'by another one'])('is in no event that the ring keeps: %s', async (whose) => {
+    const reader = await connected()
+    written('A', HELD, OF_B, { ...HELD, resource: 'order:kept' })
+    await passes(100)
+    await reader.takeAll()
+    const before = await textsOf()
+    expect(before).toContain('order:secret')
+    if (whose === 'by this process') live.forget([{ id: 'A0', request_erased_at: AT }])
+    else written('A', { erases: 'A0' })
+    await passes(100)
+    const fields = `"resource":null,"request_hash":null,"request_erased_at":"${AT}"`
+    const expected = before.replace('"resource":"order:secret"', fields)
+    // The other events, and all ids, are as they were.
+    expect(await textsOf()).toBe(expected)
+    expect(await textsOf({ resource: 'order:kept' })).not.toMatch(/A0|secret/)
   })
 })
 

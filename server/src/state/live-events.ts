@@ -3,6 +3,7 @@
  * and is kept for a while. So a stream costs what its reader takes, and a slow reader costs no more than a fast one.
  */
 import { KeyedMutex, withDeadline } from '@countersign/concurrency'
+import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Positions } from '@countersign/store-port/feed'
 import { StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
@@ -72,6 +73,16 @@ export class LiveEvents {
   /** Something was written. Costs next to nothing. */
   wake(): void {
     this.tail?.wake()
+  }
+
+  /**
+   * The requests of these decisions were erased: from now on no stream shows them. Erasures that another process makes come
+   * with the log.
+   */
+  forget(decisions: readonly Pick<StoredDecision, 'id' | 'request_erased_at'>[]): void {
+    this.tail?.ring?.forget(
+      decisions.flatMap(({ id, request_erased_at: erased_at }) => (erased_at ? [{ decision_id: id, erased_at }] : [])),
+    )
   }
 
   /**

@@ -1,7 +1,8 @@
 import type { LiveEvent, LiveType } from '@countersign/contract'
 import type { Positions } from '@countersign/store-port/feed'
-import type { LivePage } from '../ports/live-page.js'
-import { eventText, idLine } from './event-stream-text.js'
+import type { ErasedRequest, LivePage } from '../ports/live-page.js'
+import { withoutRequest } from '../use-cases/decisions/view.js'
+import { eventOfText, eventText, idLine } from './event-stream-text.js'
 import { reaches } from './live-positions.js'
 
 /** What streams can ask for, as of the event. */
@@ -13,10 +14,11 @@ export interface LiveFacts {
   readonly effect: string
   readonly status: string
   readonly policy_id: string
-  readonly request_hash: string
+  readonly request_hash: string | null
 }
 
 interface RingEvent {
+  readonly decision_id: string
   readonly facts: LiveFacts
   readonly log: string
   readonly index: number
@@ -65,6 +67,7 @@ export class LiveRing {
   }
 
   add(page: LivePage): void {
+    this.forget(page.erased)
     this.end = page.positions
     const known = this.batches.length
     let group: RingEvent[] = []
@@ -78,13 +81,26 @@ export class LiveRing {
       const id = idLine(this.seal(place.positions))
       const text = Buffer.from(id + eventText(event))
       if (bytes + text.length > BATCH_BYTES) close()
-      group.push({ ...place, facts: factsOf(event), bytes: text, idLength: id.length })
+      const decision_id = event.data.id
+      group.push({ ...place, decision_id, facts: factsOf(event), bytes: text, idLength: id.length })
       bytes += text.length
       this.bytes += text.length
     }
     close()
     this.events += page.events.length
     this.evict(known)
+  }
+
+  /** Takes the requests out of the events of these decisions. */
+  forget(erased: readonly ErasedRequest[]): void {
+    if (erased.length === 0) return
+    const times = new Map(erased.map(({ decision_id, erased_at }) => [decision_id, erased_at]))
+    for (const [i, batch] of this.batches.entries()) {
+      if (!batch.events.some(({ decision_id }) => times.has(decision_id))) continue
+      const after = batchOf(batch.events.map((event) => withoutRequestOf(event, times.get(event.decision_id))))
+      this.bytes += after.bytes.length - batch.bytes.length
+      this.batches[i] = after
+    }
   }
 
   /** Whether the ring has every event behind these positions. */
@@ -122,6 +138,15 @@ function batchOf(group: readonly RingEvent[]): Batch {
     return placed
   })
   return { events, bytes, positions: (group.at(-1) as RingEvent).positions }
+}
+
+function withoutRequestOf(ringEvent: RingEvent, erasedAt: string | undefined): RingEvent {
+  if (erasedAt === undefined) return ringEvent
+  const event = eventOfText(ringEvent.bytes.subarray(ringEvent.idLength).toString())
+  if (event.data.request_erased_at !== undefined) return ringEvent
+  const after: LiveEvent = { ...event, data: withoutRequest(event.data, erasedAt) }
+  const bytes = Buffer.concat([ringEvent.bytes.subarray(0, ringEvent.idLength), Buffer.from(eventText(after))])
+  return { ...ringEvent, facts: factsOf(after), bytes }
 }
 
 export function factsOf({ type, data }: LiveEvent): LiveFacts {

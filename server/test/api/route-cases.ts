@@ -298,6 +298,14 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       bound: 'cannot hold the scope',
     },
     'audit.export': { request: () => ({ path: '/v1/audit/export' }), bound: 'cannot hold the scope' },
+    'audit.eraseRequest': {
+      request: async () => ({ path: `/v1/audit/requests/${(await newDecision()).id}` }),
+      bound: 'cannot hold the scope',
+    },
+    'audit.eraseRequests': {
+      request: async () => ({ path: `/v1/audit/requests?agent_id=${await newAgent()}` }),
+      bound: 'cannot hold the scope',
+    },
     'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
   }
 }

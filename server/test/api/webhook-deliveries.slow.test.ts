@@ -4,17 +4,9 @@ import { until } from '@countersign/testkit'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Answer, type Received, type Receiver, startReceiver } from '../feed/webhooks/receiver.js'
-import { type RunningServer, runServer, TestClock } from '../running-server.js'
+import { type RunningServer, runServer } from '../running-server.js'
+import { FastClock } from './fast-clock.js'
 import { ALLOWED, createPolicy, decide, everyItem, makeKey, REFUNDS, succeed } from './refunds.js'
-
-/** The feed looks for what is due once a second by this clock: in a twentieth of that. */
-class FastClock extends TestClock {
-  readonly #startMs = performance.now()
-
-  override now(): Date {
-    return new Date(super.now().getTime() + 20 * (performance.now() - this.#startMs))
-  }
-}
 
 const DELIVERY = /^dlv_[0-9a-z]{26}$/
 const MINUTE_MS = 60_000

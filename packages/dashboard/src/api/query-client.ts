@@ -19,6 +19,9 @@ export const queryClient = new QueryClient({
 
 export const SESSION_KEY = ['session'] as const
 
+/** The first part of the keys of explanations. */
+export const EXPLANATION = 'explanation'
+
 /**
  * Nothing that the session before has read stays in memory.
  *
@@ -29,6 +32,18 @@ export function replaceSession(session: Session | null): void {
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
   // What a form tells of its failed call stays, as long as somebody is there to read it.
   if (session === null) queryClient.getMutationCache().clear()
+}
+
+/**
+ * Nothing that was read with a request in it stays in memory, and every page shows what is left: after requests were erased.
+ */
+export async function forgetRequests(): Promise<void> {
+  const isLeft = ({ queryKey: [of] }: { readonly queryKey: readonly unknown[] }) =>
+    of !== SESSION_KEY[0] && of !== EXPLANATION
+  await queryClient.invalidateQueries({ predicate: isLeft })
+  queryClient.removeQueries({ predicate: isLeft, type: 'inactive' })
+  // Those that are gone are not asked for again.
+  queryClient.removeQueries({ queryKey: [EXPLANATION] })
 }
 
 listenForSession(replaceSession)

@@ -4,6 +4,7 @@ import { type Attempt, afterAttempt } from './delivery.js'
 import { DeliveryReader, type DeliveryReaderDeps, readerNameOf, type Span } from './delivery-reader.js'
 import { failedAgain, isTooLong, lengthMs } from './failing-run.js'
 import { MAX_CONNECTIONS, Sender, type SenderOptions } from './sender.js'
+import { requestPartsOf } from './shown-response.js'
 import { secretsAt, signatureHeaders } from './signature.js'
 
 export interface EndpointDeps extends DeliveryReaderDeps, Omit<SenderOptions, 'clock'> {
@@ -223,7 +224,7 @@ export class Endpoint {
       const result =
         body === null
           ? { status: null, error: NO_EVENT, response: null, retryAfterMs: null, durationMs: 0 }
-          : await this.#sender.send(headersOf(delivery, webhook, now, body), body)
+          : await this.#sender.send(headersOf(delivery, webhook, now, body), body, requestPartsOf(body))
       if (this.#isAborted) return
       const attempt = { ...result, at: now.toISOString(), endedAt: clock.now(), isLast: body === null }
       this.#ended.push({ delivery, attempt, enabledAt: webhook.enabled_at })

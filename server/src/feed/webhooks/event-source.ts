@@ -11,6 +11,8 @@ const PAGE_ENTRIES = 64
 /** How much is remembered for the endpoints that come to it a little later. */
 const KEPT_PAGES = 16
 const KEPT_ENTRIES = 256
+/** And for how long: a request that is erased must not be sent much longer. */
+const KEPT_MS = 200
 
 interface Page {
   readonly turn: number
@@ -21,7 +23,7 @@ interface Page {
 
 export class EventSource {
   readonly #pages = new Map<string, Page>()
-  readonly #events = new Map<string, Promise<readonly FeedEvent[]>>()
+  readonly #events = new Map<string, { readonly madeMs: number; readonly events: Promise<readonly FeedEvent[]> }>()
   readonly #bodies = new WeakMap<FeedEvent, Buffer>()
   #turn = 0
 
@@ -54,25 +56,30 @@ export class EventSource {
 
   /** The events of an entry, in order. */
   eventsOf(entry: AuditEntry): Promise<readonly FeedEvent[]> {
-    const key = keyOf(entry)
-    const known = this.#events.get(key)
+    const known = this.#known(entry)
     if (known !== undefined) return known
-    const events = eventsOf(this.reads, entry)
-    keep(this.#events, key, events, KEPT_ENTRIES)
-    events.catch(() => forget(this.#events, key, events))
-    return events
+    const key = keyOf(entry)
+    const made = { madeMs: performance.now(), events: eventsOf(this.reads, entry) }
+    keep(this.#events, key, made, KEPT_ENTRIES)
+    made.events.catch(() => forget(this.#events, key, made))
+    return made.events
   }
 
   /** What is sent of a delivery's event. Null: what the event tells of is not in the store any more. */
   async bodyOf({ event }: StoredDelivery, webhook: StoredWebhook): Promise<Buffer | null> {
     const { id, type, at, entry } = event
     if (entry === null) return bodyOf({ type, timestamp: at, sequence: null, data: viewWebhook(webhook) })
-    const events = await (this.#events.get(keyOf(entry)) ?? this.#eventsAt(entry))
+    const events = await (this.#known(entry) ?? this.#eventsAt(entry))
     const found = events.find((one) => one.id === id)
     if (found === undefined) return null
     const body = this.#bodies.get(found) ?? bodyOf(found)
     this.#bodies.set(found, body)
     return body
+  }
+
+  #known(entry: Pick<AuditEntry, 'log' | 'index'>): Promise<readonly FeedEvent[]> | undefined {
+    const known = this.#events.get(keyOf(entry))
+    return known !== undefined && performance.now() - known.madeMs < KEPT_MS ? known.events : undefined
   }
 
   async #eventsAt({ log, index }: Pick<AuditEntry, 'log' | 'index'>): Promise<readonly FeedEvent[]> {

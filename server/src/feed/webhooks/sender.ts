@@ -73,15 +73,23 @@ export class Sender {
     return this.sending.size === 0
   }
 
-  /** Never rejects. */
-  async send(headers: Readonly<Record<string, string>>, body: Buffer): Promise<SendResult> {
+  /**
+   * Never rejects.
+   *
+   * @param hidden texts that the result must not show, whatever the receiver answers
+   */
+  async send(
+    headers: Readonly<Record<string, string>>,
+    body: Buffer,
+    hidden: readonly string[] = [],
+  ): Promise<SendResult> {
     const startedMs = performance.now()
     const durationMs = () => Math.round(performance.now() - startedMs)
     const ending = new AbortController()
     this.sending.add(ending)
     try {
-      const answer = await this.exchange(headers, body, ending)
-      return { ...answer, durationMs: durationMs() }
+      const { shown, ...answer } = await this.exchange(headers, body, ending)
+      return { ...answer, response: shownResponse(shown, hidden), durationMs: durationMs() }
     } catch (error) {
       return { status: null, error: sentenceOf(error), response: null, retryAfterMs: null, durationMs: durationMs() }
     } finally {
@@ -125,7 +133,7 @@ export class Sender {
     return {
       status,
       error: isSuccess ? null : faultOfStatus(status),
-      response: shownResponse(await firstBytes(answer, signal)),
+      shown: await firstBytes(answer, signal),
       retryAfterMs: isSuccess ? null : retryAfterMs(headers['retry-after'], this.options.clock.now()),
     }
   }

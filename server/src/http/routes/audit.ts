@@ -7,6 +7,7 @@ import {
   CheckpointsSchema,
   ConsistencyProofSchema,
   DecisionProofSchema,
+  ErasedRequestsSchema,
   IdSchema,
   pageOf,
   TimestampSchema,
@@ -14,6 +15,8 @@ import {
 import type { Store } from '@countersign/store-port/store'
 import { z } from 'zod'
 import { type CheckpointsDeps, listCheckpoints, proveConsistency } from '../../use-cases/audit/checkpoints.js'
+import { eraseRequest } from '../../use-cases/audit/erase-request.js'
+import { type EraseRequestsDeps, eraseRequestsOfAgent } from '../../use-cases/audit/erase-requests.js'
 import { proveDecision } from '../../use-cases/audit/proof.js'
 import type { Cursors } from '../cursor.js'
 import { givenFilters } from '../filter.js'
@@ -35,8 +38,8 @@ const SizeSchema = z
     override: { type: 'integer', minimum: 0, pattern: undefined },
   })
 
-export interface AuditRouteDeps extends CheckpointsDeps {
-  readonly store: Pick<Store, 'listAuditEntries' | 'feed'>
+export interface AuditRouteDeps extends CheckpointsDeps, EraseRequestsDeps {
+  readonly store: Pick<Store, 'listAuditEntries' | 'feed'> & EraseRequestsDeps['store']
   readonly cursors: Cursors
   readonly feed: { readonly catchUpTrees: () => Promise<void> }
 }
@@ -106,6 +109,33 @@ export function auditRoutes(deps: AuditRouteDeps): Route[] {
       problems: ['not_found', 'store_unavailable'],
       handle: async ({ query }) => ({
         body: await proveDecision({ store: deps.store, catchUp: (isDone) => catchUp(deps, isDone) }, query.decision_id),
+      }),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/audit/requests/{decision_id}',
+      name: 'audit.eraseRequest',
+      summary: 'Erase the request of a decision: its context, resource and request hash. Proofs stay valid.',
+      scopes: { all: ['audit:write'] },
+      answer: { status: 204, description: 'The request is erased, now or before.' },
+      problems: ['not_found', 'store_unavailable'],
+      handle: async ({ caller, params }) => {
+        await eraseRequest(deps, caller, params.decision_id as string)
+        return {}
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/audit/requests',
+      name: 'audit.eraseRequests',
+      isUnbounded: true,
+      summary: 'Erase the requests of all decisions of an agent. The call goes on when its caller disconnects.',
+      scopes: { all: ['audit:write'] },
+      query: z.strictObject({ agent_id: AgentIdSchema }),
+      answer: { status: 200, description: 'All are erased.', schema: ErasedRequestsSchema },
+      problems: ['store_unavailable'],
+      handle: async ({ query, callerNow, pause }) => ({
+        body: await eraseRequestsOfAgent(deps, callerNow, query.agent_id, pause),
       }),
     }),
   ]

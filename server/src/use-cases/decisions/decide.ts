@@ -90,9 +90,10 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
     const expiresAt = endOf(evaluation.effect, evaluatedAt, deps.lifetimes)
     const received = { request, requestHash, requestId, keyId: caller.key.id, holder, agent }
     const made: Evaluated = { id, received, evaluation, at: now, expiresAt, latencyMs, policySet, reserved }
-    const held: HeldRequest = { context: request.context, salt: deps.ids.salt() }
+    const salt = deps.ids.salt()
+    const held: HeldRequest = { context: request.context, salt }
     const draft = {
-      entry: createdEntry(made, held.salt),
+      entry: createdEntry(made, salt),
       change: (audit: AuditPosition) =>
         ({ kind: 'decision.create', decision: newDecision(made, audit), request: held, reservation }) as const,
       idempotency,

@@ -3,6 +3,7 @@ import { compileInParts, type Explanation, explainInParts } from '@countersign/e
 import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Store } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../../caller.js'
+import { DomainError } from '../../domain-error.js'
 import { toEnginePolicy } from '../../state/policies.js'
 import { inParts } from '../in-parts.js'
 import { findVisible } from './get.js'
@@ -17,7 +18,7 @@ export interface ExplainDecisionDeps {
  * agents:read), and whether its evaluation ended within the limit.
  *
  * @param pause awaited between the parts of the work
- * @throws DomainError not_found
+ * @throws DomainError not_found, also when the request was erased
  */
 export async function explainDecision(
   deps: ExplainDecisionDeps,
@@ -26,6 +27,10 @@ export async function explainDecision(
   pause: () => Promise<void>,
 ): Promise<Explanation & { readonly decision_id: string }> {
   const { decision, request } = await findVisible(deps.store, caller, id)
+  if (decision.request_erased_at !== undefined)
+    throw new DomainError('not_found', {
+      detail: 'The request of this decision was erased, so the decision cannot be explained any more.',
+    })
   const policies = await deps.store.loadPoliciesOfSet(decision.policy_set)
   const parts = explainInParts(
     await inParts(compileInParts(policies.map(toEnginePolicy)), pause),

@@ -71,16 +71,18 @@ async function findReadable(
 }
 
 /**
- * Finds a decision of an agent that the caller may speak for. For the caller, no other decision exists.
+ * Finds a decision of an agent that the caller may speak for. For the caller, no other decision exists. For the server itself
+ * (null), all do.
  *
  * @throws DomainError not_found
  */
 export async function findVisible(
   store: Pick<Store, 'findDecision'>,
-  caller: Caller,
+  caller: Caller | null,
   id: string,
 ): Promise<DecisionWithRequest> {
   const found = await store.findDecision(id)
-  if (found === null || !maySpeakFor(caller, found.decision.agent_id)) throw new DomainError('not_found')
+  if (found === null || (caller !== null && !maySpeakFor(caller, found.decision.agent_id)))
+    throw new DomainError('not_found')
   return found
 }

@@ -15,6 +15,7 @@ export interface PermitSettings {
  */
 export function permitClaims(decision: StoredDecision, settings: PermitSettings): PermitClaims {
   if (decision.effect === 'deny') throw new Error('A denied decision has no permit.')
+  if (decision.request_hash === null) throw new Error('A decision whose request was erased has no permit.')
   return {
     iss: settings.issuer,
     sub: decision.agent_id,

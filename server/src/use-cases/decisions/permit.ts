@@ -13,7 +13,10 @@ export interface PermitDeps {
   readonly permits: PermitSettings
 }
 
-/** The permit of a decision that may proceed now, for the key that asked; undefined for every other key. */
+/**
+ * The permit of a decision that may proceed now, for the key that asked; undefined for every other key, and once the request
+ * was erased: a permit names what was asked.
+ */
 export function presentPermit(
   deps: PermitDeps,
   caller: Caller,
@@ -21,6 +24,7 @@ export function presentPermit(
   now: string,
 ): Promise<string> | undefined {
   if (caller.key.id !== decision.key_id) return undefined
+  if (decision.request_hash === null) return undefined
   if (presentStatus(decision, now) !== 'authorized' || deps.agents.isSuspended(decision.agent_id)) return undefined
   return deps.signer.sign(permitClaims(decision, deps.permits))
 }

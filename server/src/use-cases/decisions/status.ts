@@ -9,6 +9,11 @@ export function presentStatus(decision: Pick<StoredDecision, 'status' | 'expires
   return OPEN.has(decision.status) && decision.expires_at <= now ? 'expired' : decision.status
 }
 
+/** Whether the decision waits for somebody now: a reviewer, a claim, or an outcome. */
+export function isOpen(decision: Pick<StoredDecision, 'status' | 'expires_at'>, now: string): boolean {
+  return OPEN.has(presentStatus(decision, now))
+}
+
 /** Whether any holder was ever allowed to run the action. Only then can it have happened. */
 export function wasAuthorized(decision: StoredDecision): boolean {
   return decision.holder !== null
@@ -16,9 +21,18 @@ export function wasAuthorized(decision: StoredDecision): boolean {
 
 /** The error of a transition that the present status does not allow; `verb` as in `can't be confirmed`. */
 export function invalidTransition(decision: StoredDecision, now: string, verb: string): DomainError {
+  return transitionRefused(decision, now, `it cannot be ${verb}`)
+}
+
+/** The error of a transition that needs the request, once that was erased. */
+export function requestErased(decision: StoredDecision, now: string): DomainError {
+  return transitionRefused(decision, now, 'its request was erased, so it cannot be evaluated again')
+}
+
+function transitionRefused(decision: StoredDecision, now: string, why: string): DomainError {
   const status = presentStatus(decision, now)
   return new DomainError('invalid_transition', {
-    detail: `The decision is ${status.replace('_', ' ')}; it cannot be ${verb}.`,
+    detail: `The decision is ${status.replace('_', ' ')}; ${why}.`,
     currentStatus: status,
   })
 }

@@ -18,6 +18,7 @@ import { isAgentId } from './agent-id'
 import { AgentState } from './agent-state'
 import { Capabilities } from './capabilities'
 import { agentKey, forgetAgent } from './changed-agent'
+import { EraseRequests } from './erase-requests'
 import { KillSwitch } from './kill-switch'
 import { RegistrationDialog } from './registration-dialog'
 
@@ -72,6 +73,7 @@ function KnownId({ id }: { readonly id: string }) {
           <Registration agent={agent} />
           {may('decisions:read') && <Activity id={id} />}
           {may('decisions:write') && <Capabilities id={id} />}
+          {may('audit:write') && <EraseRequests id={id} />}
         </Stack>
       )}
     </Page>

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@countersign/contract'
 import { Anchor, Button, Stack } from '@mantine/core'
-import { ShieldCheckIcon, SyncIcon } from '@primer/octicons-react'
+import { MilestoneIcon, ShieldCheckIcon, SyncIcon } from '@primer/octicons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ColumnDef } from '@tanstack/react-table'
@@ -15,19 +15,21 @@ import { localTime } from '../../components/time'
 import { TwoLines } from '../../components/two-lines'
 import { AuditFilters } from './audit-filters'
 import { CheckPermitDrawer } from './check-permit-drawer'
+import { CheckpointsDrawer } from './checkpoints-drawer'
 import { EntryDrawer } from './entry-drawer'
 
 const route = getRouteApi('/signed-in/audit')
 
 const PAGE_SIZE = 100
 
-/** Everything that has changed, and who changed it, newest first. And the check of a permit. */
+/** Everything that has changed, and who changed it, newest first. And the check of a permit, and of the log itself. */
 export function AuditPage() {
   const filters = route.useSearch()
   const navigate = route.useNavigate()
   const client = useQueryClient()
   const [entry, setEntry] = useState<AuditEntry | null>(null)
   const [isChecking, setChecking] = useState(false)
+  const [isShowingCheckpoints, setShowingCheckpoints] = useState(false)
   const queryKey = ['audit', filters]
   const { rows, isPending, isRefetching, error, refetch, loadMore, isLoadingMore } = usePages({
     scope: 'audit:read',
@@ -52,6 +54,13 @@ export function AuditPage() {
           </Button>
           <Button variant="default" leftSection={<ShieldCheckIcon size={16} />} onClick={() => setChecking(true)}>
             Check a permit
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<MilestoneIcon size={16} />}
+            onClick={() => setShowingCheckpoints(true)}
+          >
+            Checkpoints
           </Button>
         </>
       }
@@ -84,6 +93,7 @@ export function AuditPage() {
       </Stack>
       <EntryDrawer entry={entry} onClose={() => setEntry(null)} />
       <CheckPermitDrawer isOpen={isChecking} onClose={() => setChecking(false)} />
+      <CheckpointsDrawer isOpen={isShowingCheckpoints} onClose={() => setShowingCheckpoints(false)} />
     </Page>
   )
 }

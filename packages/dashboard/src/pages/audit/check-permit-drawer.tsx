@@ -75,12 +75,6 @@ function Checked({ result }: { readonly result: Result }) {
           <Text size="sm">{result.why} Do not act on it.</Text>
         </Notice>
       )
-    case 'unchecked':
-      return (
-        <Notice kind="warning" title="The permit was not checked" isUrgent>
-          <Text size="sm">{result.why}</Text>
-        </Notice>
-      )
     case 'failed':
       return <ErrorNotice error={result.error} title="The permit was not checked" />
   }

@@ -140,7 +140,10 @@ function Verdict({ claims, time, decision, entries, comparison, why }: VerdictPr
   return (
     <Notice kind="success" title="Genuine and in force">
       <Text size="sm">
-        It ends at <At at={timeOf(claims.exp)} />. It says what the stored decision says.
+        It ends at <At at={timeOf(claims.exp)} />. It says what the stored decision says
+        {decision?.request_erased_at === undefined
+          ? '.'
+          : ', as far as that goes: its request was erased, so resource and request hash are not compared.'}
       </Text>
     </Notice>
   )

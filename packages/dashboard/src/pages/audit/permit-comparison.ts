@@ -1,6 +1,9 @@
 import type { AuditEntry, DecisionDetail, PermitClaims } from '@countersign/contract'
 
-/** What a genuine permit says otherwise than the decision that it names, in words. Nothing, for a permit of this server. */
+/**
+ * What a genuine permit says otherwise than the decision that it names, in words. Nothing, for a permit of this server. Of an erased
+ * request nobody can tell.
+ */
 export function differencesOf(
   claims: PermitClaims,
   decision: DecisionDetail,
@@ -8,15 +11,18 @@ export function differencesOf(
 ): string[] {
   const { audit } = claims
   const end = Math.floor(Date.parse(decision.expires_at) / 1000)
+  const ofRequest = [
+    ['resource', claims.resource, decision.resource],
+    ['hash of the request', claims.request_hash, decision.request_hash],
+  ] as const
   const pairs = [
     ['agent', claims.sub, decision.agent_id],
     ['action', claims.action, decision.action],
-    ['resource', claims.resource, decision.resource],
     ['effect', claims.effect, decision.effect],
     ['policy', claims.policy_id, decision.policy_id],
     ['revision of the policy', claims.policy_revision, decision.policy_revision],
-    ['hash of the request', claims.request_hash, decision.request_hash],
     ['end', claims.exp, end],
+    ...(decision.request_erased_at === undefined ? ofRequest : []),
   ] as const
   const isReserved =
     claims.amount === undefined ||

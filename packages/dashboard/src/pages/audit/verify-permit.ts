@@ -1,11 +1,12 @@
 /** The check of a permit in the browser, by the public keys of the server alone: what `@countersign/permit` does elsewhere. */
 import type { Jwks, PermitClaims } from '@countersign/contract'
 import { parseStrictJson } from '@countersign/contract/strict-json'
+import { publicKeyOf, verifyEd25519 } from '../../verifier/ed25519'
 
-/** `refused`: not a permit of this server. `unchecked`: nobody can tell here. */
+/** `refused`: not a permit of this server. */
 export type PermitCheck =
   | { readonly result: 'genuine'; readonly claims: PermitClaims; readonly time: 'in force' | 'over' | 'not begun' }
-  | { readonly result: 'refused' | 'unchecked'; readonly why: string }
+  | { readonly result: 'refused'; readonly why: string }
 
 const MAX_LENGTH = 8192
 const MAX_DEPTH = 32
@@ -14,12 +15,12 @@ const MAX_LIFE_SECONDS = 3600
 const SKEW_MS = 5_000
 
 const refused = (why: string): PermitCheck => ({ result: 'refused', why })
-const unchecked = (why: string): PermitCheck => ({ result: 'unchecked', why })
 
 /**
  * Whether a text is a permit that one of the keys has signed, and whether its time is now.
  *
  * @param readKeys the key set of the server; read when the form is right, what it throws is thrown
+ * @throws CannotVerifyError
  */
 export async function verifyPermit(
   text: string,
@@ -33,23 +34,14 @@ export async function verifyPermit(
     return refused('It does not have the form of a permit: three parts of base64url with dots between them.')
   const kid = kidOf(header)
   if (kid === null) return refused('Its header is not that of a permit: exactly alg EdDSA, typ permit+jwt and a kid.')
-  const subtle = globalThis.crypto?.subtle
-  if (subtle === undefined)
-    return unchecked('This browser checks signatures only on a page that is opened over HTTPS or on this machine.')
   const [jwk, ...more] = (await readKeys()).keys.filter((one) => one.kid === kid)
   if (jwk === undefined || more.length > 0)
     return refused(
       'The server has no key of this name. Another server has signed it, or the key is not published any more.',
     )
-  const key = await subtle
-    .importKey('jwk', { kty: jwk.kty, crv: jwk.crv, x: jwk.x }, { name: 'Ed25519' }, false, ['verify'])
-    .catch(() => null)
-  if (key === null)
-    return unchecked(
-      'This browser cannot check Ed25519 signatures. Use a newer one, or the package @countersign/permit.',
-    )
   const signed = new TextEncoder().encode(text.slice(0, text.lastIndexOf('.')))
-  if (!(await subtle.verify({ name: 'Ed25519' }, key, signature, signed)))
+  const publicKey = publicKeyOf(jwk)
+  if (publicKey === null || !(await verifyEd25519(publicKey, signed, signature)))
     return refused('The signature does not match: it was changed, or not signed by this server.')
   const claims = objectOf(payload)
   if (claims === null || !areClaims(claims)) return refused('It is signed, but its claims are not those of a permit.')

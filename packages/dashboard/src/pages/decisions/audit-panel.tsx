@@ -1,17 +1,23 @@
-import type { AuditEntry } from '@countersign/contract'
-import { Anchor, Table, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import type { AuditEntry, DecisionDetail } from '@countersign/contract'
+import { Anchor, Button, Group, Stack, Table, Text } from '@mantine/core'
+import { ShieldCheckIcon } from '@primer/octicons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { decisionAuditQuery } from '../../api/audit'
-import { ErrorNotice } from '../../components/notice'
+import { Badge } from '../../components/badges'
+import { ErrorNotice, Notice } from '../../components/notice'
 import { KeyLink } from '../../components/object-links'
 import { Loading } from '../../components/page'
 import { Panel } from '../../components/panel'
 import { At } from '../../components/time'
 import { useMay } from '../../session'
+import type { Verdict } from '../../verifier/verify-entries'
+import { verifyDecision } from './verification'
+import { VerificationNotice } from './verification-notice'
 
-/** Where the decision is in the audit log: one entry for each thing that happened to it. */
-export function AuditPanel({ id }: { readonly id: string }) {
+/** Where the decision is in the audit log: one entry for each thing that happened to it, and the proof that it is there. */
+export function AuditPanel({ decision }: { readonly decision: DecisionDetail }) {
+  const { id } = decision
   const mayRead = useMay()('audit:read')
   const audit = useQuery({ ...decisionAuditQuery(id), enabled: mayRead })
   return (
@@ -28,7 +34,7 @@ export function AuditPanel({ id }: { readonly id: string }) {
       {!mayRead ? (
         <Text className="quiet">Your key lacks the scope audit:read, which shows the entries of the audit log.</Text>
       ) : audit.data !== undefined ? (
-        <Entries entries={audit.data} />
+        <Verifiable decision={decision} entries={audit.data} />
       ) : audit.isError ? (
         <ErrorNotice error={audit.error} retry={audit.refetch} />
       ) : (
@@ -38,10 +44,50 @@ export function AuditPanel({ id }: { readonly id: string }) {
   )
 }
 
-function Entries({ entries }: { readonly entries: readonly AuditEntry[] }) {
+interface VerifiableProps {
+  readonly decision: DecisionDetail
+  readonly entries: readonly AuditEntry[]
+}
+
+/** A verdict stands beside exactly what was verified, and goes when anything of it changes. */
+function Verifiable({ decision, entries }: VerifiableProps) {
+  const run = useMutation({ mutationFn: () => verifyDecision(decision, entries) })
+  const ofThese = run.data?.decision === decision && run.data.entries === entries ? run.data : null
+  return (
+    <Stack gap="sm">
+      <Group gap="sm">
+        <Button
+          variant="default"
+          leftSection={<ShieldCheckIcon size={16} />}
+          loading={run.isPending}
+          onClick={() => run.mutate()}
+        >
+          Verify in this browser
+        </Button>
+      </Group>
+      {run.isError && <ErrorNotice error={run.error} title="Nothing was verified" />}
+      {run.data !== undefined &&
+        (ofThese !== null ? (
+          <VerificationNotice verification={ofThese} />
+        ) : (
+          <Notice kind="info">The decision has changed since it was verified. Verify it again.</Notice>
+        ))}
+      <Entries entries={entries} verdicts={ofThese?.verdicts ?? null} />
+    </Stack>
+  )
+}
+
+interface EntriesProps {
+  readonly entries: readonly AuditEntry[]
+  /** One for each entry; null before they are verified. */
+  readonly verdicts: readonly Verdict[] | null
+}
+
+function Entries({ entries, verdicts }: EntriesProps) {
+  const titles = ['What', ...(verdicts === null ? [] : ['Proof']), 'When', 'Who', 'Log and index', 'Leaf']
   return (
     <Table.ScrollContainer
-      minWidth={840}
+      minWidth={verdicts === null ? 840 : 1000}
       type="native"
       tabIndex={0}
       role="region"
@@ -50,15 +96,16 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }) {
       <Table>
         <Table.Thead>
           <Table.Tr>
-            {['What', 'When', 'Who', 'Log and index', 'Leaf'].map((title) => (
+            {titles.map((title) => (
               <Table.Th key={title}>{title}</Table.Th>
             ))}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {entries.map(({ id, type, at, actor, log, index, leaf }) => (
+          {entries.map(({ id, type, at, actor, log, index, leaf }, place) => (
             <Table.Tr key={id}>
               <Table.Td>{type}</Table.Td>
+              {verdicts !== null && <Proof verdict={verdicts[place] as Verdict} />}
               <Table.Td>
                 <At at={at} />
               </Table.Td>
@@ -76,5 +123,14 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }) {
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
+  )
+}
+
+function Proof({ verdict }: { readonly verdict: Verdict }) {
+  return (
+    <Table.Td miw={160}>
+      {verdict.isProved ? <Badge tone="allow">proved</Badge> : <Badge tone="deny">not proved</Badge>}
+      {!verdict.isProved && <Text size="sm">{verdict.why}</Text>}
+    </Table.Td>
   )
 }

@@ -17,6 +17,8 @@ export interface DecisionActionsProps {
 /** What somebody may want to do about a decision. Nothing here changes it. */
 export function DecisionActions({ decision, nearestMiss }: DecisionActionsProps) {
   const may = useMay()
+  // Nobody can ask again what is not known any more.
+  if (decision.request_erased_at !== undefined) return null
   return (
     <Group gap="xs">
       {isByRules(decision) && may('policies:write') && (

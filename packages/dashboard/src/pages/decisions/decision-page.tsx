@@ -37,7 +37,8 @@ export function DecisionPage() {
     refetchInterval: ({ state: { data } }) => (data === undefined ? false : msToEnd(data)),
   })
   const mayExplain = mayRead && may('policies:read')
-  const explanation = useQuery({ ...explanationQuery(id), enabled: mayExplain && decision.isSuccess })
+  const isErased = decision.data?.request_erased_at !== undefined
+  const explanation = useQuery({ ...explanationQuery(id), enabled: mayExplain && decision.isSuccess && !isErased })
   if (decision.data === undefined)
     return (
       <Page title="Decision" scopes={['decisions:read']}>
@@ -51,23 +52,22 @@ export function DecisionPage() {
       </Page>
     )
   const { data } = decision
-  const names: PolicyNames = new Map(explanation.data?.policies.map(({ policy_id, name }) => [policy_id, name]))
+  const explained = isErased ? undefined : explanation.data
+  const names: PolicyNames = new Map(explained?.policies.map(({ policy_id, name }) => [policy_id, name]))
   return (
     <Page
       title={`Decision on ${data.action}`}
-      lead={
-        <p className={classes.why}>{visibleText(explanation.data?.summary ?? data.reason ?? 'A rule allows it.')}</p>
-      }
+      lead={<p className={classes.why}>{visibleText(explained?.summary ?? data.reason ?? 'A rule allows it.')}</p>}
       scopes={['decisions:read']}
     >
       <Stack gap="md">
         <Standing decision={data} />
-        <DecisionActions decision={data} nearestMiss={explanation.data?.nearest_miss ?? null} />
+        <DecisionActions decision={data} nearestMiss={explained?.nearest_miss ?? null} />
         {decision.isError && <ErrorNotice error={decision.error} retry={decision.refetch} />}
         <Grid gap="md">
           <Grid.Col span={{ base: 12, md: 7 }}>
             <Stack gap="md">
-              <ExplanationPanel explanation={mayExplain ? explanation : null} />
+              <ExplanationPanel explanation={mayExplain ? explanation : null} isErased={isErased} />
               <RequestPanel decision={data} />
               <AnswerPanel decision={data} names={names} />
             </Stack>
@@ -81,7 +81,7 @@ export function DecisionPage() {
             </Stack>
           </Grid.Col>
         </Grid>
-        <AuditPanel id={id} />
+        <AuditPanel decision={data} />
       </Stack>
     </Page>
   )

@@ -6,15 +6,20 @@ import { ErrorNotice } from '../../components/notice'
 import { Loading } from '../../components/page'
 import { Panel } from '../../components/panel'
 
-/** Every policy and rule that was tried. `explanation` is null for a key that may not read policies. */
-export function ExplanationPanel({
-  explanation,
-}: {
+export interface ExplanationPanelProps {
+  /** Null for a key that may not read policies. */
   readonly explanation: UseQueryResult<DecisionExplanation> | null
-}) {
+  /** Whether the request was erased: it takes its explanation with it. */
+  readonly isErased: boolean
+}
+
+/** Every policy and rule that was tried. */
+export function ExplanationPanel({ explanation, isErased }: ExplanationPanelProps) {
   return (
     <Panel title="Explanation" aside={<span className="quiet">As of the decision, not of today</span>}>
-      {explanation === null ? (
+      {isErased ? (
+        <Text className="quiet">There is none any more: the request was erased, and its explanation with it.</Text>
+      ) : explanation === null ? (
         <Text className="quiet">Your key lacks the scope policies:read, which shows the policies and rules tried.</Text>
       ) : explanation.data !== undefined ? (
         <ExplanationView explanation={explanation.data} />

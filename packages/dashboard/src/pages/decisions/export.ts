@@ -1,6 +1,7 @@
 import type { DecisionDetail } from '@countersign/contract'
 import { type DecisionFilters, listDecisions } from '../../api/decisions'
 import { type Everything, everyPage } from '../../api/every-page'
+import { download } from '../../components/download'
 
 /** More than this is a task for the API, page by page. */
 const MOST_EXPORTED = 10_000
@@ -73,13 +74,4 @@ function cell(value: string | number | null): string {
   if (typeof value === 'number') return String(value)
   const safe = FORMULA.test(value) ? `'${value}` : value
   return /[",\r\n;\t]/.test(safe) || safe !== value ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text]))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
 }

@@ -53,6 +53,13 @@ describe('the claims of a permit', () => {
     expect(claimsOf({ effect: 'review' }, [CREATED, CLAIMED])?.iat).toMatch(/10:04:00Z/)
   })
 
+  it('are those of a request that was erased as far as they are known', () => {
+    const claims = claimsOf({ request_hash: null, request_erased_at: '2026-11-22T10:00:00.000Z' }, [CREATED])
+    expect(claims).toMatchObject({ sub: 'agent:a', action: 'payment.refund', audit: 'a1, 7, leaf' })
+    expect(Object.keys(claims ?? {})).not.toEqual(expect.arrayContaining(['resource']))
+    expect(claims).not.toHaveProperty('request_hash')
+  })
+
   it('are those of what was authorized alone', () => {
     expect(claimsOf({ effect: 'deny', status: 'denied' })).toBeNull()
     for (const status of ['awaiting_review', 'approved', 'declined', 'expired', 'rejected'] as const)

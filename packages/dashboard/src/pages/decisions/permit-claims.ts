@@ -5,7 +5,8 @@ export type Claim = readonly [name: string, meaning: string, value: string]
 
 /**
  * What the permit of a decision says, as far as it follows from the decision; null when there is none. A permit itself
- * goes to the key that asked alone. Its amount does not follow: no decision tells which budget reads one.
+ * goes to the key that asked alone. Its amount does not follow: no decision tells which budget reads one. Of an erased request
+ * neither the resource nor the hash is known.
  *
  * @param entries of the audit log about the decision, null when they are not known
  */
@@ -17,7 +18,7 @@ export function permitClaims(decision: DecisionDetail, entries: readonly AuditEn
   return [
     ['sub', 'Agent', decision.agent_id],
     ['action', 'Action', decision.action],
-    ['resource', 'Resource', decision.resource ?? 'null'],
+    ...(decision.request_hash === null ? [] : [['resource', 'Resource', decision.resource ?? 'null'] as const]),
     ['effect', 'Effect', decision.effect],
     ['jti', 'Decision', decision.id],
     ...(issued === undefined ? [] : [['iat', 'Signed', secondText(issued)] as const]),
@@ -26,7 +27,7 @@ export function permitClaims(decision: DecisionDetail, entries: readonly AuditEn
     ...(decision.policy_revision === null
       ? []
       : [['policy_revision', 'Revision', String(decision.policy_revision)] as const]),
-    ['request_hash', 'Request hash', decision.request_hash],
+    ...(decision.request_hash === null ? [] : [['request_hash', 'Request hash', decision.request_hash] as const]),
     ...(created === undefined
       ? []
       : [['audit', 'Log, index, leaf', `${created.log}, ${created.index}, ${created.leaf}`] as const]),

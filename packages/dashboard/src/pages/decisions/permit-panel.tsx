@@ -14,6 +14,7 @@ export function PermitPanel({ decision }: { readonly decision: DecisionDetail })
   const may = useMay()
   const audit = useQuery({ ...decisionAuditQuery(decision.id), enabled: may('audit:read') })
   const claims = permitClaims(decision, audit.data ?? null)
+  const isErased = decision.request_erased_at !== undefined
   return (
     <Panel title="Permit claims">
       {claims === null ? (
@@ -28,6 +29,8 @@ export function PermitPanel({ decision }: { readonly decision: DecisionDetail })
             ])}
           />
           <Text size="sm" className="quiet">
+            {isErased &&
+              'The request was erased, so no permit is made any more. One that was handed out before also names its resource and request hash. '}
             {decision.budgets.some(({ reserved }) => reserved) &&
               'The permit also names the amount of its budget, when the budget reads one. '}
             The permit itself goes to the API key that asked, and is not shown here.

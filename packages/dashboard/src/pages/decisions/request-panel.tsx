@@ -1,35 +1,52 @@
 import type { DecisionDetail } from '@countersign/contract'
 import { Anchor, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { ErasedAt } from '../../components/erasure'
 import { visibleText } from '../../components/invisible'
 import { JsonView } from '../../components/json/json-view'
 import { AgentLink } from '../../components/object-links'
 import { Facts, Panel } from '../../components/panel'
+import { useMay } from '../../session'
+import { EraseRequest } from './erase-request'
 
 /** What was asked. */
 export function RequestPanel({ decision }: { readonly decision: DecisionDetail }) {
-  const { agent_id, action, resource, context, request_hash, request_id } = decision
+  const { id, agent_id, action, resource, context, request_hash, request_id } = decision
+  const may = useMay()
+  const isErased = decision.request_erased_at !== undefined
   return (
-    <Panel title="Request">
+    <Panel title="Request" aside={!isErased && may('audit:write') && <EraseRequest id={id} />}>
       <Stack gap="sm">
         <Facts
           facts={[
             ['Agent', <AgentLink key="agent" id={agent_id} />],
             ['Action', <code key="action">{visibleText(action)}</code>],
-            ['Resource', resource === null ? 'none' : <code key="resource">{visibleText(resource)}</code>],
+            [
+              'Resource',
+              isErased ? null : resource === null ? 'none' : <code key="resource">{visibleText(resource)}</code>,
+            ],
             ['Request id', <code key="id">{visibleText(request_id)}</code>],
             [
               'Request hash',
-              <span key="hash">
-                <code>{request_hash}</code>{' '}
-                <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/decisions" search={{ request_hash }} />}>
-                  Same requests
-                </Anchor>
-              </span>,
+              request_hash === null ? null : (
+                <span key="hash">
+                  <code>{request_hash}</code>{' '}
+                  <Anchor
+                    size="sm"
+                    renderRoot={(props) => <Link {...props} to="/decisions" search={{ request_hash }} />}
+                  >
+                    Same requests
+                  </Anchor>
+                </span>
+              ),
             ],
           ]}
         />
-        {context === null ? (
+        {isErased ? (
+          <Text className="quiet">
+            <ErasedAt decision={decision} />: resource, context and request hash are gone.
+          </Text>
+        ) : context === null ? (
           <Text className="quiet">The request has no context.</Text>
         ) : (
           <JsonView value={context} label="Context" />

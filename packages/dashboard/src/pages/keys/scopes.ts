@@ -17,7 +17,7 @@ export const SCOPE_SENTENCES: Readonly<Record<Scope, string>> = {
   'keys:read': 'See API keys, without their secrets.',
   'keys:write': 'Create, rotate and revoke keys that have no more rights than itself.',
   'audit:read': 'Read and export the audit log.',
-  'audit:write': 'Nothing asks for it yet.',
+  'audit:write': 'Erase requests, for good.',
   'webhooks:read': 'See webhooks with their whole URLs, and what was delivered.',
   'webhooks:write': 'Create and change webhooks. They get all decisions, policies and data about keys.',
   '*': 'Everything, also what later releases add. For people who run the server.',

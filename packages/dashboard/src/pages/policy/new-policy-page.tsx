@@ -9,6 +9,7 @@ import { requestOf } from '../../components/simulation/request-form'
 import { useMay } from '../../session'
 import { draftNewPolicy } from './draft-from-decision'
 import { DraftNotice } from './draft-notice'
+import { NoDraft } from './no-draft'
 import { policyText } from './policy-text'
 import { PolicyWorkbench } from './policy-workbench'
 import { simulateDraft } from './simulate-draft'
@@ -40,6 +41,7 @@ function ForDecision({ id }: { readonly id: string }) {
     queryKey: ['draft', id],
     queryFn: async () => {
       const decision = await getDecision(id)
+      if (decision.request_erased_at !== undefined) return null
       const request = requestOf(decision)
       const ask = (text: string) => simulateDraft(client, { text, policyId: null, request }).catch(() => null)
       return { request, ...(await draftNewPolicy(decision, ask)) }
@@ -48,6 +50,7 @@ function ForDecision({ id }: { readonly id: string }) {
     gcTime: 0,
   })
   if (data === undefined) return <Waiting what="the decision" error={error} retry={refetch} />
+  if (data === null) return <NoDraft title="New policy" decisionId={id} />
   const { text, request, answer, above } = data
   return (
     <PolicyWorkbench

@@ -11,6 +11,7 @@ import { requestOf } from '../../components/simulation/request-form'
 import { useMay } from '../../session'
 import { isSamePolicy, placeOfRule, policyWithRuleFor } from './draft-from-decision'
 import { DraftNotice } from './draft-notice'
+import { NoDraft } from './no-draft'
 import { PolicyWorkbench } from './policy-workbench'
 import { Revisions } from './revisions'
 import { simulateDraft } from './simulate-draft'
@@ -66,6 +67,7 @@ function PolicyForDecision({ policy, decisionId }: { readonly policy: Policy; re
         )}
       </Page>
     )
+  if (decision.data.request_erased_at !== undefined) return <NoDraft title={policy.name} decisionId={decisionId} />
   return <DraftedRule policy={policy} decision={decision.data} />
 }
 

@@ -2,7 +2,7 @@ import type { DecisionDetail } from '@countersign/contract'
 import { describe, expect, it } from 'vitest'
 import { neighbourOf, queueOf } from './queue'
 
-const review = (id: string, minute: number, request_hash = id) =>
+const review = (id: string, minute: number, request_hash: string | null = id) =>
   ({ id, request_hash, review: { expires_at: `2026-11-22T10:${minute}:00.000Z` } }) as unknown as DecisionDetail
 
 const shown = (waiting: DecisionDetail[], held: DecisionDetail[] = []) =>
@@ -18,6 +18,10 @@ describe('the queue of reviews', () => {
   it('puts equal ones together, where the first of them stands', () => {
     const all = [review('a', 10, 'one'), review('b', 20, 'other'), review('c', 30, 'one')]
     expect(shown(all)).toEqual([['a', 'c'], ['b']])
+  })
+
+  it('puts none together whose requests were erased', () => {
+    expect(shown([review('a', 10, null), review('b', 20, null)])).toEqual([['a'], ['b']])
   })
 
   it('keeps one that is held in its place', () => {

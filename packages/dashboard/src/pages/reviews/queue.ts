@@ -23,7 +23,9 @@ export function queueOf(waiting: readonly DecisionDetail[], held: readonly Decis
   ].sort(byDeadline)
   const groups = new Map<string, QueuedReview[]>()
   for (const review of all) {
-    const { request_hash: hash } = review.decision
+    const { id, request_hash } = review.decision
+    // Nobody knows any more what else asked the same as one that was erased.
+    const hash = request_hash ?? id
     groups.set(hash, [...(groups.get(hash) ?? []), review])
   }
   return [...groups].map(([hash, reviews]) => ({ hash, reviews }))

@@ -30,6 +30,7 @@ export function Refusal({ error, decision }: RefusalProps) {
 function tell({ code, detail, current_status }: Problem, decision: DecisionDetail): [string, ReactNode] | null {
   switch (code) {
     case 'invalid_transition':
+      if (current_status === 'awaiting_review') return ['It cannot be approved any more', visibleText(detail)]
       return [
         'Your answer came too late',
         `The decision is ${wordsOf(current_status ?? 'no longer waiting')}. Nothing has changed.`,

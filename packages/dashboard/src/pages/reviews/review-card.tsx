@@ -4,11 +4,13 @@ import { useInViewport } from '@mantine/hooks'
 import { useId } from 'react'
 import { usePoliciesById } from '../../api/policy-names'
 import { Badge } from '../../components/badges'
+import { ErasedAt } from '../../components/erasure'
 import { visibleText } from '../../components/invisible'
 import { JsonView } from '../../components/json/json-view'
 import { AgentLink, PolicyLink } from '../../components/object-links'
 import { Facts } from '../../components/panel'
 import { ApprovalEffect, useAfterApproval } from './approval-effect'
+import { isApprovable } from './may-answer'
 import type { ReviewGroup } from './queue'
 import { type Answer, ReviewRow } from './review-row'
 import classes from './reviews.module.css'
@@ -32,7 +34,7 @@ export function ReviewCard({ group: { reviews }, position, currentId, answering,
   const { ref, inViewport } = useInViewport<HTMLElement>()
   const policies = usePoliciesById()
   const first = reviews[0]?.decision as DecisionDetail
-  const after = useAfterApproval(first, inViewport)
+  const after = useAfterApproval(first, inViewport && isApprovable(first))
   const count = reviews.length
   const reasons = new Set(reviews.map(({ decision }) => whyOf(decision)))
   return (
@@ -58,13 +60,17 @@ export function ReviewCard({ group: { reviews }, position, currentId, answering,
           <Text fw={600} size="sm" mb={4}>
             What it asks with
           </Text>
-          {first.context === null ? (
+          {!isApprovable(first) ? (
+            <Text className="quiet">
+              <ErasedAt decision={first} />. Nobody can approve it any more: decline it.
+            </Text>
+          ) : first.context === null ? (
             <Text className="quiet">No context.</Text>
           ) : (
             <JsonView value={first.context} label={`Context of ${position}, ${first.action}`} />
           )}
         </div>
-        <ApprovalEffect decision={first} after={after} isOneOfMany={count > 1} />
+        {isApprovable(first) && <ApprovalEffect decision={first} after={after} isOneOfMany={count > 1} />}
       </div>
       <ul className={classes.rows} aria-label={`Requests of ${position}, ${first.action}`}>
         {reviews.map((review) => (

@@ -7,7 +7,7 @@ import { Badge } from '../../components/badges'
 import { Ago, useNow } from '../../components/time'
 import { useSession } from '../../session'
 import { AnswerForm } from './answer-form'
-import { whyNotAnswer } from './may-answer'
+import { isApprovable, whyNotAnswer } from './may-answer'
 import { NotWaiting } from './not-waiting'
 import { deadlineOf, type QueuedReview } from './queue'
 import classes from './reviews.module.css'
@@ -93,9 +93,11 @@ function Buttons({ decision, onOpen }: ButtonsProps) {
       <Button size="xs" variant="default" onClick={() => onOpen(decision, 'decline')}>
         Decline …
       </Button>
-      <Button size="xs" onClick={() => onOpen(decision, 'approve')}>
-        Approve …
-      </Button>
+      {isApprovable(decision) && (
+        <Button size="xs" onClick={() => onOpen(decision, 'approve')}>
+          Approve …
+        </Button>
+      )}
     </Group>
   )
 }

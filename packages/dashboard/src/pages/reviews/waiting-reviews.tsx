@@ -10,7 +10,7 @@ import { useLive } from '../../live'
 import { useMay, useSession } from '../../session'
 import { type KeyAct, useReviewKeys } from './keys'
 import { KeysDialog } from './keys-dialog'
-import { whyNotAnswer } from './may-answer'
+import { isApprovable, whyNotAnswer } from './may-answer'
 import { ReviewCard } from './review-card'
 import classes from './reviews.module.css'
 import { type Answering, useQueue } from './use-queue'
@@ -34,7 +34,9 @@ export function WaitingReviews({ agentId, onEveryAgent }: WaitingReviewsProps) {
     if (what === 'help') help.open()
     else if (what === 'next') queue.move(1)
     else if (what === 'previous') queue.move(-1)
-    else if (current?.isWaiting && whyNotAnswer(key, current.decision) === null) queue.open(current.decision, what)
+    else if (current?.isWaiting && whyNotAnswer(key, current.decision) === null) {
+      if (what === 'decline' || isApprovable(current.decision)) queue.open(current.decision, what)
+    }
   }
   useReviewKeys(hasKeys, act)
 

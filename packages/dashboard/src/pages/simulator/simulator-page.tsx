@@ -41,8 +41,16 @@ function OfDecision({ id }: { readonly id: string }) {
   return (
     <>
       <Notice kind="info">
-        The request of <DecisionLink id={id} />. It was answered by the policies of its time; here the current policies
-        answer it.
+        {decision.data.request_erased_at === undefined ? (
+          <>
+            The request of <DecisionLink id={id} />. It was answered by the policies of its time; here the current
+            policies answer it.
+          </>
+        ) : (
+          <>
+            The request of <DecisionLink id={id} /> was erased. Only its agent and its action are known.
+          </>
+        )}
       </Notice>
       <Simulator start={requestOf(decision.data)} />
     </>

@@ -5,6 +5,7 @@ import type { Agents } from '../../../state/agents.js'
 import type { Policies } from '../../../state/policies.js'
 import { type EvaluateDeps, type EvaluatedRequest, evaluateSafely } from '../evaluate-safely.js'
 import { factsOf } from '../facts.js'
+import { requestErased } from '../status.js'
 
 export interface EvaluateAgainDeps extends EvaluateDeps {
   readonly clock: Clock
@@ -15,7 +16,7 @@ export interface EvaluateAgainDeps extends EvaluateDeps {
 /**
  * Evaluates an earlier request with the policies, the clock and the agent's metadata of now.
  *
- * @throws DomainError policy_denies, whatever the reason
+ * @throws DomainError invalid_transition when the request was erased; policy_denies, whatever the reason
  */
 export function evaluateAgain(
   deps: EvaluateAgainDeps,
@@ -23,6 +24,7 @@ export function evaluateAgain(
   now: string,
   requestId: string,
 ): EvaluatedRequest {
+  if (decision.request_erased_at !== undefined) throw requestErased(decision, now)
   const { agent_id, action, resource } = decision
   const request = { agent_id, action, resource, context: held.context }
   const facts = factsOf(deps.agents.find(agent_id), new Date(now))

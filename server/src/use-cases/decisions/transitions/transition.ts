@@ -3,6 +3,7 @@ import type { AuditType, Decision, JsonObject } from '@countersign/contract'
 import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
 import { CallInProgressError } from '@countersign/store-port/ledger'
 import { ConflictError, type DecisionWithRequest, type Store } from '@countersign/store-port/store'
+import type { Caller } from '../../../caller.js'
 import type { MutationWriter } from '../../../mutation-writer.js'
 import type { Clock } from '../../../ports/clock.js'
 import { waitForCallInProgress } from '../../../state/call-in-progress.js'
@@ -30,7 +31,7 @@ export interface TransitionCall extends ChangingCall {
   readonly requestId: string
 }
 
-/** What a transition may change; what was decided never changes. */
+/** What a transition may change; what was decided never changes. What was asked can be erased. */
 type Mutable =
   | 'status'
   | 'expires_at'
@@ -41,12 +42,17 @@ type Mutable =
   | 'holder'
   | 'claimed_at'
   | 'redeemed'
+  | 'resource'
+  | 'request_hash'
+  | 'request_erased_at'
 
 export interface Transition {
   readonly type: AuditType
   readonly changes: Partial<Pick<StoredDecision, Mutable>>
   /** The reservation that the changed postings commit. */
   readonly reservation?: string
+  /** Its request is erased, and nothing else moves. */
+  readonly erases_request?: true
   readonly data: JsonObject
 }
 
@@ -68,10 +74,10 @@ export async function transitionDecision(
   return viewDecision(await applyTransition(deps, call, plan), call.caller, deps.clock.now().toISOString())
 }
 
-/** The same, and returns what is stored. */
+/** The same, and returns what is stored. Without a caller it is the server itself that changes the decision. */
 export async function applyTransition(
   deps: TransitionDeps,
-  { caller, id, idempotency }: TransitionCall,
+  { caller, id, idempotency }: Pick<TransitionCall, 'id' | 'idempotency'> & { readonly caller: Caller | null },
   plan: PlanTransition,
 ): Promise<StoredDecision> {
   const { decision, record } = await deps.mutex.run(id, async () => {
@@ -87,9 +93,9 @@ export async function applyTransition(
           await writeTransition(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
           continue
         }
-        const by = { actor: caller.key.id, now, idempotency: record, holds: caller.holds }
+        const by = { actor: caller?.key.id ?? null, now, idempotency: record, holds: caller?.holds }
         const decision = await writeTransition(deps, found.decision, transition, by)
-        caller.recorded()
+        caller?.recorded()
         return { decision, record: null }
       } catch (error) {
         if (error instanceof CallInProgressError) await waitForCallInProgress(++tries, error)
@@ -116,12 +122,12 @@ function movedPart({ version, status, expires_at, budgets, review, outcome }: St
 export async function writeTransition(
   deps: Pick<TransitionDeps, 'store' | 'writer' | 'openReviews'>,
   before: StoredDecision,
-  { type, changes, reservation = undefined, data }: Transition,
+  { type, changes, reservation = undefined, erases_request = undefined, data }: Transition,
   by: {
     readonly actor: string | null
     readonly now: string
     readonly idempotency: Parameters<MutationWriter['writeCall']>[0] | null
-    readonly holds?: () => boolean
+    readonly holds?: (() => boolean) | undefined
   },
 ): Promise<StoredDecision> {
   const after = { ...before, ...changes, version: before.version + 1 }
@@ -131,13 +137,14 @@ export async function writeTransition(
     actor: by.actor,
     subject: before.id,
     agent_id: before.agent_id,
-    data: { ...movedPart(after), ...data },
+    data: { ...(erases_request ? { version: after.version } : movedPart(after)), ...data },
   }
   const change = {
     kind: 'decision.update',
     decision: after,
     expected_version: before.version,
     reservation: reservation ?? null,
+    ...(erases_request && { erases_request }),
   } as const
   try {
     await deps.writer.write({

@@ -1,0 +1,35 @@
+/** Lines of a stream, as bytes: in UTF-8 no other character has a byte that is a newline. */
+import { BodyCollector } from './transport.js'
+
+const NEWLINE = 0x0a
+/** The longest entry of an audit log is far shorter. */
+const MAX_LINE_BYTES = 4 * 1024 * 1024
+
+/** The stream is none of whole lines. */
+export class LinesError extends Error {}
+
+/**
+ * The lines, without their newlines.
+ *
+ * @throws LinesError for a line that is too long, and when the last one does not end: the stream was cut off
+ */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes = MAX_LINE_BYTES,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let line = new BodyCollector(maxBytes)
+  const add = (bytes: Uint8Array): void => {
+    if (!line.add(bytes)) throw new LinesError('a line is too long')
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      add(chunk.subarray(from, end))
+      yield line.body()
+      line = new BodyCollector(maxBytes)
+      from = end + 1
+    }
+    if (from < chunk.length) add(chunk.subarray(from))
+  }
+  if (line.body().length > 0) throw new LinesError('the last line was cut off')
+}
