@@ -1,6 +1,7 @@
 export { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.js'
 export { type ProvedEntry, type TrustedKeys, verifyEntryProof } from './entry-proof.js'
 export { checkpointLine, type ExportLine, LineError, parseExportLine } from './export/line.js'
+export type { ExportPlace } from './export/log-verifier.js'
 export { type BudgetDifference, type RecomputedAccount, RecomputedBudgets } from './export/recomputed-budgets.js'
 export {
   ExportVerifier,
@@ -9,7 +10,7 @@ export {
   TamperedError,
   type VerifiedExport,
 } from './export/verify-export.js'
-export { canonicalEntry, type HashableEntry, leafHash, leafHashOfText } from './leaf.js'
+export { bytesOfLeaf, canonicalEntry, type HashableEntry, leafHash, leafHashOfText } from './leaf.js'
 export {
   cosignature,
   cosignedMessage,
@@ -28,8 +29,10 @@ export {
   type VerifyEd25519,
   verifierKey,
   verifyNote,
+  verifyNoteByKeys,
 } from './note.js'
-export { type ProofFile, parseProofFile, proofFileText } from './proof-file.js'
+export { isRootOrigin, logOfOrigin } from './origin.js'
+export { type ProofFile, parseHash, parseProofFile, proofFileText } from './proof-file.js'
 export { consistencyProof, inclusionProof } from './proofs.js'
 export {
   EMPTY_ROOT,
@@ -43,3 +46,4 @@ export {
   type TreeState,
 } from './tree.js'
 export { type Inclusion, ProofError, rootOfInclusion, type Tree, verifyConsistency, verifyInclusion } from './verify.js'
+export { type AddCheckpoint, addCheckpointBody, addCosignatures, parseWitnessedSize } from './witness.js'
