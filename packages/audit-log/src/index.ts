@@ -33,7 +33,6 @@ export {
   verifyNoteByKeys,
 } from './note.js'
 export { isRootOrigin, logOfOrigin } from './origin.js'
-export { type ProofFile, parseProofFile, proofFileText } from './proof-file.js'
 export { type ProofFile, parseHash, parseProofFile, proofFileText } from './proof-file.js'
 export { consistencyProof, inclusionProof } from './proofs.js'
 export {
