@@ -9,6 +9,7 @@ import {
   type ClosedFilter,
   type CommitResult,
   type DecisionFilter,
+  type HeldRequestFilter,
   type LogPosition,
   type Mutation,
   type OpenStatus,
@@ -26,6 +27,7 @@ import {
   findDecisionStatus,
   firstApprovalEnd,
   listDecisions,
+  listHeldRequests,
   listOpenReviews,
   listOverdue,
 } from './collections/decisions.js'
@@ -145,6 +147,14 @@ export class MongoStore implements Store {
     } catch (error) {
       throw unavailable(error)
     }
+  }
+
+  listHeldRequests(filter: HeldRequestFilter, page: PageRequest) {
+    return listHeldRequests(this.database, filter, page)
+  }
+  /** The files are MongoDB's own: docs/storage.md says what stays in them for how long. */
+  async wipe() {
+    this.database.assertOpen()
   }
 
   listAccounts(filter: AccountFilter, page: PageRequest) {

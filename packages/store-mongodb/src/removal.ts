@@ -66,6 +66,7 @@ export async function removeDecisions(
       decision.version === versions.get(decision._id) &&
       !decision.is_void &&
       decision.unsettled === undefined &&
+      decision.erased_hash === undefined &&
       !hasUnsettled(decision.ledger),
   )
   const named = await namedByCalls(database, settled, Date.parse(now))

@@ -11,7 +11,7 @@ import type { SchemaDocument } from './stored.js'
 export const SCHEMA = 'schema'
 
 /** The version of the data that this release works on: raised by whatever an older release would misread. */
-export const KNOWN_SCHEMA = 3
+export const KNOWN_SCHEMA = 4
 
 /** An index of a large collection takes what it takes to be built. */
 const AS_LONG_AS_IT_TAKES = 0

@@ -59,11 +59,14 @@ export interface DecisionDocument extends Primary {
   readonly resource: string | null
   readonly effect: string
   readonly policy_id: string
-  readonly request_hash: string
+  /** Null when the request was erased, and so is `salt` then. */
+  readonly request_hash: string | null
   readonly key_id: string
   readonly document: string
   readonly context: string | null
-  readonly salt: string
+  readonly salt: string | null
+  /** The hash of a request that was erased, until no claim has it as its fingerprint any more. */
+  readonly erased_hash?: string
   /** The reservation that was committed with it. */
   readonly attempt: string | null
   /** By account id. */
@@ -193,7 +196,7 @@ export interface Claim {
   readonly key_id: string
   readonly operation: string
   readonly key: string
-  readonly fingerprint: string
+  readonly fingerprint: string | null
   readonly status: number
   readonly subject: string
   readonly created_ms: number

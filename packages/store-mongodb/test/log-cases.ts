@@ -2,7 +2,6 @@
  * What has to hold of a log when its process dies or ends in doubt, when whoever takes it over fails, too, and when commands
  * that were given up come through late.
  */
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import {
   createOf,
   type Draft,
@@ -15,95 +14,9 @@ import {
   walk,
   writePolicyOf,
 } from '@countersign/testkit/store-suite'
-import type { Collection, Document } from 'mongodb'
 import { expect } from 'vitest'
 import { auditDocumentOf } from '#store-mongodb/collections/audit'
-import { Database } from '#store-mongodb/connection/database'
-import { MongoStore } from '#store-mongodb/mongo-store'
-import { openMongoStore } from '#store-mongodb/open'
-import { dropDatabase, mongoUrl } from './open-mongo-store.js'
-import { change } from './sabotages.js'
-
-/** A process, with what it says to its collections. */
-interface Member {
-  readonly store: MongoStore
-  readonly database: Database
-}
-
-/** Processes on a database of their own. */
-export class Processes {
-  /** How far ahead the clock of all is. */
-  aheadMs = 0
-  readonly #name: string
-  readonly #sabotage: (database: Database) => void
-  readonly #members: Member[] = []
-
-  constructor(name: string, sabotage: (database: Database) => void = () => {}) {
-    this.#name = name
-    this.#sabotage = sabotage
-  }
-
-  async start(): Promise<Member> {
-    await (await openMongoStore({ url: mongoUrl(this.#name) })).close()
-    const database = await Database.open(mongoUrl(this.#name))
-    this.#sabotage(database)
-    const store = new MongoStore(database, () => Date.now() + this.aheadMs)
-    const member = { store, database }
-    this.#members.push(member)
-    return member
-  }
-
-  async end(): Promise<void> {
-    await Promise.all(this.#members.map(({ store }) => store.close()))
-    await dropDatabase(this.#name)
-  }
-}
-
-/** So late that a process which said nothing since is dead. */
-export const LATER_MS = 60_000
-
-type Parameters = readonly unknown[]
-type Call = (...parameters: unknown[]) => Promise<unknown>
-
-/** No answer, and no more tries. */
-const died = () => Promise.reject(new StoreUnavailableError('It died.'))
-
-/** What is called is as ever once `isOver`. */
-function fails(database: Database, name: keyof Database, method: string): { isOver: boolean } {
-  const failing = { isOver: false }
-  intercept(database, name, method, (own, parameters) => (failing.isOver ? own(...parameters) : died()))
-  return failing
-}
-
-function intercept(
-  database: Database,
-  name: keyof Database,
-  method: string,
-  act: (own: Call, parameters: Parameters) => Promise<unknown>,
-): void {
-  change(database, name, (own: Collection<Document>) => {
-    const call = (own as unknown as Record<string, Call>)[method]?.bind(own) as Call
-    return { [method]: (...parameters: unknown[]) => act(call, parameters) }
-  })
-}
-
-/** The first command of a kind comes through once more, late: when the answer is asked for. */
-function comesLate(
-  database: Database,
-  name: keyof Database,
-  method: string,
-  isMeant: (parameters: Parameters) => boolean = () => true,
-): () => Promise<unknown> {
-  let late: (() => Promise<unknown>) | null = null
-  intercept(database, name, method, (own, parameters) => {
-    if (late === null && isMeant(parameters)) late = () => own(...parameters)
-    return own(...parameters)
-  })
-  return () => {
-    if (late === null) throw new Error(`There was no such ${method} of ${name}.`)
-    return late()
-  }
-}
+import { before, comesLate, fails, LATER_MS, type Member, type Parameters, type Processes } from './processes.js'
 
 type LogUpdate = { readonly $set: Partial<Record<'group' | 'underway' | 'epoch', unknown>> }
 
@@ -111,18 +24,6 @@ const updateIn = (parameters: Parameters) => (parameters[1] as LogUpdate).$set
 const isSettle = (parameters: Parameters) => 'underway' in updateIn(parameters) && !('group' in updateIn(parameters))
 const writesIntents = (parameters: Parameters) => ((updateIn(parameters).group as unknown[]) ?? []).length > 0
 const isFinish = (parameters: Parameters) => ((updateIn(parameters).group as unknown[]) ?? ['none']).length === 0
-
-/** Does something right before the first call. */
-function before(database: Database, name: keyof Database, method: string, act: () => Promise<unknown>): void {
-  let isDone = false
-  intercept(database, name, method, async (own, parameters) => {
-    if (!isDone) {
-      isDone = true
-      await act()
-    }
-    return own(...parameters)
-  })
-}
 
 async function typesOf({ store }: Member, subject: string): Promise<readonly string[]> {
   return (await walk(100, (page) => store.listAuditEntries({ subject }, page))).map(({ type }) => type)

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Database } from '#store-mongodb/connection/database'
-import { LATER_MS, LOG_CASES, type LogCase, Processes } from './log-cases.js'
+import { LOG_CASES, type LogCase } from './log-cases.js'
+import { LATER_MS, Processes } from './processes.js'
 import { change } from './sabotages.js'
 
 type Filter = { readonly _id: string; readonly [member: string]: unknown }

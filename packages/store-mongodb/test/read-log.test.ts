@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '@countersign/store-port/store'
 import { createOf, decisionOf, LogPen, updateOf } from '@countersign/testkit/store-suite'
 import { afterEach, expect, it } from 'vitest'
 import type { MongoStore } from '#store-mongodb/mongo-store'
-import { LATER_MS, Processes } from './log-cases.js'
+import { LATER_MS, Processes } from './processes.js'
 import { change } from './sabotages.js'
 
 const processes = new Processes(`countersign-read-log-${randomBytes(6).toString('hex')}`)

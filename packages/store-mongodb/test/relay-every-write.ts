@@ -9,6 +9,7 @@ import {
   DAY,
   decisionOf,
   deliveryOf,
+  eraseOf,
   heldIn,
   idempotencyOf,
   idOf,
@@ -86,12 +87,15 @@ export const EVERY_WRITE: readonly string[] = [
   'update agents: fence',
   'update agents: seen',
   'update agents: written',
-  'update claims',
+  'update claims: erased',
+  'update claims: replaced',
   'update counts',
   'update decisions: booked',
   'update decisions: booked, by recovery',
+  'update decisions: erasure finished',
   'update decisions: fence',
   'update decisions: move',
+  'update decisions: move, erased',
   'update decisions: settled, by recovery',
   'update deliveries: waits again',
   'update deliveries: waits no more',
@@ -211,16 +215,19 @@ async function makeCommonWrites(store: MongoStore): Promise<void> {
     writeKeyOf({ ...keyOf(8), version: 2, revoked_at: instant(DAY) }),
   )
   const reserved = await reserve(store, 1)
-  await pen.commit({ change: createOf(held(1), requestOf(1), reserved), idempotency: idempotencyOf(idOf('dec', 1)) })
+  const asked = idempotencyOf(idOf('dec', 1), { fingerprint: held(1).request_hash })
+  await pen.commit({ change: createOf(held(1), requestOf(1), reserved), idempotency: asked })
   const settled = updateOf(held(1), { status: 'confirmed', postings: [spentIn(ACCOUNT, 5n, 3n)] })
   await pen.commit(settled)
+  const erase = eraseOf(settled.decision)
+  await pen.commit(erase)
   // A day later the name of that call is free.
   const again = idempotencyOf(idOf('dec', 2), { created_at: instant(2 * DAY), expires_at: instant(3 * DAY) })
   await pen.commit({ change: createOf(reviewOf(2)), idempotency: again })
   await store.ledger.release((await reserve(store, 3)) as string)
 
   await until('the removal', async () =>
-    (await store.removeDecisions([settled.decision], instant(4 * DAY))) === 1 ? true : undefined,
+    (await store.removeDecisions([erase.decision], instant(4 * DAY))) === 1 ? true : undefined,
   )
   expect(await store.purgeIdempotency(instant(4 * DAY))).toBe(2)
 }

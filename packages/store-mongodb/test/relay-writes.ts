@@ -13,10 +13,12 @@ const PURPOSES: Readonly<Record<string, (statement: Document) => string>> = {
   'insert decisions': ({ is_void }) => (is_void ? 'tombstone' : 'new'),
   'update decisions': ({ q, u }) => {
     if (u.$inc !== undefined) return 'fence'
-    if (u.$set?.document !== undefined) return 'move'
+    if (u.$set?.document !== undefined) return u.$set.request_hash === null ? 'move, erased' : 'move'
+    if (u.$unset?.erased_hash !== undefined) return 'erasure finished'
     if (u.$set === undefined) return 'settled, by recovery'
     return q.rev === undefined ? 'booked, by recovery' : 'booked'
   },
+  'update claims': ({ u }) => (u.$set.fingerprint === null ? 'erased' : 'replaced'),
   'insert audit': ({ type }) => (type === 'void' ? 'void' : 'entry'),
   'insert agents': ({ is_seen, document }) => (is_seen ? 'seen' : document === null ? 'tombstone' : 'new'),
   'update agents': ({ u, multi }) => (multi ? 'seen' : fenceOr('written', u)),

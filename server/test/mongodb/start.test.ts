@@ -51,8 +51,8 @@ describe('the schema version', () => {
   it('is written by the first start, and stays', async () => {
     expect(await doctor()).toContain('unused')
     await (await ShippedServer.start({ dataDir: newDirectory(), env: { MONGODB_URL: url } })).stop()
-    expect(await schemaOf()).toEqual({ _id: 'schema', version: 3 })
-    expect(await doctor()).toContain('schema version 3')
+    expect(await schemaOf()).toEqual({ _id: 'schema', version: 4 })
+    expect(await doctor()).toContain('schema version 4')
   })
 
   it('of a newer release is refused, as the embedded store does, and nothing is touched', async () => {
@@ -60,7 +60,7 @@ describe('the schema version', () => {
     const { code, message } = await refused()
     expect(code).toBe(1)
     expect(message).toMatch(
-      /schema version 99, but this release supports versions up to 3\. Start the release .* newer release\./,
+      /schema version 99, but this release supports versions up to 4\. Start the release .* newer release\./,
     )
     expect(message).toContain(name)
     expect(await collections()).toEqual(['meta'])
@@ -70,10 +70,10 @@ describe('the schema version', () => {
   })
 
   it('is refused, too, when a newer release starts at the same moment', async () => {
-    const relay = await relayTo(url, { before: 'createIndexes', run: () => writeSchema(4) })
+    const relay = await relayTo(url, { before: 'createIndexes', run: () => writeSchema(5) })
     await expect(openMongoStore({ url: relay.url })).rejects.toThrow(NewerSchemaError)
     relay.close()
-    expect(await schemaOf()).toEqual({ _id: 'schema', version: 4 })
+    expect(await schemaOf()).toEqual({ _id: 'schema', version: 5 })
   })
 })
 

@@ -3,6 +3,7 @@ import type { StoredDecision } from '@countersign/store-port/documents'
 import type {
   DecisionFilter,
   DecisionWithRequest,
+  HeldRequestFilter,
   OpenReview,
   OpenStatus,
   Page,
@@ -11,7 +12,7 @@ import type {
 import type { Document, Filter } from 'mongodb'
 import { type Database, READ_LIMIT_MS } from '../connection/database.js'
 import type { DecisionDocument } from '../stored.js'
-import { equality, pageOf } from './pages.js'
+import { equality, pageOf, partialPageOf } from './pages.js'
 
 /** The statuses that end when `expires_at` comes. */
 export const OPEN_STATUSES: readonly string[] = ['authorized', 'awaiting_review', 'approved']
@@ -58,6 +59,29 @@ export function listDecisions(
       looksAt: ['agent_id'],
     },
     decisionOf,
+    page,
+  )
+}
+
+export function listHeldRequests(
+  database: Database,
+  { agent_id, evaluated_from, evaluated_before }: HeldRequestFilter,
+  page: PageRequest,
+): Promise<Page<Pick<StoredDecision, 'id' | 'evaluated_at'>>> {
+  return partialPageOf(
+    database,
+    {
+      collection: database.decisions,
+      conditions: [{ is_void: false }, ...equality('agent_id', agent_id)],
+      by: ['at_ms', '_id'],
+      isOldestFirst: true,
+      from: evaluated_from,
+      to: evaluated_before,
+      // Tested here, for those of an old database may nearly all be erased, and the look for the others has to end.
+      keep: ({ salt }) => salt !== null,
+      looksAt: ['salt'],
+    },
+    ({ _id, at_ms }) => ({ id: _id, evaluated_at: new Date(at_ms).toISOString() }),
     page,
   )
 }

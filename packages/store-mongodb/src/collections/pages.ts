@@ -3,12 +3,13 @@ import type { Page, PageRequest } from '@countersign/store-port/store'
 import type { Collection, Document, Filter } from 'mongodb'
 import { type Database, READ_LIMIT_MS } from '../connection/database.js'
 
-/** A walk over a collection, newest first. */
+/** A walk over a collection, newest first unless it says otherwise. */
 export interface Walk<T extends Document> {
   readonly collection: Collection<T>
   readonly conditions: readonly Filter<Document>[]
-  /** By time and id, or by one member alone; all falling. */
+  /** By time and id, or by one member alone; all falling, or all rising. */
   readonly by: readonly [time: 'at_ms', id: '_id' | 'id'] | readonly [member: string]
+  readonly isOldestFirst?: true
   /** Inclusive, RFC 3339. */
   readonly from?: string | undefined
   /** Exclusive. */
@@ -40,6 +41,17 @@ export async function pageOf<T extends Document, Item>(
   const nameOf = (document: T) => cursorOf(walk, document)
   const { items, next: cutAt } = await takePage(whole, page, { make, nameOf })
   return { items, next: cutAt ?? next }
+}
+
+/** One page of what a walk looks at: of the documents, nothing else is read. */
+export async function partialPageOf<T extends Document, Item>(
+  database: Database,
+  walk: Walk<T>,
+  make: (document: T) => Item,
+  page: PageRequest,
+): Promise<Page<Item>> {
+  const { found, next } = await walkOn(database, walk, page)
+  return { items: found.map(make), next }
 }
 
 interface PageTaker<T, Item> {
@@ -138,7 +150,7 @@ function readFrom<T extends Document>(
   limit: number,
 ): Promise<T[]> {
   const filter = { $and: [...walk.conditions, ...rangeOf(walk, after)] } as Filter<T>
-  const sort = Object.fromEntries(walk.by.map((member) => [member, -1 as const]))
+  const sort = Object.fromEntries(walk.by.map((member) => [member, walk.isOldestFirst ? 1 : -1] as const))
   return database.lists.run(() =>
     database.call(async () => {
       const found = walk.collection.find(filter).sort(sort).limit(limit).maxTimeMS(READ_LIMIT_MS)
@@ -149,9 +161,13 @@ function readFrom<T extends Document>(
   )
 }
 
-function rangeOf<T extends Document>({ by, from, to }: Walk<T>, after: string | null): readonly Filter<Document>[] {
+function rangeOf<T extends Document>(
+  { by, isOldestFirst, from, to }: Walk<T>,
+  after: string | null,
+): readonly Filter<Document>[] {
   const [first, second] = by
-  if (second === undefined) return [{ [first]: after === null ? { $gt: '' } : { $gt: '', $lt: after } }]
+  const [beyond, fromThere] = isOldestFirst ? ['$gt', '$gte'] : ['$lt', '$lte']
+  if (second === undefined) return [{ [first]: after === null ? { $gt: '' } : { $gt: '', [beyond]: after } }]
   const range = {
     $gte: from === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(from),
     ...(to !== undefined && { $lt: Date.parse(to) }),
@@ -160,8 +176,8 @@ function rangeOf<T extends Document>({ by, from, to }: Walk<T>, after: string | 
   const [time = '', ...id] = after.split('/')
   const at = Number(time)
   return [
-    { [first]: { ...range, $lte: at } },
-    { $or: [{ [first]: { $lt: at } }, { [first]: at, [second]: { $lt: id.join('/') } }] },
+    { [first]: { ...range, [fromThere]: at } },
+    { $or: [{ [first]: { [beyond]: at } }, { [first]: at, [second]: { [beyond]: id.join('/') } }] },
   ].map(({ ...filter }) => filter)
 }
 

@@ -13,6 +13,7 @@ import { finishPolicyRecord, keepPolicyRevision } from '../collections/policies.
 import { allDone } from '../connection/all-done.js'
 import type { Claim, Intent } from '../stored.js'
 import { claimAnew, isTaken, releaseNames, takeNames } from './claims.js'
+import { finishErasures } from './erasures.js'
 import type { Followers } from './finish-group.js'
 import type { Log } from './log.js'
 import { type Primaries, readPrimaries } from './primaries.js'
@@ -288,6 +289,12 @@ class Segment {
         change.kind === 'policy.write'
           ? keepPolicyRevision(database, { written: JSON.stringify(change.policy) })
           : null,
+      ),
+      finishErasures(
+        database,
+        committed.flatMap(({ record: { change } }) =>
+          change.kind === 'decision.update' && change.erases_request ? [change.decision.id] : [],
+        ),
       ),
       this.#settle(),
       this.deps.log.settle(),

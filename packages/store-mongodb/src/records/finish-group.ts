@@ -8,6 +8,7 @@ import { allDone } from '../connection/all-done.js'
 import type { Database } from '../connection/database.js'
 import type { Intent, LogDocument, Primary } from '../stored.js'
 import { releaseName } from './claims.js'
+import { finishErasures } from './erasures.js'
 import { primariesOf, readPrimary } from './read-primary.js'
 
 /** What follows from records: when agents were last seen, and the accounts. */
@@ -41,7 +42,11 @@ async function finish(database: Database, followers: Followers, intent: Intent):
       return
     }
     const entry = await database.call(() => database.audit.findOne({ _id: auditId(intent) }, { projection: { id: 1 } }))
-    if (entry !== null) return
+    if (entry !== null) {
+      // The decision may have been written again since, by a process that left this to the one whose log it is.
+      if (intent.home.kind === 'decision') await finishErasures(database, [intent.home.id])
+      return
+    }
     if (!(await fencePrimary(database, intent, primary))) continue
     if (intent.claim !== null) await releaseName(database, intent.claim, intent)
     await database.insertNew(database.audit, [auditDocumentOf(voidEntry(intent))])
@@ -62,6 +67,7 @@ async function afterwards(
     const { agent_id, evaluated_at } = JSON.parse(found.document) as StoredDecision
     await lastSeen.mark([{ agent_id, at: evaluated_at }])
     await settlements.settle([found])
+    await finishErasures(database, [id])
   }
   if (kind === 'agent' && 'document' in primary && typeof primary.document === 'string')
     await keepRevisions(database, [primary.document])

@@ -121,7 +121,15 @@ export async function readPrimaries(database: Database, steps: readonly Step[]):
       : database.call(() =>
           database.decisions
             .find({ _id: { $in: decisionIds } })
-            .project<DecisionDocument>({ rev: 1, version: 1, last: 1, is_void: 1, ledger: 1, attempt: 1 })
+            .project<DecisionDocument>({
+              rev: 1,
+              version: 1,
+              last: 1,
+              is_void: 1,
+              ledger: 1,
+              attempt: 1,
+              request_hash: 1,
+            })
             .toArray(),
         ),
     agentIds.length === 0 ? [] : database.call(() => database.agents.find({ _id: { $in: agentIds } }).toArray()),

@@ -126,7 +126,7 @@ export async function writeTransitions(
 /** Sets single members: what is booked may have moved since the decision was read. */
 function transitionOf(
   step: Step,
-  { decision }: ChangeOf<'decision.update'>,
+  { decision, erases_request }: ChangeOf<'decision.update'>,
   before: DecisionDocument,
   after: Settling,
   nowMs: number,
@@ -145,6 +145,13 @@ function transitionOf(
       attempt: after.attempt,
       ...Object.fromEntries(lines),
       ...(hasUnsettled(after.ledger) && { unsettled: nowMs }),
+      ...(erases_request && erasureOf(before)),
     },
   }
+}
+
+/** What follows is up to erasures.ts. */
+function erasureOf({ request_hash }: DecisionDocument) {
+  const erased = { resource: null, request_hash: null, context: null, salt: null }
+  return request_hash === null ? erased : { ...erased, erased_hash: request_hash }
 }

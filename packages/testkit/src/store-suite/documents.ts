@@ -131,6 +131,12 @@ export function updateOf(
   return { kind: 'decision.update', decision: updated, expected_version: decision.version, reservation }
 }
 
+/** The update that erases the request of a decision. */
+export function eraseOf(decision: StoredDecision): Extract<Change, { kind: 'decision.update' }> {
+  const erased = { resource: null, request_hash: null, request_erased_at: instant(DAY) }
+  return { ...updateOf(decision, erased), erases_request: true }
+}
+
 /** A policy's first revision; `policySet` is the counter as its write leaves it. */
 export function policyOf(number: number, policySet: number, over: Partial<StoredPolicy> = {}): StoredPolicy {
   return {

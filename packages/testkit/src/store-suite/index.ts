@@ -10,6 +10,7 @@ export {
   type Draft,
   decisionOf,
   deliveryOf,
+  eraseOf,
   heldIn,
   idempotencyOf,
   idOf,

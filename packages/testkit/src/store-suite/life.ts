@@ -27,6 +27,8 @@ const CALLS: {
   firstApprovalEnd: (store) => store.firstApprovalEnd(),
   listClosed: (store) => store.listClosed({ evaluated_before: instant(0), ended_before: instant(0) }, WHOLE),
   removeDecisions: (store) => store.removeDecisions([{ id: idOf('dec', 1), version: 1 }], instant(0)),
+  listHeldRequests: (store) => store.listHeldRequests({}, WHOLE),
+  wipe: (store) => store.wipe(),
   listAccounts: (store) => store.listAccounts({ agents: null }, WHOLE),
   readAccounts: (store) => store.readAccounts([]),
   loadPolicies: (store) => store.loadPolicies(),

@@ -5,6 +5,7 @@ import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import type { DecisionWithRequest, Mutation, Page, Store } from '@countersign/store-port/store'
 import { describe, expect, it } from 'vitest'
 import { instant } from './documents.js'
+import { ERASURE_SABOTAGES } from './erasure-sabotages.js'
 import { FEED_SABOTAGES } from './feed-sabotages.js'
 import { altered, earlier, later, type Sabotage } from './sabotage.js'
 import type { OpenedStore } from './store-case.js'
@@ -608,7 +609,7 @@ export async function expectCaught(open: () => Promise<OpenedStore>, caughtBy: s
 /** A suite is worth what it catches. */
 export function sabotageSuite(name: string, open: () => Promise<OpenedStore>): void {
   describe(name, () => {
-    it.each([...SABOTAGES, ...FEED_SABOTAGES])('$what', (sabotage) =>
+    it.each([...SABOTAGES, ...ERASURE_SABOTAGES, ...FEED_SABOTAGES])('$what', (sabotage) =>
       expectCaught(() => openBroken(open, sabotage), sabotage.caughtBy),
     )
   })

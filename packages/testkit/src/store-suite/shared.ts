@@ -11,12 +11,14 @@ import {
   type Draft,
   decisionOf,
   deliveryOf,
+  eraseOf,
   idempotencyOf,
   idOf,
   instant,
   keyOf,
   LogPen,
   policyOf,
+  requestOf,
   reviewOf,
   updateOf,
   webhookOf,
@@ -215,6 +217,26 @@ export const SHARED_STORE_CASES: readonly SharedStoreCase[] = [
           { change: updateOf(decision, { status: 'rejected' }) },
         ]
       })
+    },
+  },
+  {
+    title: 'erases a request whole or not at all while the other process writes its decision',
+    async run(opened) {
+      const [first, second] = opened.stores
+      const decisions = [...Array(ROUNDS).keys()].map((i) => decisionOf(i + 1))
+      await (await LogPen.of(first)).commit(...decisions.map((decision) => createOf(decision, requestOf(1))))
+      await expectOneWinner(opened, 'version', (round) => {
+        const decision = decisions[round - 1] as ReturnType<typeof decisionOf>
+        return [{ change: eraseOf(decision) }, { change: updateOf(decision, { status: 'confirmed' }) }]
+      })
+      for (const { id, request_hash } of decisions) {
+        const found = await second.findDecision(id)
+        const isErased = found?.decision.request_erased_at !== undefined
+        expect(found?.request).toStrictEqual(isErased ? { context: null, salt: null } : requestOf(1))
+        const filter = { agents: null, now: instant(0), request_hash: request_hash as string }
+        const { items } = await first.listDecisions(filter, { limit: 9, after: null })
+        expect(items.map(({ decision }) => decision.id)).toEqual(isErased ? [] : [id])
+      }
     },
   },
   {

@@ -11,6 +11,7 @@ import { COUNT_CASES } from './counts.js'
 import { DECISION_LIST_CASES } from './decision-lists.js'
 import { DECISION_CASES } from './decisions.js'
 import { DELIVERY_CASES } from './deliveries.js'
+import { ERASURE_CASES } from './erasure.js'
 import { FEED_READ_CASES } from './feed-reads.js'
 import { IDEMPOTENCY_CASES } from './idempotency.js'
 import { KEY_CASES } from './keys.js'
@@ -33,6 +34,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...DECISION_LIST_CASES,
   ...OVERDUE_CASES,
   ...REMOVAL_CASES,
+  ...ERASURE_CASES,
   ...LEDGER_CASES,
   ...PARALLEL_LEDGER_CASES,
   ...ACCOUNT_CASES,
