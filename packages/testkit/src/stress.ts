@@ -24,6 +24,8 @@ const SIZES = {
   server_kills: { ci: 5, full: 200 },
   /** Times that a server is killed under load before every permit is proved to a checkpoint. */
   proof_kills: { ci: 3, full: 100 },
+  /** The same on MongoDB, where another process takes over the trees only when the lease of the killed one is over. */
+  proof_kills_on_mongodb: { ci: 1, full: 30 },
   /** Times that a server is killed while it accepts the loss of its store. */
   accepted_losses: { ci: 2, full: 100 },
   /** Sequences on which the server and the reference ledger have to agree. */

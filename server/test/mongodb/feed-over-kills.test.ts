@@ -1,5 +1,6 @@
 /** The feed over kills of the server, on MongoDB: another process goes on with readers whose holder is gone. */
 import { randomBytes } from 'node:crypto'
+import { stress } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { endChildren } from '../process/child.js'
@@ -23,7 +24,7 @@ describe('over kills of the server', () => {
   it('webhooks get every event', () =>
     webhooksOverKills({ env: { MONGODB_URL: mongoUrl(name) }, events: 300, kills: 2 }))
   it('every acknowledged permit proves to a checkpoint', () =>
-    proofsOverKills({ env: { MONGODB_URL: mongoUrl(name) }, kills: 2 }))
+    proofsOverKills({ env: { MONGODB_URL: mongoUrl(name) }, kills: stress.proof_kills_on_mongodb }))
   it('a reader of live events sees each change once and in order', () =>
     eventsOverKills({ MONGODB_URL: mongoUrl(name) }))
 })
