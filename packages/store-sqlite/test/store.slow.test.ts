@@ -118,7 +118,7 @@ describe('the data directory of the embedded store', () => {
   it('is refused when a newer release wrote it', async () => {
     copyFileSync(KEPT_FILE, database)
     change('PRAGMA user_version = 99')
-    await expectRefused(NewerSchemaError, /schema version 99.*up to 7.*newer/)
+    await expectRefused(NewerSchemaError, /schema version 99.*up to 8.*newer/)
   })
 
   it('is refused when another program wrote it', async () => {

@@ -116,7 +116,7 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors, liveEvents: Liv
     ...agentRoutes({ clock, agents, store, writer, changes, cursors }),
     ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
     ...permitRoutes({ ...transition, agents, verifyPermit }),
-    ...auditRoutes({ ...transition, log, isServing, liveEvents, signer, feed, cursors }),
+    ...auditRoutes({ ...transition, isServing, wipeFiles: core.wipeFiles, liveEvents, signer, feed, cursors }),
     ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
     ...statsRoutes({ clock, store, feed }),
   ]

@@ -1,11 +1,11 @@
 /** The background work of the server as a table of jobs, and the one function that runs such a table. */
+import { setImmediate as othersTurn } from 'node:timers/promises'
 import { poll } from '@countersign/concurrency'
 import type { Lease } from '@countersign/store-port/lease'
 import { isFeedBehind } from '../feed/is-behind.js'
 import type { Log } from '../ports/log.js'
 import type { LiveEvents } from '../state/live-events.js'
 import { oldRequestEraser } from '../use-cases/audit/erase-requests.js'
-import { wipeFiles } from '../use-cases/audit/wipe.js'
 import { clockJumpReporter } from '../use-cases/clock/report-jump.js'
 import { removeOldDecisions } from '../use-cases/decisions/retention.js'
 import type { Core } from './live-state.js'
@@ -98,7 +98,7 @@ export function serverJobs(core: Core, liveEvents: LiveEvents): Job[] {
       name: 'wipe',
       everyMs: MINUTE_MS,
       // What a crash has interrupted, too.
-      run: () => wipeFiles(core),
+      run: core.wipeFiles,
       failure: 'the files could not be wiped',
     },
   ]
@@ -119,13 +119,14 @@ export function serverJobs(core: Core, liveEvents: LiveEvents): Job[] {
         const days = retentionDays + (isBehind ? KEPT_FOR_FEED_DAYS : 0)
         if (isBehind) log.warn({ days }, 'a reader of the feed is behind, so decisions are kept longer')
         const removed = await removeOldDecisions({ clock, store, isServing }, days)
-        if (removed > 0) log.info({ removed, days }, 'old decisions were removed')
-        if (removed > 0) await wipeFiles(core)
+        if (removed === 0) return
+        log.info({ removed, days }, 'old decisions were removed')
+        await core.wipeFiles()
       },
       failure: 'old decisions could not be removed',
     })
   if (requestRetentionDays !== null) {
-    const eraseOldRequests = oldRequestEraser({ ...core, liveEvents }, requestRetentionDays)
+    const eraseOldRequests = oldRequestEraser({ ...core, liveEvents }, requestRetentionDays, othersTurn)
     jobs.push({
       name: 'request_retention',
       ...HOURLY,

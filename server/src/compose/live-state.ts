@@ -15,6 +15,7 @@ import { isAwaitingReview } from '../use-cases/decisions/awaiting.js'
 import { expireOverdue } from '../use-cases/decisions/transitions/expire.js'
 import type { Base } from './parts.js'
 import type { SigningKeys } from './signing-keys.js'
+import { wipeFiles } from './wipe-files.js'
 
 type LiveState = Awaited<ReturnType<typeof loadLiveState>>
 
@@ -22,7 +23,10 @@ type LiveState = Awaited<ReturnType<typeof loadLiveState>>
 export interface Core extends Base, SigningKeys, LiveState {}
 
 /** @throws StoreUnavailableError */
-export async function loadLiveState({ config, clock, log, store, writer }: Base, { sharedKeys }: SigningKeys) {
+export async function loadLiveState(
+  { config, clock, log, store, writer, isServing }: Base,
+  { sharedKeys }: SigningKeys,
+) {
   const policies = new Policies(await store.loadPolicies())
   const agents = new Agents(await store.loadAgents())
   const keys = new Keys(await store.loadKeys(), await store.loadKeyUses())
@@ -67,6 +71,7 @@ export async function loadLiveState({ config, clock, log, store, writer }: Base,
     approvalEnds,
     mutex,
     longPolls: new LongPolls((id) => isAwaitingReview({ store, clock }, id)),
+    wipeFiles: () => wipeFiles({ store, log, isServing }),
     expireOverdue: () => expireOverdue({ clock, store, writer, openReviews, mutex, approvalEnds }),
   }
 }

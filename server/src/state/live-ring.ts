@@ -1,7 +1,6 @@
 import type { LiveEvent, LiveType } from '@countersign/contract'
 import type { Positions } from '@countersign/store-port/feed'
 import type { ErasedRequest, LivePage } from '../ports/live-page.js'
-import { withoutRequest } from '../use-cases/decisions/view.js'
 import { eventOfText, eventText, idLine } from './event-stream-text.js'
 import { reaches } from './live-positions.js'
 
@@ -144,7 +143,8 @@ function withoutRequestOf(ringEvent: RingEvent, erasedAt: string | undefined): R
   if (erasedAt === undefined) return ringEvent
   const event = eventOfText(ringEvent.bytes.subarray(ringEvent.idLength).toString())
   if (event.data.request_erased_at !== undefined) return ringEvent
-  const after: LiveEvent = { ...event, data: withoutRequest(event.data, erasedAt) }
+  const data = { ...event.data, resource: null, request_hash: null, request_erased_at: erasedAt }
+  const after: LiveEvent = { ...event, data }
   const bytes = Buffer.concat([ringEvent.bytes.subarray(0, ringEvent.idLength), Buffer.from(eventText(after))])
   return { ...ringEvent, facts: factsOf(after), bytes }
 }

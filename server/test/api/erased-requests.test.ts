@@ -247,6 +247,19 @@ describe('all requests of an agent', () => {
     expect(status).toBe(erasedThen === 130 ? 200 : 401)
     expect((await eraseAgent(`?agent_id=${agent_id}`)).body).toEqual({ agent_id, erased: 130 - erasedThen })
   })
+
+  it('are erased by the next call when the server stops', async () => {
+    const agent_id = 'agent:stopped'
+    await Promise.all(Array.from({ length: 130 }, () => decide(1, { agent_id })))
+    const answer = eraseAgent(`?agent_id=${agent_id}`).catch(() => null)
+    await until('the first erasure', async () => (await entries(agent_id)).length > 0 || undefined)
+    desk.server = await desk.server.restart()
+    // It may have been done, or the connection was closed.
+    expect([200, 503, undefined]).toContain((await answer)?.status)
+    const erasedThen = (await entries(agent_id)).length
+    expect((await eraseAgent(`?agent_id=${agent_id}`)).body).toEqual({ agent_id, erased: 130 - erasedThen })
+    expect((await entries(agent_id)).length).toBe(130)
+  })
 })
 
 const entries = (agent_id: string) => everyItem(desk.server, `/v1/audit?type=request.erased&agent_id=${agent_id}`)

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { leafHash } from '@countersign/audit-log'
 import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { filesWith } from '../process/files-with.js'
 import { type Answer, FROZEN, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
 
@@ -11,6 +12,7 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 const DAYS = 40
+const CUSTOMER = 'Ada Lovelace of 1815'
 
 let server: RunningServer
 beforeEach(async () => {
@@ -41,7 +43,7 @@ async function withBudget(period: string): Promise<string> {
 }
 
 function decide(action: string, amount = 1): Promise<Answer['body']> {
-  return post('/v1/decisions', { agent_id: 'agent:a', action, context: { amount } })
+  return post('/v1/decisions', { agent_id: 'agent:a', action, context: { amount, customer: CUSTOMER } })
 }
 
 /** As in `post`, a timer lets the server look first. */
@@ -89,6 +91,9 @@ describe('retention', () => {
     // What was settled a moment ago may have been left to the next run.
     for (const { id } of [confirmed, rejected, silent]) await sweptAway(id)
     expect((await get('/v1/decisions')).body.data).toEqual([])
+    // SQLite alone leaves there what it has removed.
+    const isWiped = () => filesWith(server.dataDir, { texts: [CUSTOMER] }).length === 0 || undefined
+    await until('files without the requests', isWiped)
 
     const entries = (await get('/v1/audit?limit=200')).body.data
     expect(entries.map(({ index }: { index: number }) => index).reverse()).toEqual([...entries.keys()])

@@ -1,10 +1,10 @@
 /** What an erased request leaves in the files of the embedded store, and in backups: nothing, whatever happens to the process. */
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requestHash } from '@countersign/permit'
 import { stress, until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { endChildren } from './child.js'
+import { filesWith } from './files-with.js'
 import { countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 
 afterEach(async () => {
@@ -85,24 +85,6 @@ class Scene {
     expect(code).toBe(0)
     return file
   }
-}
-
-/** The files of a folder that have one of these texts, or the bytes of one of these hashes. */
-function filesWith(
-  directory: string,
-  { texts, hashes }: { texts: readonly string[]; hashes: readonly string[] },
-): string[] {
-  const needles = [
-    ...[...texts, ...hashes].map((text) => Buffer.from(text)),
-    ...hashes.map((hash) => Buffer.from(hash, 'base64url')),
-  ]
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return files
-    .filter(({ parentPath, name }) => {
-      const bytes = readFileSync(join(parentPath, name))
-      return needles.some((needle) => bytes.includes(needle))
-    })
-    .map(({ name }) => name)
 }
 
 const tracesOf = (asked: readonly Asked[]) => ({ texts: [MARKER], hashes: asked.map(({ hash }) => hash) })

@@ -1,9 +1,9 @@
 import type { Caller } from '../../caller.js'
 import { type EraseDeps, eraseOne } from './erase-one.js'
-import { type WipeDeps, wipeFiles } from './wipe.js'
 
-export interface EraseRequestDeps extends EraseDeps, Pick<WipeDeps, 'log' | 'isServing'> {
-  readonly store: EraseDeps['store'] & WipeDeps['store']
+export interface EraseRequestDeps extends EraseDeps {
+  /** Resolves when nothing of what was erased is left in the files of the store, or after a while. Never rejects. */
+  readonly wipeFiles: () => Promise<void>
 }
 
 /**
@@ -16,5 +16,5 @@ export interface EraseRequestDeps extends EraseDeps, Pick<WipeDeps, 'log' | 'isS
 export async function eraseRequest(deps: EraseRequestDeps, caller: Caller, id: string): Promise<void> {
   const { decision, isErased } = await eraseOne(deps, caller, id)
   if (isErased) deps.liveEvents.forget([decision])
-  await wipeFiles(deps)
+  await deps.wipeFiles()
 }

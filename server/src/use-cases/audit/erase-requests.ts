@@ -1,17 +1,22 @@
 /** Erases the requests of many decisions: of an agent, or of all that are old enough. */
-import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { ErasedRequests } from '@countersign/contract'
 import type { StoredDecision } from '@countersign/store-port/documents'
-import { type HeldRequestFilter, type Store, StoreUnavailableError } from '@countersign/store-port/store'
+import {
+  type HeldRequestFilter,
+  type PageRequest,
+  type Store,
+  StoreUnavailableError,
+} from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import { isOpen } from '../decisions/status.js'
 import { eraseOne } from './erase-one.js'
 import type { EraseRequestDeps } from './erase-request.js'
-import { wipeFiles } from './wipe.js'
 
 export interface EraseRequestsDeps extends EraseRequestDeps {
   readonly store: EraseRequestDeps['store'] & Pick<Store, 'listHeldRequests'>
+  /** False when the server stops. */
+  readonly isServing: () => boolean
 }
 
 /** A part of a group of the mutation writer: the mutations of others get in between. */
@@ -57,7 +62,7 @@ export async function eraseRequestsOfAgent(
   const evaluated_before = new Date(deps.clock.now().getTime() + SKEW_MS).toISOString()
   const { erased, isDone } = await eraseAll(deps, { filter: { agent_id, evaluated_before }, callerNow, pause })
   if (!isDone) throw new StoreUnavailableError('The server stops. Call again to erase the rest.')
-  await wipeFiles(deps)
+  await deps.wipeFiles()
   return { agent_id, erased }
 }
 
@@ -66,17 +71,22 @@ export async function eraseRequestsOfAgent(
  * request until it is closed: for a review, for the policies at its claim, or for its permit. A run begins where the one before
  * it left the first request, so that it does not look at the whole store again.
  *
+ * @param pause awaited between the parts of the work
  * @returns one run; resolves with how many were erased, rejects with StoreUnavailableError
  */
-export function oldRequestEraser(deps: EraseRequestsDeps, days: number): () => Promise<number> {
+export function oldRequestEraser(
+  deps: EraseRequestsDeps,
+  days: number,
+  pause: () => Promise<void>,
+): () => Promise<number> {
   let from: string | undefined
   return async () => {
     const evaluated_before = new Date(deps.clock.now().getTime() - days * DAY_MS).toISOString()
     const filter = { evaluated_before, ...(from !== undefined && { evaluated_from: from }) }
-    const run = { filter, callerNow: () => null, isKept: isOpen, pause: () => othersTurn() }
+    const run = { filter, callerNow: () => null, isKept: isOpen, pause }
     const { erased, firstKept, isDone } = await eraseAll(deps, run)
     if (isDone) from = firstKept ?? evaluated_before
-    if (erased > 0) await wipeFiles(deps)
+    if (erased > 0) await deps.wipeFiles()
     return erased
   }
 }
@@ -85,7 +95,7 @@ async function eraseAll(deps: EraseRequestsDeps, { filter, callerNow, isKept, pa
   let erased = 0
   let firstKept: string | null = null
   for (let after: string | null = null; deps.isServing(); ) {
-    const page: Page = { limit: BATCH, after, pause }
+    const page: PageRequest = { limit: BATCH, after, pause }
     const batch = await deps.mutex.run(TURNS, () => eraseBatch(deps, filter, page, callerNow(), isKept))
     erased += batch.erased
     firstKept ??= batch.firstKept
@@ -96,12 +106,10 @@ async function eraseAll(deps: EraseRequestsDeps, { filter, callerNow, isKept, pa
   return { erased, firstKept, isDone: false }
 }
 
-type Page = Parameters<Store['listHeldRequests']>[1]
-
 async function eraseBatch(
   deps: EraseRequestsDeps,
   filter: HeldRequestFilter,
-  page: Page,
+  page: PageRequest,
   caller: Caller | null,
   isKept: Run['isKept'],
 ) {

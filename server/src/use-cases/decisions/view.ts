@@ -53,11 +53,6 @@ function shownOf(decision: StoredDecision, status: StoredDecision['status'], rev
   }
 }
 
-/** As it is shown once its request was erased. */
-export function withoutRequest(decision: EventDecision, erasedAt: string): EventDecision {
-  return { ...decision, resource: null, request_hash: null, request_erased_at: erasedAt }
-}
-
 function askedOf({ request_hash, request_erased_at, key_id, request_id }: StoredDecision) {
   return { request_hash, ...(request_erased_at !== undefined && { request_erased_at }), key_id, request_id }
 }
