@@ -4,20 +4,20 @@ import { until } from '@countersign/testkit'
 import { systemClock } from '#server/adapters/system-clock'
 import { typeidIds } from '#server/adapters/typeid-ids'
 import { MutationWriter } from '#server/mutation-writer'
-import { openTestStore } from './open-test-store.js'
+import { ON_MONGODB, openTestStore } from './open-test-store.js'
 import type { RunningServer } from './running-server.js'
 
 const DEADLINE_MS = 60_000
-/** So many wait for the writer at a time. */
-const BATCH = 50
+/** So many wait for the writer at a time. Those of a batch are written one by one on MongoDB. */
+const BATCH = ON_MONGODB ? 50 : 1_000
 
 /** Writes entries, each writer into a log of its own. */
 export async function writeLogs(dataDir: string, writers: number, entries: number): Promise<void> {
   for (let writer = 0; writer < writers; writer += 1) {
     const store = await openTestStore(dataDir)
+    await store.leaveLogs()
     const share = Math.floor((entries * (writer + 1)) / writers) - Math.floor((entries * writer) / writers)
     await write(new MutationWriter(store, typeidIds(systemClock()), DEADLINE_MS), share)
-    await store.leaveLogs()
     await store.close()
   }
 }
