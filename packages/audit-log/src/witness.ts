@@ -53,9 +53,9 @@ export async function addCosignatures(
 ): Promise<string> {
   const { text, signatures } = parseNote(checkpoint)
   const witnesses = keys.filter(({ type }) => type === SIGNATURE_TYPES.cosignature)
-  const cosignatures = parseNote(`${text}\n${answer}`).signatures.filter((signature) =>
-    witnesses.some((key) => isKeyOf(key, signature)),
-  )
+  const answered = parseNote(`${text}\n${answer}`)
+  if (answered.text !== text) throw new NoteError('The witness did not answer with lines of signatures alone.')
+  const cosignatures = answered.signatures.filter((signature) => witnesses.some((key) => isKeyOf(key, signature)))
   await verifyNote({ text, signatures: cosignatures }, witnesses, verify)
   return noteText({ text, signatures: [...signatures, ...cosignatures] })
 }

@@ -55,6 +55,11 @@ const SIZES = {
   /** Events that a receiver gets which fails at random, while the server is killed so many times. */
   webhook_events: { ci: 1_000, full: 50_000 },
   webhook_kills: { ci: 5, full: 100 },
+  /** Bytes of an export that are changed; a tenth as many lines that are removed, and that change places; half of that cuts. */
+  export_changes: { ci: 60, full: 1_000 },
+  /** Entries of an export that the command line verifies, and how often it is changed before. */
+  export_entries: { ci: 10_000, full: 100_000 },
+  export_attacks: { ci: 4, full: 20 },
   /** Decisions in the store while pages show lists of them. */
   dashboard_decisions: { ci: 1_000, full: 100_000 },
   /** Decisions and transitions of them while connections to the store are cut. */

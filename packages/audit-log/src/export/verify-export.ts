@@ -35,7 +35,7 @@ export class TamperedError extends Error {
 export class IncompleteError extends Error {
   override readonly name = 'IncompleteError'
 
-  /** @param missing of each log that ends too early, the first entry that is not there */
+  /** @param missing of each log that ends too early, in the order of the names, the first entry that is not there */
   constructor(
     message: string,
     readonly missing: readonly ExportPlace[] = [],
@@ -45,7 +45,7 @@ export class IncompleteError extends Error {
 }
 
 export interface VerifiedExport {
-  /** By log: how many entries it has. */
+  /** By log, in the order of the names: how many entries it has. */
   readonly logs: ReadonlyMap<string, number>
   readonly checkpoints: number
   /** The checkpoint of the root log: it stands for all that was verified. */
@@ -116,7 +116,8 @@ export class ExportVerifier {
   end(): VerifiedExport {
     if (this.#root === null)
       throw new IncompleteError('The export has no checkpoint of the root log. It ends before its first entry.')
-    const short = [...this.#logs.values()].filter((log) => !log.isComplete)
+    const inOrder = [...this.#logs.values()].sort((one, other) => (one.log < other.log ? -1 : 1))
+    const short = inOrder.filter((log) => !log.isComplete)
     if (short.length > 0)
       throw new IncompleteError(
         short.map((log) => log.missing).join('\n'),
@@ -127,7 +128,7 @@ export class ExportVerifier {
       throw new IncompleteError(
         `${later.source} has ${later.size} checkpoints, and this root log ${this.#rootLog.size}: the export is older, or the end of the root log was removed.`,
       )
-    const logs = new Map([...this.#logs].map(([name, { size }]) => [name, size]))
+    const logs = new Map(inOrder.map(({ log, size }) => [log, size]))
     return { logs, checkpoints: this.#rootLog.size, root: this.#root, budgets: this.#budgets }
   }
 

@@ -1,4 +1,10 @@
-import { type Checkpoint, ExportVerifier, type TrustedKeys, type VerifiedExport } from '@countersign/audit-log'
+import {
+  type Checkpoint,
+  ExportVerifier,
+  IncompleteError,
+  type TrustedKeys,
+  type VerifiedExport,
+} from '@countersign/audit-log'
 import { contradictions } from './balances.js'
 import { openBytes } from './input.js'
 import { linesOf } from './lines.js'
@@ -20,18 +26,15 @@ export async function verifyExport({ file, keys, kept, budgets }: VerifyExportOp
   const verifier = new ExportVerifier({ ...keys, kept })
   const progress = new Progress(size)
   let verified: VerifiedExport
+  let cut: IncompleteError | null = null
   try {
-    let bytes = 0
-    for await (const line of linesOf(chunks)) {
-      await verifier.add(line)
-      bytes += line.length + 1
-      progress.at(verifier.lines, bytes)
-    }
+    cut = await addLines(verifier, chunks, progress)
     verified = verifier.end()
+    if (cut !== null) throw cut
   } catch (error) {
     const finding = findingOf(error)
     if (finding === null) throw error
-    return finding
+    return cut === null || cut === error ? finding : { ...finding, lines: [cut.message, ...finding.lines] }
   } finally {
     progress.end()
   }
@@ -41,6 +44,26 @@ export async function verifyExport({ file, keys, kept, budgets }: VerifyExportOp
     result: 'tampered',
     lines: ['The budgets do not follow from the entries.', ...differences.map(({ text }) => text)],
     details: { budget_differences: differences.map(({ details }) => details) },
+  }
+}
+
+/** @returns where the file was cut off in the middle of a line; null when it was not */
+async function addLines(
+  verifier: ExportVerifier,
+  chunks: AsyncIterable<Uint8Array>,
+  progress: Progress,
+): Promise<IncompleteError | null> {
+  let bytes = 0
+  try {
+    for await (const line of linesOf(chunks)) {
+      await verifier.add(line)
+      bytes += line.length + 1
+      progress.at(verifier.lines, bytes)
+    }
+    return null
+  } catch (error) {
+    if (error instanceof IncompleteError) return error
+    throw error
   }
 }
 
