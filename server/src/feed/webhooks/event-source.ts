@@ -4,15 +4,13 @@ import type { StoredDelivery, StoredWebhook } from '@countersign/store-port/docu
 import type { FeedReads, Positions } from '@countersign/store-port/feed'
 import { viewWebhook } from '../../use-cases/webhooks/view.js'
 import { type EventReads, eventsOf, type FeedEvent } from '../event-of.js'
-import { type LogPage, readLogs } from '../log-reader.js'
+import { type LogPage, positionsAtEnd, readLogs } from '../log-reader.js'
 
 /** So many entries are read at a time. */
 const PAGE_ENTRIES = 64
 /** How much is remembered for the endpoints that come to it a little later. */
 const KEPT_PAGES = 16
 const KEPT_ENTRIES = 256
-/** And for how long: a request that is erased must not be sent much longer. */
-const KEPT_MS = 200
 
 interface Page {
   readonly turn: number
@@ -21,17 +19,52 @@ interface Page {
   hasEntries: boolean
 }
 
+/** The events of an entry. */
+interface Made {
+  readonly subject: string
+  readonly events: Promise<readonly FeedEvent[]>
+}
+
 export class EventSource {
   readonly #pages = new Map<string, Page>()
-  readonly #events = new Map<string, { readonly madeMs: number; readonly events: Promise<readonly FeedEvent[]> }>()
+  readonly #events = new Map<string, Made>()
   readonly #bodies = new WeakMap<FeedEvent, Buffer>()
   #turn = 0
+  /** Erasures before them are known. Null: nothing is kept. */
+  #erasuresAt: Positions | null = null
 
   constructor(private readonly reads: EventReads & Pick<FeedReads, 'listLogs' | 'readLog'>) {}
 
   /** Something may have been written: the end of the log is looked at anew. */
   beginTurn(): void {
     this.#turn += 1
+  }
+
+  /** Nobody reads: nothing is kept. */
+  clear(): void {
+    this.#events.clear()
+    this.#erasuresAt = null
+  }
+
+  /**
+   * To be awaited in each turn: forgets what was made of requests that were erased since. Whoever is at the end of the log shares
+   * the reads.
+   */
+  async forgetErased(): Promise<void> {
+    try {
+      this.#erasuresAt ??= await positionsAtEnd(this.reads)
+      for (let hasMore = true; hasMore; ) {
+        const { entries, positions } = await this.read(this.#erasuresAt)
+        const erased = new Set(entries.filter(({ type }) => type === 'request.erased').map(({ subject }) => subject))
+        for (const [key, { subject }] of this.#events) if (erased.has(subject)) this.#events.delete(key)
+        this.#erasuresAt = positions
+        hasMore = entries.length > 0
+      }
+    } catch (error) {
+      // What was erased meanwhile cannot be told.
+      this.clear()
+      throw error
+    }
   }
 
   /** The next entries behind these positions. */
@@ -56,11 +89,11 @@ export class EventSource {
 
   /** The events of an entry, in order. */
   eventsOf(entry: AuditEntry): Promise<readonly FeedEvent[]> {
-    const known = this.#known(entry)
-    if (known !== undefined) return known
     const key = keyOf(entry)
-    const made = { madeMs: performance.now(), events: eventsOf(this.reads, entry) }
-    keep(this.#events, key, made, KEPT_ENTRIES)
+    const known = this.#events.get(key)
+    if (known !== undefined) return known.events
+    const made = { subject: entry.subject, events: eventsOf(this.reads, entry) }
+    if (this.#erasuresAt !== null) keep(this.#events, key, made, KEPT_ENTRIES)
     made.events.catch(() => forget(this.#events, key, made))
     return made.events
   }
@@ -69,17 +102,12 @@ export class EventSource {
   async bodyOf({ event }: StoredDelivery, webhook: StoredWebhook): Promise<Buffer | null> {
     const { id, type, at, entry } = event
     if (entry === null) return bodyOf({ type, timestamp: at, sequence: null, data: viewWebhook(webhook) })
-    const events = await (this.#known(entry) ?? this.#eventsAt(entry))
+    const events = await (this.#events.get(keyOf(entry))?.events ?? this.#eventsAt(entry))
     const found = events.find((one) => one.id === id)
     if (found === undefined) return null
     const body = this.#bodies.get(found) ?? bodyOf(found)
     this.#bodies.set(found, body)
     return body
-  }
-
-  #known(entry: Pick<AuditEntry, 'log' | 'index'>): Promise<readonly FeedEvent[]> | undefined {
-    const known = this.#events.get(keyOf(entry))
-    return known !== undefined && performance.now() - known.madeMs < KEPT_MS ? known.events : undefined
   }
 
   async #eventsAt({ log, index }: Pick<AuditEntry, 'log' | 'index'>): Promise<readonly FeedEvent[]> {

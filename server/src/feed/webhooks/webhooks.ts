@@ -48,6 +48,8 @@ export class Webhooks {
     this.#source.beginTurn()
     try {
       await this.#refresh()
+      if (this.#endpoints.size === 0) this.#source.clear()
+      else await this.#source.forgetErased()
     } catch (error) {
       this.#failed('', error)
     }
