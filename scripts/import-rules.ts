@@ -272,6 +272,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@countersign/durable-files',
       '@countersign/store-sqlite',
       '@countersign/store-mongodb',
+      '@countersign/audit-log',
       '@countersign/client',
       '@countersign/contract',
       '@countersign/permit',

@@ -19,7 +19,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const READY_WITHIN_MS = 6_000
 const CTRL_C = '\x03'
 /** Commands that a reader has installed, and a checkout has built. */
-const INSTALLED = `countersign-mcp() { node '${join(ROOT, 'integrations/mcp/dist/cli.js')}' "$@"; }\n`
+const INSTALLED = [
+  `countersign() { node '${join(ROOT, 'server/dist/cli/main.js')}' "$@"; }\n`,
+  `countersign-mcp() { node '${join(ROOT, 'integrations/mcp/dist/cli.js')}' "$@"; }\n`,
+].join('')
 
 /**
  * @typedef {import('node:child_process').ChildProcessWithoutNullStreams} Child

@@ -2,6 +2,7 @@ export { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.j
 export { verifyContinuation } from './continuation.js'
 export { type ProvedEntry, type TrustedKeys, verifyEntryProof } from './entry-proof.js'
 export { checkpointLine, type ExportLine, LineError, parseExportLine } from './export/line.js'
+export type { ExportPlace } from './export/log-verifier.js'
 export { type BudgetDifference, type RecomputedAccount, RecomputedBudgets } from './export/recomputed-budgets.js'
 export {
   ExportVerifier,
@@ -10,7 +11,7 @@ export {
   TamperedError,
   type VerifiedExport,
 } from './export/verify-export.js'
-export { canonicalEntry, type HashableEntry, leafHash, leafHashOfText } from './leaf.js'
+export { bytesOfLeaf, canonicalEntry, type HashableEntry, leafHash, leafHashOfText } from './leaf.js'
 export {
   cosignature,
   cosignedMessage,
@@ -32,7 +33,7 @@ export {
   verifyNoteByKeys,
 } from './note.js'
 export { isRootOrigin, logOfOrigin } from './origin.js'
-export { type ProofFile, parseProofFile, proofFileText } from './proof-file.js'
+export { type ProofFile, parseHash, parseProofFile, proofFileText } from './proof-file.js'
 export { consistencyProof, inclusionProof } from './proofs.js'
 export {
   EMPTY_ROOT,
@@ -46,3 +47,4 @@ export {
   type TreeState,
 } from './tree.js'
 export { type Inclusion, ProofError, rootOfInclusion, type Tree, verifyConsistency, verifyInclusion } from './verify.js'
+export { type AddCheckpoint, addCheckpointBody, addCosignatures, parseWitnessedSize } from './witness.js'

@@ -53,6 +53,11 @@ export function noteKeyId({ name, type, publicKey }: NoteKey): Uint8Array {
   return sha256(Uint8Array.from([...head, type, ...publicKey])).slice(0, KEY_ID_BYTES)
 }
 
+/** Whether a signature says that it is of this key. */
+export function isKeyOf(key: NoteKey, { name, keyId }: Pick<NoteSignature, 'name' | 'keyId'>): boolean {
+  return key.name === name && noteKeyId(key).every((byte, i) => byte === keyId[i])
+}
+
 /** A key as one line: `<name>+<key id>+<base64 of type and key>`. */
 export function verifierKey(key: NoteKey): string {
   const id = [...noteKeyId(key)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -119,7 +124,7 @@ export async function verifyNote(
 ): Promise<Signer[]> {
   const signers: Signer[] = []
   for (const { name, keyId, signature } of signatures) {
-    const key = keys.find((one) => one.name === name && noteKeyId(one).every((byte, i) => byte === keyId[i]))
+    const key = keys.find((one) => isKeyOf(one, { name, keyId }))
     if (key === undefined) continue
     const { message, signed, atSeconds } = signedBy(key, text, signature)
     if (!(await verify(key.publicKey, message, signed)))

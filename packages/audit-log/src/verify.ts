@@ -42,7 +42,7 @@ export function rootOfInclusion({ leaf, index, size, proof }: Inclusion): Hash {
 /** @throws ProofError when the leaf is not shown to be in the tree of this root */
 export function verifyInclusion(inclusion: Inclusion, root: Hash): void {
   assertHashes([root])
-  if (!isSame(rootOfInclusion(inclusion), root)) throw new ProofError('The leaf is not in the tree of this root.')
+  if (!isSameHash(rootOfInclusion(inclusion), root)) throw new ProofError('The leaf is not in the tree of this root.')
 }
 
 export interface Tree {
@@ -63,8 +63,8 @@ export function verifyConsistency(first: Tree, second: Tree, proof: readonly Has
   if (first.size === 0 || first.size === second.size) {
     if (proof.length > 0) throw new ProofError('The proof is too long.')
     const expected = first.size === 0 ? EMPTY_ROOT : second.root
-    if (!isSame(first.root, expected)) throw new ProofError('The roots are not those of one tree.')
-    if (second.size === 0 && !isSame(second.root, EMPTY_ROOT))
+    if (!isSameHash(first.root, expected)) throw new ProofError('The roots are not those of one tree.')
+    if (second.size === 0 && !isSameHash(second.root, EMPTY_ROOT))
       throw new ProofError('This is not the root of an empty tree.')
     return
   }
@@ -84,12 +84,12 @@ export function verifyConsistency(first: Tree, second: Tree, proof: readonly Has
     ;[node, last] = [Math.floor(node / 2), Math.floor(last / 2)]
   }
   if (last !== 0) throw new ProofError('The proof is too short.')
-  if (!isSame(firstRoot, first.root)) throw new ProofError('The proof does not have the root of the first tree.')
-  if (!isSame(secondRoot, second.root)) throw new ProofError('The proof does not have the root of the second tree.')
+  if (!isSameHash(firstRoot, first.root)) throw new ProofError('The proof does not have the root of the first tree.')
+  if (!isSameHash(secondRoot, second.root)) throw new ProofError('The proof does not have the root of the second tree.')
 }
 
 /** Both are public: nobody learns anything from the time that this takes. */
-function isSame(one: Hash, other: Hash): boolean {
+export function isSameHash(one: Hash, other: Hash): boolean {
   return one.length === other.length && one.every((byte, i) => byte === other[i])
 }
 

@@ -3,10 +3,13 @@ import { open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Replaces a file as a whole, mode 0600: a crash leaves the old content or the new one. Durable once the promise
- * resolves. Two must not replace the same file at once: what an earlier attempt left half-written is removed.
+ * Replaces a file as a whole, mode 0600: a crash leaves the old content or the new one, and so does content that comes in pieces
+ * and fails. Durable once the promise resolves. Two must not replace the same file at once: what an earlier attempt left half-written is removed.
  */
-export async function replaceFile(path: string, content: string | Buffer): Promise<void> {
+export async function replaceFile(
+  path: string,
+  content: string | Buffer | AsyncIterable<string | Uint8Array>,
+): Promise<void> {
   const folder = dirname(path)
   await removeLeftovers(folder, basename(path))
   const temporary = `${path}.${randomUUID()}.tmp`

@@ -1,6 +1,17 @@
 /** Exit codes: 78 is EX_CONFIG of sysexits.h. */
 export const EXIT = { ok: 0, failure: 1, usage: 64, config: 78 } as const
 
+/** Ends the command with an exit code of its own. */
+export class CommandError extends Error {
+  constructor(
+    readonly exitCode: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
 /** Writes why the command ends, and returns the exit code. */
 export function fail(error: Error, code: number): number {
   const { message: msg, name: type, stack } = error

@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { EXIT, fail } from './exit.js'
+import type { AuditExportOptions } from './audit/export.js'
+import type { AuditProveOptions } from './audit/prove.js'
+import type { AuditVerifyOptions } from './audit/verify.js'
+import { CommandError, EXIT, fail } from './exit.js'
 import type { KeysCreateOptions } from './keys.js'
 import type { ListenOptions } from './live/listen.js'
 import type { TailOptions } from './live/tail.js'
@@ -102,6 +105,67 @@ program
   .option('--url <url>', URL_HELP)
   .action(run(async (options: ListenOptions) => (await import('./live/listen.js')).listen(options)))
 
+/** An option that may be given several times. One that takes several values would take the argument behind it, too. */
+const collected = (value: string, earlier: readonly string[] = []) => [...earlier, value]
+const audit = program.command('audit').description('export the audit log, and verify that nobody has altered it')
+audit
+  .command('export')
+  .description('write all audit logs with their checkpoints to a file. Needs COUNTERSIGN_API_KEY, but for --offline')
+  .option('--out <file>', 'the file: it appears when it is whole; standard output if absent')
+  .option('--offline', 'read the data of the server on this machine instead; an embedded server must not run')
+  .option(
+    '--witness <file|url>',
+    'give the newest checkpoint to somebody who keeps it: a file, or a witness (C2SP); repeatable',
+    collected,
+  )
+  .option('--witness-key <key>', 'the key of a witness at a URL, <name>+<id>+<base64>; repeatable', collected)
+  .option('--checkpoint-only', 'only give the checkpoint to the witnesses; export nothing')
+  .option('--url <url>', URL_HELP)
+  .action(run(async (options: AuditExportOptions) => (await import('./audit/export.js')).auditExport(options)))
+audit
+  .command('verify [export]')
+  .description(
+    'verify an export (- for standard input), a proof, or that a checkpoint goes on from an earlier one. ' +
+      'Asks no server. Exit code: 0 intact, 2 tampered with, 3 incomplete',
+  )
+  .requiredOption(
+    '--jwks <file|url>',
+    'the public keys of the server, from /.well-known/jwks.json; repeatable',
+    collected,
+  )
+  .option('--kept <file>', 'checkpoints that somebody else has kept, as --witness writes them; repeatable', collected)
+  .option(
+    '--witness-key <key>',
+    'each kept checkpoint has to be signed by this key, or another one given so; repeatable',
+    collected,
+  )
+  .option(
+    '--budgets <file>',
+    'an answer of /v1/budgets, or of the history of a budget, to compare with the log; repeatable',
+    collected,
+  )
+  .option('--proof <file>', 'a proof, as `prove` writes it; with --from the answer of /v1/audit/consistency')
+  .option('--permit <file>', 'a permit (- for standard input) that --proof has to prove')
+  .option('--from <file>', 'the earlier checkpoint')
+  .option('--to <file>', 'the later checkpoint; that of --proof if absent')
+  .option('--json', 'print the result as one line of JSON')
+  .action(
+    run(async (file: string | undefined, options: AuditVerifyOptions) =>
+      (await import('./audit/verify.js')).auditVerify(file, options),
+    ),
+  )
+audit
+  .command('prove <decision>')
+  .description('write the proof of a decision, named by its id or by a file with its permit. Needs COUNTERSIGN_API_KEY')
+  .option('--out <file>', 'the file; standard output if absent')
+  .option('--export <file>', 'make the proof out of an export, without a server')
+  .option('--url <url>', URL_HELP)
+  .action(
+    run(async (decision: string, options: AuditProveOptions) =>
+      (await import('./audit/prove.js')).auditProve(decision, options),
+    ),
+  )
+
 await program.parseAsync()
 
 /** Sets the exit code from a command's result, and reports what it throws. */
@@ -110,7 +174,12 @@ function run<Args extends unknown[]>(command: (...args: Args) => Promise<number>
     try {
       process.exitCode = await command(...args)
     } catch (error) {
-      process.exitCode = fail(error as Error, (error as Error).name === 'ConfigError' ? EXIT.config : EXIT.failure)
+      process.exitCode = fail(error as Error, exitCodeOf(error as Error))
     }
   }
+}
+
+function exitCodeOf(error: Error): number {
+  if (error instanceof CommandError) return error.exitCode
+  return error.name === 'ConfigError' ? EXIT.config : EXIT.failure
 }

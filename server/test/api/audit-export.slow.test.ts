@@ -59,7 +59,7 @@ const exported = (): Promise<string> => succeed(server.call('GET', '/v1/audit/ex
 async function verified(text: string, keptNotes: readonly string[] = []): Promise<VerifiedExport> {
   const { keys } = await succeed(server.call('GET', '/.well-known/jwks.json', { key: null }))
   const kept = keptNotes.map((note) => parseCheckpoint(parseNote(note).text))
-  const verifier = new ExportVerifier({ ...trustedKeysOf(keys), kept })
+  const verifier = new ExportVerifier({ ...trustedKeysOf({ keys }), kept })
   for (const line of linesOf(text)) await verifier.add(new TextEncoder().encode(line))
   return verifier.end()
 }

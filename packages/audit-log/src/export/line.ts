@@ -6,6 +6,14 @@ import { leafHash } from '../leaf.js'
 /** The line is not what a server writes. Nothing is known of what it should say. */
 export class LineError extends Error {
   override readonly name = 'LineError'
+
+  /** @param entryId of the entry that the line says to be; null: nothing is known of it */
+  constructor(
+    message: string,
+    readonly entryId: string | null = null,
+  ) {
+    super(message)
+  }
 }
 
 /** The checkpoints of an export come first, in the order of the root log; that of the root log itself is the last of them. */
@@ -28,7 +36,7 @@ export function parseExportLine(line: Uint8Array): ExportLine {
   if (isCheckpoint(value)) return { kind: 'checkpoint', note: value.checkpoint }
   if (!isEntry(value)) throw new LineError('It is neither an entry nor a checkpoint.')
   if (leafHash(value) !== value.leaf)
-    throw new LineError(`Its leaf hash is not that of its contents: ${placeOf(value)}.`)
+    throw new LineError(`Its leaf hash is not that of its contents: ${placeOf(value)}.`, value.id)
   return { kind: 'entry', entry: value }
 }
 

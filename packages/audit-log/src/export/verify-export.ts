@@ -2,21 +2,29 @@
 import type { AuditEntry } from '@countersign/contract'
 import { type Checkpoint, parseCheckpoint } from '../checkpoint.js'
 import type { TrustedKeys } from '../entry-proof.js'
-import { bytesOfLeaf, leafHashOfText } from '../leaf.js'
+import { leafHashOfText } from '../leaf.js'
 import { type Note, NoteError, parseNote, verifyNoteByKeys } from '../note.js'
 import { isRootOrigin, logOfOrigin } from '../origin.js'
-import { type Hash, MerkleTree } from '../tree.js'
+import { MerkleTree } from '../tree.js'
+import { isSameHash } from '../verify.js'
 import { LineError, parseExportLine, placeOf } from './line.js'
+import { type Expected, type ExportPlace, LogVerifier } from './log-verifier.js'
 import { RecomputedBudgets } from './recomputed-budgets.js'
 
 /** Something in it was changed, added, moved or removed. */
 export class TamperedError extends Error {
   override readonly name = 'TamperedError'
 
-  /** @param line counted from 1 */
+  /**
+   * @param line counted from 1
+   * @param place of the entry that belongs into this line; null for a line without an entry, or when nobody knows
+   * @param entryId of the entry that stands there; null when there is none that can be read
+   */
   constructor(
     readonly line: number,
     message: string,
+    readonly place: ExportPlace | null = null,
+    readonly entryId: string | null = null,
     options?: ErrorOptions,
   ) {
     super(message, options)
@@ -26,6 +34,14 @@ export class TamperedError extends Error {
 /** What is there is as it was written, and more was written. */
 export class IncompleteError extends Error {
   override readonly name = 'IncompleteError'
+
+  /** @param missing of each log that ends too early, the first entry that is not there */
+  constructor(
+    message: string,
+    readonly missing: readonly ExportPlace[] = [],
+  ) {
+    super(message)
+  }
 }
 
 export interface VerifiedExport {
@@ -40,14 +56,6 @@ export interface VerifiedExport {
 export interface ExportVerifierOptions extends TrustedKeys {
   /** Checkpoints that were kept elsewhere: the logs must have them in their past. */
   readonly kept?: readonly Checkpoint[]
-}
-
-/** What the root of a log has to be at a size. */
-interface Expected {
-  readonly size: number
-  readonly root: Hash
-  /** For a person: which checkpoint says so. */
-  readonly source: string
 }
 
 /**
@@ -78,19 +86,26 @@ export class ExportVerifier {
   /** @param line without its newline */
   async add(line: Uint8Array): Promise<void> {
     this.#line += 1
+    const place = this.#current?.next ?? null
     try {
       const parsed = parseExportLine(line)
-      if (parsed.kind === 'checkpoint') return await this.#addCheckpoint(parsed.note)
-      if (this.#root === null) throw new LineError('An entry comes before the checkpoint of the root log.')
-      const { entry } = parsed
-      if (this.#current?.log !== entry.log) this.#begin(entry.log, placeOf(entry))
-      this.#current?.add(entry)
-      this.#entries += 1
-      this.#budgets.add(entry)
+      if (parsed.kind === 'checkpoint') await this.#addCheckpoint(parsed.note)
+      else this.#addEntry(parsed.entry)
     } catch (error) {
       if (!(error instanceof LineError || error instanceof NoteError)) throw error
-      throw new TamperedError(this.#line, `Line ${this.#line}: ${error.message}`, { cause: error })
+      const belongs = place === null ? '' : ` Entry ${place.index} of log ${place.log} belongs here.`
+      const entryId = error instanceof LineError ? error.entryId : null
+      const message = `Line ${this.#line}: ${error.message}${belongs}`
+      throw new TamperedError(this.#line, message, place, entryId, { cause: error })
     }
+  }
+
+  #addEntry(entry: AuditEntry): void {
+    if (this.#root === null) throw new LineError('An entry comes before the checkpoint of the root log.', entry.id)
+    if (this.#current?.log !== entry.log) this.#begin(entry)
+    this.#current?.add(entry)
+    this.#entries += 1
+    this.#budgets.add(entry)
   }
 
   /**
@@ -102,7 +117,16 @@ export class ExportVerifier {
     if (this.#root === null)
       throw new IncompleteError('The export has no checkpoint of the root log. It ends before its first entry.')
     const short = [...this.#logs.values()].filter((log) => !log.isComplete)
-    if (short.length > 0) throw new IncompleteError(short.map((log) => log.missing).join('\n'))
+    if (short.length > 0)
+      throw new IncompleteError(
+        short.map((log) => log.missing).join('\n'),
+        short.map(({ log, size }) => ({ log, index: size })),
+      )
+    const [later] = this.#keptOfRoot
+    if (later !== undefined)
+      throw new IncompleteError(
+        `${later.source} has ${later.size} checkpoints, and this root log ${this.#rootLog.size}: the export is older, or the end of the root log was removed.`,
+      )
     const logs = new Map([...this.#logs].map(([name, { size }]) => [name, size]))
     return { logs, checkpoints: this.#rootLog.size, root: this.#root, budgets: this.#budgets }
   }
@@ -131,12 +155,9 @@ export class ExportVerifier {
   async #endCheckpoints(note: Note, checkpoint: Checkpoint): Promise<void> {
     if (checkpoint.size !== this.#rootLog.size)
       throw new LineError(`The root log has ${checkpoint.size} checkpoints, and ${this.#rootLog.size} are here.`)
-    if (!isSame(checkpoint.root, this.#rootLog.root()))
+    if (!isSameHash(checkpoint.root, this.#rootLog.root()))
       throw new LineError('The checkpoints are not those of the root log: one was changed, moved, added or removed.')
     await verifyNoteByKeys(note, this.options.publicKeys, this.options.verify)
-    const [later] = this.#keptOfRoot
-    if (later !== undefined)
-      throw new LineError(`${later.source} has ${later.size} checkpoints, and this root log fewer.`)
     for (const { origin, size } of this.options.kept ?? []) {
       const name = logOfOrigin(origin)
       if (name !== null && size > 0 && !this.#logs.has(name))
@@ -148,15 +169,16 @@ export class ExportVerifier {
   #compareRootLog(): void {
     while (this.#keptOfRoot[0]?.size === this.#rootLog.size) {
       const kept = this.#keptOfRoot.shift() as Expected
-      if (!isSame(kept.root, this.#rootLog.root()))
+      if (!isSameHash(kept.root, this.#rootLog.root()))
         throw new LineError(`${kept.source} has another root log up to here.`)
     }
   }
 
-  #begin(name: string, place: string): void {
-    const log = this.#logs.get(name)
-    if (log === undefined) throw new LineError(`No checkpoint covers ${place}.`)
-    if (log.size > 0) throw new LineError(`The entries of log ${name} ended before, and ${place} stands here.`)
+  #begin(entry: AuditEntry): void {
+    const log = this.#logs.get(entry.log)
+    if (log === undefined) throw new LineError(`No checkpoint covers ${placeOf(entry)}.`, entry.id)
+    if (log.size > 0)
+      throw new LineError(`The entries of log ${entry.log} ended before, and ${placeOf(entry)} stands here.`, entry.id)
     log.begin()
     this.#current = log
   }
@@ -167,69 +189,4 @@ export class ExportVerifier {
       .map(({ origin, size, root }) => ({ size, root, source: `the kept checkpoint of ${origin} at ${size}` }))
       .sort((one, other) => one.size - other.size)
   }
-}
-
-/** The entries of one log, against its checkpoints. */
-class LogVerifier {
-  readonly #tree = new MerkleTree()
-  readonly #expected: Expected[]
-  /** How many of `#expected` were reached. */
-  #reached = 0
-  /** Of the newest checkpoint in the export. */
-  #listedSize = 0
-  #lastSize: number
-
-  constructor(
-    readonly log: string,
-    kept: readonly Expected[],
-  ) {
-    this.#expected = [...kept]
-    this.#lastSize = kept.at(-1)?.size ?? 0
-  }
-
-  get size(): number {
-    return this.#tree.size
-  }
-
-  get isComplete(): boolean {
-    return this.size === this.#lastSize
-  }
-
-  get missing(): string {
-    return `Log ${this.log} has ${this.#lastSize} entries, and ${this.size} are here: entry ${this.size} is the first that is missing.`
-  }
-
-  /** @throws LineError */
-  expect(expected: Expected): void {
-    if (expected.size < this.#listedSize)
-      throw new LineError(`The checkpoint has ${expected.size} entries, and one before it ${this.#listedSize}.`)
-    this.#listedSize = expected.size
-    this.#lastSize = Math.max(this.#lastSize, expected.size)
-    this.#expected.push(expected)
-  }
-
-  /** All checkpoints are known. */
-  begin(): void {
-    this.#expected.sort((one, other) => one.size - other.size)
-  }
-
-  /** @throws LineError */
-  add(entry: Pick<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>): void {
-    if (entry.index !== this.size)
-      throw new LineError(`It is ${placeOf(entry)}, and entry ${this.size} of that log belongs here.`)
-    if (this.isComplete) throw new LineError(`No checkpoint covers ${placeOf(entry)}.`)
-    this.#tree.append(bytesOfLeaf(entry.leaf))
-    const from = this.#expected[this.#reached - 1]?.size ?? 0
-    for (let next = this.#expected[this.#reached]; next?.size === this.size; next = this.#expected[this.#reached]) {
-      if (!isSame(next.root, this.#tree.root()))
-        throw new LineError(
-          `Log ${this.log} is not that of ${next.source}: of its entries ${from} to ${this.size - 1} one was replaced.`,
-        )
-      this.#reached += 1
-    }
-  }
-}
-
-function isSame(one: Hash, other: Hash): boolean {
-  return one.length === other.length && one.every((byte, i) => byte === other[i])
 }

@@ -172,7 +172,7 @@ describe('an export that was written anew', () => {
 
   it('is found to be older, and to lack a log', async () => {
     const earlier = exportOf(logs.map((entries) => entries.slice(0, 14)))
-    expect(await fault(earlier.lines, { kept: keptOf(whole.notes.at(-1)) })).toMatchObject({ name: 'TamperedError' })
+    expect(await fault(earlier.lines, { kept: keptOf(whole.notes.at(-1)) })).toMatchObject({ name: 'IncompleteError' })
     expect(await fault(earlier.lines, { kept: keptOf(whole.notes.at(-2)) })).toMatchObject({ name: 'IncompleteError' })
     expect(await fault(exportOf(logs.slice(1)).lines, { kept: keptOf(whole.notes[0]) })).toMatchObject({
       message: expect.stringContaining('no log a'),

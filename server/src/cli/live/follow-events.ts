@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { ApiError, Countersign, type EventsOptions, type ReceivedEvent } from '@countersign/client'
 import { EXIT, fail, writeNotice } from '../exit.js'
+import { serverAccess } from '../server-access.js'
 
-const DEFAULT_URL = 'http://127.0.0.1:8787'
 /** A server that has not said by then that it lives is told of. */
 const FIRST_ANSWER_MS = 2_000
 
@@ -27,10 +27,7 @@ export interface FollowOptions {
  * connections and restarts of the server. Resolves with the exit code.
  */
 export async function followEvents({ url, filters, begin, follow }: FollowOptions): Promise<number> {
-  const apiKey = process.env.COUNTERSIGN_API_KEY
-  if (!apiKey)
-    return fail(new Error('Set COUNTERSIGN_API_KEY to an API key with the scope decisions:read.'), EXIT.config)
-  const baseUrl = url ?? (process.env.COUNTERSIGN_URL || DEFAULT_URL)
+  const { apiKey, baseUrl } = serverAccess(url, 'decisions:read')
   let client: Countersign
   try {
     client = new Countersign({ baseUrl, apiKey })

@@ -1,0 +1,62 @@
+/** A file of checkpoints that a third party keeps: signed notes, one after another. */
+import {
+  type Checkpoint,
+  type NoteKey,
+  parseCheckpoint,
+  parseNote,
+  type VerifyEd25519,
+  verifyNote,
+} from '@countersign/audit-log'
+import { CommandError, EXIT } from '../exit.js'
+import { readText } from './input.js'
+
+export interface KeptNote {
+  readonly note: string
+  readonly checkpoint: Checkpoint
+}
+
+/** A text, an empty line, and the lines of its signatures. Empty lines between notes are passed over. */
+const NOTE = /\n*((?:(?!— )[^\n]+\n)+\n(?:— [^\n]+\n)+)/uy
+
+/**
+ * @throws CommandError when something in the file is no signed checkpoint
+ */
+export function parseKeptNotes(text: string, file: string): KeptNote[] {
+  const kept: KeptNote[] = []
+  NOTE.lastIndex = 0
+  for (let end = 0; text.slice(end).trim() !== ''; end = NOTE.lastIndex) {
+    NOTE.lastIndex = end
+    const note = NOTE.exec(text)?.[1]
+    try {
+      if (note === undefined) throw new Error('It is no signed note.')
+      kept.push({ note, checkpoint: parseCheckpoint(parseNote(note).text) })
+    } catch (cause) {
+      const { message } = cause as Error
+      throw new CommandError(EXIT.failure, `Checkpoint ${kept.length + 1} in ${file}: ${message}`, { cause })
+    }
+  }
+  return kept
+}
+
+/**
+ * The checkpoints of a file.
+ *
+ * @param witnesses one of them has to have cosigned each; when there are none, the file alone is trusted
+ * @throws CommandError
+ */
+export async function readKeptNotes(
+  file: string,
+  witnesses: readonly NoteKey[],
+  verify: VerifyEd25519,
+): Promise<KeptNote[]> {
+  const kept = parseKeptNotes(await readText(file), file)
+  for (const [i, { note }] of witnesses.length > 0 ? kept.entries() : []) {
+    try {
+      await verifyNote(parseNote(note), witnesses, verify)
+    } catch (cause) {
+      const { message } = cause as Error
+      throw new CommandError(EXIT.failure, `Checkpoint ${i + 1} in ${file}: ${message}`, { cause })
+    }
+  }
+  return kept
+}

@@ -1,0 +1,70 @@
+import {
+  type Checkpoint,
+  NoteError,
+  ProofError,
+  parseCheckpoint,
+  parseHash,
+  parseNote,
+  type TrustedKeys,
+  verifyConsistency,
+  verifyNoteByKeys,
+} from '@countersign/audit-log'
+import { type ConsistencyProof, ConsistencyProofSchema } from '@countersign/contract'
+import { CommandError, EXIT } from '../exit.js'
+import { readJson, readText } from './input.js'
+import { parseKeptNotes } from './kept-notes.js'
+import { type Finding, findingOf } from './verdict.js'
+
+export interface VerifyCheckpointsOptions {
+  readonly from: string
+  readonly to: string | undefined
+  readonly proof: string | undefined
+  readonly keys: TrustedKeys
+}
+
+/** Verifies that a checkpoint goes on from an earlier one: everything that was in the log then still is. */
+export async function verifyCheckpoints({ from, to, proof: file, keys }: VerifyCheckpointsOptions): Promise<Finding> {
+  const proof =
+    file === undefined ? null : await readJson(file, ConsistencyProofSchema, 'an answer of /v1/audit/consistency')
+  const earlier = await lastNote(from)
+  const later = to === undefined ? proof?.checkpoint : await lastNote(to)
+  if (later === undefined) throw new CommandError(EXIT.usage, 'Name the later checkpoint with --to, or give --proof.')
+  try {
+    const [first, second] = [await signed(earlier, keys), await signed(later, keys)]
+    verifyGoesOn(first, second, proof)
+    return {
+      result: 'intact',
+      lines: [`${second.origin} at ${second.size} goes on from ${first.size}.`],
+      details: { origin: second.origin, from: first.size, to: second.size },
+    }
+  } catch (error) {
+    const finding = findingOf(error instanceof NoteError ? new ProofError(error.message, { cause: error }) : error)
+    if (finding === null) throw error
+    return finding
+  }
+}
+
+/** A file that somebody keeps may have several: the last is meant. */
+async function lastNote(file: string): Promise<string> {
+  const note = parseKeptNotes(await readText(file), file).at(-1)?.note
+  if (note === undefined) throw new CommandError(EXIT.usage, `${file} has no checkpoint.`)
+  return note
+}
+
+/** @throws NoteError */
+async function signed(note: string, { publicKeys, verify }: TrustedKeys): Promise<Checkpoint> {
+  const parsed = parseNote(note)
+  await verifyNoteByKeys(parsed, publicKeys, verify)
+  return parseCheckpoint(parsed.text)
+}
+
+/** @throws ProofError, CommandError */
+function verifyGoesOn(first: Checkpoint, second: Checkpoint, proof: ConsistencyProof | null): void {
+  if (first.origin !== second.origin)
+    throw new CommandError(EXIT.usage, `The checkpoints are of different logs: ${first.origin} and ${second.origin}.`)
+  if (second.size < first.size)
+    throw new ProofError(`The later checkpoint has the size ${second.size}, and the earlier one ${first.size}.`)
+  if (proof === null && first.size !== second.size)
+    throw new CommandError(EXIT.usage, `Give --proof: the answer of /v1/audit/consistency?from=${first.size}.`)
+  verifyConsistency(first, second, (proof?.path ?? []).map(parseHash))
+}

@@ -1,0 +1,100 @@
+import { ProofError, type ProvedEntry, verifyEntryProof } from '@countersign/audit-log'
+import {
+  type DecisionProof,
+  DecisionProofSchema,
+  type EntryProof,
+  type Jwks,
+  type PermitClaims,
+} from '@countersign/contract'
+import { any, createPermitVerifier, PermitError } from '@countersign/permit'
+import { readJson } from './input.js'
+import { permitClaimsOf, readPermit } from './permit-file.js'
+import { trustedKeysOf } from './trusted-keys.js'
+import { counted, type Finding, findingOf } from './verdict.js'
+
+export interface VerifyProofOptions {
+  readonly proof: string
+  readonly permit: string | undefined
+  readonly keySet: Jwks
+}
+
+/** Verifies all entries of a proof, and that one of them is the one that a permit names. */
+export async function verifyProof({ proof: file, permit, keySet }: VerifyProofOptions): Promise<Finding> {
+  const proof: DecisionProof = await readJson(file, DecisionProofSchema, 'a proof of a decision')
+  try {
+    const lines = permit === undefined ? [] : await linesOfPermit(await readPermit(permit), proof, keySet)
+    const uncovered = proof.data.find(({ inclusion }) => inclusion === null)
+    if (uncovered !== undefined)
+      return { result: 'incomplete', lines: [`${placeOf(uncovered)} is under no checkpoint yet. Prove it again.`] }
+    if (proof.data.length === 0) return { result: 'incomplete', lines: ['The proof has no entry.'] }
+    const proved: [EntryProof, ProvedEntry][] = []
+    for (const one of proof.data) proved.push([one, await verified(one, keySet)])
+    return intact(proof, proved, lines)
+  } catch (error) {
+    const finding = error instanceof PermitError ? ofPermit(error) : findingOf(error)
+    if (finding === null) throw error
+    return finding
+  }
+}
+
+async function verified(one: EntryProof, keySet: Jwks): Promise<ProvedEntry> {
+  try {
+    return await verifyEntryProof(one, trustedKeysOf(keySet))
+  } catch (cause) {
+    if (!(cause instanceof ProofError)) throw cause
+    throw new ProofError(`${placeOf(one)}: ${cause.message}`, { cause })
+  }
+}
+
+function intact(proof: DecisionProof, proved: readonly [EntryProof, ProvedEntry][], lines: readonly string[]): Finding {
+  return {
+    result: 'intact',
+    lines: [
+      `${counted(proved.length, 'entry', 'entries')} of ${proof.decision_id} in the audit log.`,
+      ...proved.map(
+        ([one, { root }]) =>
+          `  ${placeOf(one)}: ${one.entry.type}, ${one.entry.at}, under ${root.origin} at ${root.size}`,
+      ),
+      ...lines,
+    ],
+    details: {
+      decision_id: proof.decision_id,
+      entries: proved.map(([{ entry }, { root }]) => ({
+        ...{ entry_id: entry.id, log: entry.log, index: entry.index, type: entry.type },
+        root: { origin: root.origin, size: root.size, root: Buffer.from(root.root).toString('base64') },
+      })),
+    },
+  }
+}
+
+/**
+ * @returns what else there is to say of the permit
+ * @throws PermitError; ProofError when the entry is another one; IncompleteError when it is not there
+ */
+async function linesOfPermit(token: string, proof: DecisionProof, keySet: Jwks): Promise<string[]> {
+  const claims = await signedClaims(token, keySet)
+  const { log, index, leaf } = claims.audit
+  const found = proof.data.find(({ entry }) => entry.log === log && entry.index === index)
+  if (found === undefined || found.entry.leaf !== leaf || found.entry.subject !== claims.jti)
+    throw new ProofError(
+      `The proof is not of the permit: that names entry ${index} of log ${log}, of ${claims.jti}, with the leaf ${leaf}.`,
+    )
+  const end = new Date(claims.exp * 1000)
+  const state = end.getTime() <= Date.now() ? `expired at ${end.toISOString()}, which is no fault here` : 'is in force'
+  return [`  The permit of ${claims.jti} names entry ${index} of log ${log}. It ${state}.`]
+}
+
+/** The claims, if one of the keys has signed them: to whom, for what and until when does not matter. */
+async function signedClaims(token: string, jwks: Jwks): Promise<PermitClaims> {
+  const { iss: issuer, aud: audience, iat } = permitClaimsOf(token)
+  const verifier = createPermitVerifier({ issuer, audience, jwks, seen: false, now: () => iat * 1000 })
+  return verifier.verify(token, { action: any, resource: any, allowLog: true })
+}
+
+function ofPermit({ message, code }: PermitError): Finding {
+  return { result: 'tampered', lines: [`The permit: ${message}`], details: { permit_error: code } }
+}
+
+function placeOf({ entry }: EntryProof): string {
+  return `Entry ${entry.index} of log ${entry.log} (${entry.id})`
+}
