@@ -29,6 +29,7 @@ describe('an import that no rule allows', () => {
   it.each([
     ['server/src/http/routes/decisions.ts', "import { open } from '@countersign/store-sqlite/open'"],
     ['server/src/http/routes/decisions.ts', "import { open } from '@countersign/store-sqlite/open'"],
+    ['packages/dashboard/src/pages/audit/audit-page.tsx', "import { leafHash } from '@countersign/audit-log'"],
     ['server/src/http/api.ts', "import { evaluate } from '@countersign/engine'"],
     ['server/src/use-cases/keys/create.ts', "import type { Reply } from '../../http/reply.js'"],
     ['server/src/use-cases/keys/create.ts', "import express from 'express'"],

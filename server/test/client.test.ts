@@ -331,9 +331,11 @@ describe('the SDK', () => {
       erased: 2,
     })
     for (const { id } of others) expect(await client.decisions.get(id)).toMatchObject(erased)
+    expect(await client.decisions.confirm(first.id)).toMatchObject({ status: 'confirmed', resource: null })
     expect((await client.audit.proof(first.id)).data.map(({ entry }) => entry.type)).toEqual([
       'decision.created',
       'request.erased',
+      'decision.confirmed',
     ])
     const nobody = first.id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
     await expect(client.audit.eraseRequest(nobody)).rejects.toMatchObject({ code: 'not_found' })

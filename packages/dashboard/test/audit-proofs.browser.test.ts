@@ -4,7 +4,7 @@ import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry, DecisionProof, InclusionProof } from '@countersign/contract'
 import { generateSigningKey } from '@countersign/permit'
 import { describe, expect, it } from 'vitest'
-import { ALLOWED, createPolicy, decide, makeKey, REFUNDS, succeed } from '../../../server/test/api/refunds.js'
+import { ALLOWED, createPolicy, decide, makeKey, REFUNDS, REVIEWED, succeed } from '../../../server/test/api/refunds.js'
 import { type Stage, stage } from './support/browser.js'
 
 const AUDIT = /\/dashboard\/v1\/audit\?/
@@ -87,7 +87,7 @@ describe('the entries of a decision', () => {
     await on.page.keyboard.press('Enter')
     const notice = panel(on).getByRole('status').filter({ hasText: 'Proved: 1 entry in the audit log' })
     await notice.waitFor()
-    expect(await notice.textContent()).toMatch(/Checkpoint .*\/log\/\w+: \d+ entries, made at \d{4}-/)
+    expect(await notice.textContent()).toMatch(/Checkpoint .*\/log\/[\w-]+: \d+ entries, made at \d{4}-/)
     expect(await panel(on).getByText('proved', { exact: true }).count()).toBe(1)
     await panel(on).scrollIntoViewIfNeeded()
     await on.look('decision-proved')
@@ -97,6 +97,19 @@ describe('the entries of a decision', () => {
     await panel(on).getByText('decision.confirmed').waitFor()
     await verify(on).click()
     await panel(on).getByText('Proved: 2 entries in the audit log').waitFor()
+  })
+
+  it('are proved through a review, and compared with the decision that came of it', async () => {
+    await decided()
+    const asker = await makeKey(on.server, ['decisions:write'])
+    const { id } = await decide(on.server, REVIEWED, asker.key)
+    const move = (name: string, body: object, key?: string) =>
+      succeed(on.server.call('POST', `/v1/decisions/${id}/${name}`, { body, ...(key !== undefined && { key }) }))
+    await move('approve', {})
+    await move('claim', { holder: 'run-1' }, asker.key)
+    await on.open(`/decisions/${id}`, 'Decision on payment.refund')
+    await verify(on).click()
+    await panel(on).getByText('Proved: 3 entries in the audit log').waitFor()
   })
 
   it('are not proved by a proof that was changed on its way', async () => {

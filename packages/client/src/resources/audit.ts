@@ -1,4 +1,4 @@
-import { path } from '../call.js'
+import { path, type Query } from '../call.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import { LinesError, linesOf } from '../lines.js'
 import type { CallOptions, CallSignal } from '../options.js'
@@ -27,6 +27,8 @@ export interface ConsistencyQuery {
 
 /** The server waits for a checkpoint for so long. */
 const PROOF_WAIT_MS = 3_000
+/** The server waits until its files are wiped for so long. */
+const WIPE_WAIT_MS = 5_000
 /** How long the server may be silent in the middle of an export. */
 const EXPORT_SILENCE_MS = 45_000
 
@@ -92,27 +94,26 @@ export class Audit {
 
   /**
    * Erases the request of a decision for good: its resource, its context and its hash. The decision stays, and its proofs stay
-   * valid. A permit that was handed out before is in force until it ends. Erasing it again is not an error.
+   * valid. A permit that was handed out before is in force until it ends. Erasing it again is not an error. The server may take
+   * five seconds on top of `timeoutMs` to wipe its files.
    *
    * @throws ApiError not_found
    */
   async eraseRequest(decisionId: string, options?: CallOptions): Promise<void> {
-    await this.#requester.send({ method: 'DELETE', path: path`/v1/audit/requests/${decisionId}`, options })
+    await this.#erase(path`/v1/audit/requests/${decisionId}`, {}, options)
   }
 
   /**
-   * Erases all requests of an agent for good, as `eraseRequest` does. It can take longer than other calls: give it a `timeoutMs`.
-   * After an error it may have erased some of them. Call it again, and it erases the others.
+   * Erases all requests of an agent for good, as `eraseRequest` does. A thousand take about a second: give it a `timeoutMs`. After
+   * an error the server may go on, or have erased some of them. Call it again, and it erases the others.
    *
    * @returns how many this call has erased. After a lost answer the client asks again, and counts those that were left
    */
-  async eraseRequests(query: { readonly agent_id: string }, options?: CallOptions): Promise<ErasedRequests> {
-    const { agent_id } = query
-    return (await this.#requester.send({
-      method: 'DELETE',
-      path: '/v1/audit/requests',
-      query: { agent_id },
-      options,
-    })) as ErasedRequests
+  async eraseRequests({ agent_id }: { readonly agent_id: string }, options?: CallOptions): Promise<ErasedRequests> {
+    return (await this.#erase('/v1/audit/requests', { agent_id }, options)) as ErasedRequests
+  }
+
+  #erase(to: string, query: Query, options: CallOptions | undefined): Promise<unknown> {
+    return this.#requester.send({ method: 'DELETE', path: to, query, extraTimeMs: WIPE_WAIT_MS, options })
   }
 }

@@ -21,20 +21,18 @@ export function ErasureConsequences() {
         <Text>Erased wherever the server holds it:</Text>
         <List mt={4}>
           <List.Item>the resource, the context and the request hash</List.Item>
-          <List.Item>
-            with them the explanation. A review of it can only be declined, and no permit is made any more
-          </List.Item>
+          <List.Item>the explanation</List.Item>
         </List>
       </div>
       <div>
         <Text>These stay:</Text>
         <List mt={4}>
-          <List.Item>
-            the agent id, the action, amounts, comments and notes, and the audit log with its proofs
-          </List.Item>
-          <List.Item>permits that were handed out before, in force until they end, and backups from before</List.Item>
+          <List.Item>the agent id, the action, amounts, comments and notes</List.Item>
+          <List.Item>the audit log with its proofs, and backups from before</List.Item>
+          <List.Item>permits that were handed out before, in force until they end</List.Item>
         </List>
       </div>
+      <Text>A review that waits can only be declined then, and no permit is made any more.</Text>
       <Text fw={600}>Nobody can undo it.</Text>
     </Stack>
   )

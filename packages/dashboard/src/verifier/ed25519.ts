@@ -2,7 +2,7 @@
 import type { Jwks } from '@countersign/contract'
 
 /** The browser cannot check a signature: nothing is known of it. Its message says what to do. */
-export class CannotVerifyError extends Error {
+class CannotVerifyError extends Error {
   override readonly name = 'CannotVerifyError'
 }
 

@@ -1,10 +1,11 @@
 import type { AuditEntry, DecisionDetail } from '@countersign/contract'
-import { Anchor, Button, Group, Stack, Table, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Table, Text } from '@mantine/core'
 import { ShieldCheckIcon } from '@primer/octicons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { decisionAuditQuery } from '../../api/audit'
 import { Badge } from '../../components/badges'
+import { visibleText } from '../../components/invisible'
 import { ErrorNotice, Notice } from '../../components/notice'
 import { KeyLink } from '../../components/object-links'
 import { Loading } from '../../components/page'
@@ -55,16 +56,15 @@ function Verifiable({ decision, entries }: VerifiableProps) {
   const ofThese = run.data?.decision === decision && run.data.entries === entries ? run.data : null
   return (
     <Stack gap="sm">
-      <Group gap="sm">
-        <Button
-          variant="default"
-          leftSection={<ShieldCheckIcon size={16} />}
-          loading={run.isPending}
-          onClick={() => run.mutate()}
-        >
-          Verify in this browser
-        </Button>
-      </Group>
+      <Button
+        variant="default"
+        style={{ alignSelf: 'flex-start' }}
+        leftSection={<ShieldCheckIcon size={16} />}
+        loading={run.isPending}
+        onClick={() => run.mutate()}
+      >
+        Verify in this browser
+      </Button>
       {run.isError && <ErrorNotice error={run.error} title="Nothing was verified" />}
       {run.data !== undefined &&
         (ofThese !== null ? (
@@ -130,7 +130,7 @@ function Proof({ verdict }: { readonly verdict: Verdict }) {
   return (
     <Table.Td miw={160}>
       {verdict.isProved ? <Badge tone="allow">proved</Badge> : <Badge tone="deny">not proved</Badge>}
-      {!verdict.isProved && <Text size="sm">{verdict.why}</Text>}
+      {!verdict.isProved && <Text size="sm">{visibleText(verdict.why)}</Text>}
     </Table.Td>
   )
 }

@@ -60,8 +60,9 @@ function InForce({ decision: { status, expires_at } }: { readonly decision: Deci
   )
 }
 
-function withoutPermit({ effect, status }: DecisionDetail): string {
+function withoutPermit({ effect, status, request_erased_at }: DecisionDetail): string {
   if (effect === 'deny') return 'A denied decision has no permit.'
+  if (request_erased_at !== undefined) return 'No permit is made any more: the request was erased.'
   if (status === 'awaiting_review') return 'There is no permit before a person has approved.'
   if (status === 'approved') return 'There is no permit until the key that asked claims the decision.'
   return 'No permit is known: the decision ended before it was claimed, as far as this page can tell.'

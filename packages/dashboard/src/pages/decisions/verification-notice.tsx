@@ -1,5 +1,6 @@
 import type { Checkpoints } from '@countersign/contract'
 import { Text } from '@mantine/core'
+import { visibleText } from '../../components/invisible'
 import { Notice } from '../../components/notice'
 import { At } from '../../components/time'
 import type { Verdict } from '../../verifier/verify-entries'
@@ -48,7 +49,7 @@ function Under({ verdict: { note, checkpoint, root }, checkpoints }: UnderProps)
   const made = checkpoints.data.find((one) => one.note === note)?.created_at
   return (
     <Text size="sm">
-      Checkpoint <span className="mono">{checkpoint.origin}</span>: {checkpoint.size} entries
+      Checkpoint <span className="mono">{visibleText(checkpoint.origin)}</span>: {checkpoint.size} entries
       {made !== undefined && (
         <>
           , made at <At at={made} />
