@@ -10,14 +10,14 @@ export interface Span {
 }
 
 /** A row or key whose end is in a chain of pages of its own. */
-export interface Overflow {
+interface Overflow {
   readonly firstPage: number
   /** How many pages the chain has, and how many bytes of the last one are used. */
   readonly pages: number
   readonly lastBytes: number
 }
 
-export interface TreePage {
+interface TreePage {
   readonly free: readonly Span[]
   readonly overflows: readonly Overflow[]
 }
