@@ -3,7 +3,7 @@
 set -euo pipefail
 
 missing=()
-for pair in strace:strace curl:curl git:git script:bsdutils prlimit:util-linux chromium-headless-shell:chromium-headless-shell \
+for pair in python3:python3 strace:strace curl:curl git:git script:bsdutils prlimit:util-linux chromium-headless-shell:chromium-headless-shell \
   java:openjdk-17-jdk-headless mvn:maven; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
