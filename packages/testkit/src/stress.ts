@@ -60,7 +60,7 @@ const SIZES = {
   /** Decisions and transitions of them while connections to the store are cut. */
   relay_operations: { ci: 250, full: 10_000 },
   /** Requests that are erased among many others, before the files are searched for them. */
-  erased_requests: { ci: 8, full: 400 },
+  erased_requests: { ci: 5, full: 400 },
   /** Of how many stores that do not find out what became of a write one is tried. */
   relay_sabotages_for_each: { ci: 2, full: 1 },
 } as const satisfies Record<string, Size>
