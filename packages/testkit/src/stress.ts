@@ -67,7 +67,7 @@ const SIZES = {
   /** Changed exports on which two verifiers have to agree. */
   python_exports: { ci: 60, full: 2_000 },
   /** Requests that are erased among many others, before the files are searched for them. */
-  erased_requests: { ci: 8, full: 400 },
+  erased_requests: { ci: 5, full: 400 },
   /** Of how many stores that do not find out what became of a write one is tried. */
   relay_sabotages_for_each: { ci: 2, full: 1 },
 } as const satisfies Record<string, Size>

@@ -71,9 +71,9 @@ class ScriptedLogs implements LiveSource {
       const log = unread[this.pick(unread.length)] as string
       const index = positions[log] ?? 0
       positions[log] = index + 1
-      const told = this.logs[log]?.[index]
+      const told = this.logs[log]?.[index] ?? null
       if (told !== null && 'erases' in told) erased.push({ decision_id: told.erases, erased_at: AT })
-      else if (told) events.push({ event: eventOf(log, index, told), log, index, positions: { ...positions } })
+      else if (told !== null) events.push({ event: eventOf(log, index, told), log, index, positions: { ...positions } })
     }
     return { events, erased, positions }
   }
@@ -620,7 +620,8 @@ async function runModel(seed: number): Promise<void> {
     const all = [...heard, ...reader.events]
     for (const [name, entries] of Object.entries(source.logs)) {
       const expected = entries.flatMap((told, index) => {
-        const isWanted = told !== null && (filter.agent_id === undefined || told.agent_id === filter.agent_id)
+        const isEvent = told !== null && 'type' in told
+        const isWanted = isEvent && (filter.agent_id === undefined || told.agent_id === filter.agent_id)
         return isWanted && index >= (start[name] ?? 0) ? [`${name}${index}`] : []
       })
       expect(

@@ -66,7 +66,6 @@ export class LiveRing {
   }
 
   add(page: LivePage): void {
-    this.forget(page.erased)
     this.end = page.positions
     const known = this.batches.length
     let group: RingEvent[] = []
@@ -87,10 +86,11 @@ export class LiveRing {
     }
     close()
     this.events += page.events.length
+    this.forget(page.erased)
     this.evict(known)
   }
 
-  /** Takes the requests out of the events of these decisions. */
+  /** Takes the requests out of the events of these decisions. The events, their order and their ids stay. */
   forget(erased: readonly ErasedRequest[]): void {
     if (erased.length === 0) return
     const times = new Map(erased.map(({ decision_id, erased_at }) => [decision_id, erased_at]))

@@ -105,7 +105,7 @@ describe('after the answer', () => {
     expect(filesWith(dataDir, { texts: [`${MARKER} of 0 `, `${MARKER}-0"`], hashes: [first?.hash as string] })).toEqual(
       [],
     )
-    const filling = scene.fill(100, 'meanwhile')
+    const filling = scene.fill(60, 'meanwhile')
     for (const { id } of others) await scene.erase(id)
     expect(filesWith(dataDir, tracesOf(scene.asked))).toEqual([])
     await filling
@@ -128,7 +128,7 @@ describe('a server that is killed', () => {
   it('right after the answer has left nothing behind, and neither has the next one', async () => {
     const scene = await Scene.open()
     for (let i = 0; i < 6; i += 1) await scene.ask(`${i}`, 5000)
-    await scene.fill(60, 'before')
+    await scene.fill(20, 'before')
     for (const { id } of scene.asked) await scene.erase(id)
     scene.server.signal('SIGKILL')
     await scene.server.end()
