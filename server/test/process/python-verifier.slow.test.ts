@@ -64,7 +64,9 @@ async function verdictsOn(content: Uint8Array | string, kept: string | null = nu
   return { ours: result, theirs: await python([file, jwks, ...(notes === null ? [] : [notes])]) }
 }
 
-async function expectAgreed(changed: readonly (readonly [what: string, content: Uint8Array | string])[]): Promise<void> {
+async function expectAgreed(
+  changed: readonly (readonly [what: string, content: Uint8Array | string])[],
+): Promise<void> {
   for (let from = 0; from < changed.length; from += TOGETHER)
     await Promise.all(
       changed.slice(from, from + TOGETHER).map(async ([what, content]) => {
@@ -125,7 +127,10 @@ describe('the verifier in Python', () => {
       ['a byte order mark', `\ufeff${whole}`],
       ['bytes that are not UTF-8', Buffer.concat([Buffer.from(whole), Buffer.from([0xff, 0x0a])])],
       ['nothing', ''],
-      ['the leaf of another', instead(line.replace(/"leaf":"[^"]+"/, `"leaf":"${JSON.parse(lines[at + 1] as string).leaf}"`))],
+      [
+        'the leaf of another',
+        instead(line.replace(/"leaf":"[^"]+"/, `"leaf":"${JSON.parse(lines[at + 1] as string).leaf}"`)),
+      ],
       ['a forged entry with its own leaf', instead(canonicalJson({ ...forged, leaf: leafHash(forged) }))],
       ['a forged entry behind the end', `${whole}${canonicalJson({ ...forged, leaf: leafHash(forged) })}\n`],
       ['no entries', written(lines.slice(0, entriesFrom()))],
@@ -145,9 +150,8 @@ describe('the verifier in Python', () => {
   }
 
   it('agrees on the key set of somebody else', async () => {
-    const [first] = keySet.keys
     const x = Buffer.alloc(32, 1).toString('base64url')
-    const foreign = { keys: [{ ...(first as object), x }] } as typeof keySet
+    const foreign = { keys: keySet.keys.map((key) => ({ ...key, x })) }
     const { ours, theirs } = await verdictsOn(whole, null, foreign)
     expect([ours, theirs]).toEqual(['tampered', VERDICTS.tampered])
   })
