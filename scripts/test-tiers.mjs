@@ -28,8 +28,10 @@ export const ALSO_ON_MONGODB = [
   'packages/lost-answers/test/five-refunds.test.ts',
 ]
 
-/** What is about routes, connections, headers, bodies, faults of any store, the engine alone or what the suite of stores covers. */
+/** What is about routes, connections, headers, bodies, commands, faults of any store, the engine alone or what the suite of stores covers. */
 export const NOT_ON_MONGODB = [
+  'server/test/api/audit-verify.slow.test.ts',
+  'server/test/api/audit-witness.slow.test.ts',
   'server/test/api/budget-faults.test.ts',
   'server/test/api/doors.test.ts',
   'server/test/api/evaluation-limit.test.ts',

@@ -28,6 +28,19 @@ it('leaves the new content, for its owner alone, whatever was there before', asy
   }
 })
 
+it('takes content in pieces, and keeps the old one when they do not come to their end', async () => {
+  async function* pieces(isWhole: boolean) {
+    yield 'new '
+    yield Buffer.from('content')
+    if (!isWhole) throw new Error('The connection broke.')
+  }
+  await writeFile(path, 'old')
+  await expect(replaceFile(path, pieces(false))).rejects.toThrow('The connection broke.')
+  expect([await readFile(path, 'utf8'), await readdir(folder)]).toEqual(['old', ['file']])
+  await replaceFile(path, pieces(true))
+  expect([await readFile(path, 'utf8'), await readdir(folder)]).toEqual(['new content', ['file']])
+})
+
 it('syncs the content before it takes the place, and the folder after', async () => {
   await writeFile(path, 'old')
   const handle = await open(folder)

@@ -57,6 +57,8 @@ const SIZES = {
   webhook_kills: { ci: 5, full: 100 },
   /** Bytes of an export that are changed; a tenth as many lines that are removed, and that change places; half of that cuts. */
   export_changes: { ci: 60, full: 1_000 },
+  /** Entries of that export. */
+  changed_export_entries: { ci: 600, full: 2_000 },
   /** Entries of an export that the command line verifies, and how often it is changed before. */
   export_entries: { ci: 10_000, full: 100_000 },
   export_attacks: { ci: 4, full: 20 },

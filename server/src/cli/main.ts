@@ -126,7 +126,7 @@ audit
   .command('verify [export]')
   .description(
     'verify an export (- for standard input), a proof, or that a checkpoint goes on from an earlier one. ' +
-      'Asks no server. Exit code: 0 intact, 2 tampered with, 3 incomplete',
+      'Needs no server. Exit code: 0 intact, 2 tampered with, 3 incomplete',
   )
   .requiredOption(
     '--jwks <file|url>',

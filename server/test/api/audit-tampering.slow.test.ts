@@ -10,7 +10,7 @@ import { verifyExport } from '#server/cli/audit/verify-export'
 import { exportWith, keySetOf, writeLogs } from '../audit-logs.js'
 import { runServer } from '../running-server.js'
 
-const ENTRIES = 2_000
+const ENTRIES = stress.changed_export_entries
 const FLIPS = stress.export_changes
 const DELETIONS = FLIPS / 10
 const SWAPS = FLIPS / 10
