@@ -32,7 +32,7 @@ export {
   verifyNote,
   verifyNoteByKeys,
 } from './note.js'
-export { logOfOrigin } from './origin.js'
+export { isRootOrigin, logOfOrigin } from './origin.js'
 export { type ProofFile, parseHash, parseProofFile, proofFileText } from './proof-file.js'
 export { consistencyProof, inclusionProof } from './proofs.js'
 export {

@@ -67,7 +67,7 @@ const SIZES = {
   /** Decisions and transitions of them while connections to the store are cut. */
   relay_operations: { ci: 250, full: 10_000 },
   /** Changed exports on which two verifiers have to agree. */
-  python_exports: { ci: 60, full: 2_000 },
+  python_exports: { ci: 40, full: 2_000 },
   /** Requests that are erased among many others, before the files are searched for them. */
   erased_requests: { ci: 5, full: 400 },
   /** Of how many stores that do not find out what became of a write one is tried. */

@@ -4,7 +4,7 @@ import { printable } from '@countersign/client/kernel'
 import { jsonLine } from '../live/shown-text.js'
 
 /** Exit codes. */
-const VERDICTS = { intact: 0, tampered: 2, incomplete: 3 } as const
+export const VERDICTS = { intact: 0, tampered: 2, incomplete: 3 } as const
 
 export interface Finding {
   readonly result: keyof typeof VERDICTS
