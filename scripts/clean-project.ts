@@ -54,7 +54,7 @@ export async function compileIn(project: string, program: string, options: objec
 }
 
 /**
- * Runs an `npm install` offline: a package that a registry would bring is linked from this checkout. What is meant for the whole
+ * Runs an `npm install` offline: a package that a registry would bring is linked from this checkout, unless its path is given. What is meant for the whole
  * machine is installed in the project, too.
  */
 export async function installIn(project: string, command: string): Promise<void> {
@@ -64,7 +64,7 @@ export async function installIn(project: string, command: string): Promise<void>
     .slice(2)
     .filter((word) => word !== '--global')
   const installed = (name: string) => join(ROOT, 'node_modules', name.replace(/(?<=.)@[\d.]+$/, ''))
-  const args = words.map((word) => (/^-|\.tgz$/.test(word) ? word : installed(word)))
+  const args = words.map((word) => (/^[-/]|\.tgz$/.test(word) ? word : installed(word)))
   const flags = '--offline --ignore-scripts --no-audit --no-fund --loglevel error'
   // By a shell, as the reader does: it opens the braces.
   await run('bash', ['-c', `npm install ${flags} ${args.join(' ')}`], { cwd: project })

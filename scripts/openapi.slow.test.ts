@@ -15,8 +15,10 @@ import { readText } from './repository-files.js'
 const DOCUMENT = readText('docs/reference/openapi.json')
 const KEY = 'a-key-for-the-generated-client-of-43-letters'
 
-/** OpenAPI 3.1 cannot refer to the schema of the events in a stream: only a description names it. */
-const NAMED_BY_THE_STREAM = 'Component: "LiveEvent" is never used.'
+/** OpenAPI 3.1 cannot refer to the schemas of the events or lines in a stream: only a description names them. */
+const NAMED_BY_STREAMS: readonly string[] = ['LiveEvent', 'ExportedCheckpoint'].map(
+  (schema) => `Component: "${schema}" is never used.`,
+)
 
 /** In here, so that what is compiled finds the packages. */
 const folder = mkdtempSync(fileURLToPath(new URL('../node_modules/.generated-client-', import.meta.url)))
@@ -25,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 async function lint(source: string): Promise<string[]> {
   const config = await createConfig({ extends: ['recommended'] })
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
-  const meant = problems.filter(({ message }) => message !== NAMED_BY_THE_STREAM)
+  const meant = problems.filter(({ message }) => !NAMED_BY_STREAMS.includes(message))
   return meant.map(({ ruleId, message, location }) => `${ruleId} at ${location[0]?.pointer}: ${message}`)
 }
 
