@@ -92,7 +92,7 @@ describe('in a clean folder', () => {
       Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
         .filter((name) => !name.startsWith('@countersign/'))
         // A package that needs another version than the rest of the checkout has its own.
-        .map((name) => [join(folder, 'node_modules', name)].find(existsSync) ?? name),
+        .map((name) => [join(ROOT, folder, 'node_modules', name)].find(existsSync) ?? name),
     )
     await installIn(project, `npm install ${others.join(' ')}`)
   }, 60_000)
