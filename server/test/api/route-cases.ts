@@ -303,7 +303,7 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       bound: 'cannot hold the scope',
     },
     'audit.eraseRequests': {
-      request: async () => ({ path: `/v1/audit/requests?agent_id=${await newAgent()}` }),
+      request: async () => ({ path: `/v1/audit/requests?agent_id=${(await newDecision()).agent_id}` }),
       bound: 'cannot hold the scope',
     },
     'audit.list': { request: () => ({ path: '/v1/audit' }), bound: 'cannot hold the scope' },
