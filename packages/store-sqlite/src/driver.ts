@@ -5,6 +5,9 @@ import Database from 'libsql'
 export type SqlValue = string | number | null
 export type Row = Readonly<Record<string, SqlValue>>
 
+/** How long a writer waits for a lock that somebody else has for a moment. */
+export const BUSY_TIMEOUT_MS = 2000
+
 type Statement = ReturnType<InstanceType<typeof Database>['prepare']>
 
 /** One connection. Synchronous; a statement is prepared once and kept. */
@@ -89,7 +92,7 @@ export class Connection {
     try {
       return work()
     } finally {
-      this.execute('PRAGMA busy_timeout = 2000')
+      this.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     }
   }
 

@@ -1,5 +1,5 @@
 import { NewerSchemaError } from '@countersign/store-port/store'
-import type { Connection } from './driver.js'
+import { BUSY_TIMEOUT_MS, type Connection } from './driver.js'
 
 /** Tells our files from other SQLite databases: "CSGN". */
 const APPLICATION_ID = 0x4353474e
@@ -178,7 +178,7 @@ function readInteger(db: Connection, pragma: string): number {
  */
 export function shareLog(db: Connection): void {
   db.execute(
-    'PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL',
+    `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL`,
   )
 }
 

@@ -55,8 +55,8 @@ const tasks: WriterTasks = {
   close: () => checkpoints.empty(),
 }
 
-/** Work whose own mistakes stop nobody else: it is undone, and the thread goes on. */
-const MAY_FAIL: ReadonlySet<keyof WriterTasks> = new Set(['together', 'wipePages'])
+/** What fails in these is undone, or leaves the log as it was, and nobody's commit is in doubt: the thread goes on. */
+const WIPES: ReadonlySet<keyof WriterTasks> = new Set(['wipePages', 'emptyLog'])
 
 let isOver = false
 
@@ -89,7 +89,8 @@ function perform({ number, task, parameters }: WriterRequest): WriterAnswer {
     return { number, result: run(task, parameters) }
   } catch (error) {
     const code = sqliteCode(error)
-    const isUndone = MAY_FAIL.has(task) && (code === undefined || code.startsWith('SQLITE_CONSTRAINT'))
+    const isTheirs = code === undefined || code.startsWith('SQLITE_CONSTRAINT')
+    const isUndone = WIPES.has(task) || (task === 'together' && isTheirs)
     if (isUndone) return { number, undone: messageOf(error) }
     return { number, failure: { message: messageOf(error), code } }
   }

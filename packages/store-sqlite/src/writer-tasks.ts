@@ -72,7 +72,7 @@ export interface WriterRequest {
 
 export type WriterAnswer =
   | { readonly number: number; readonly result: unknown }
-  /** Of a task that may fail, when it and not the disk was at fault: the thread goes on, so that it stops no decision. */
+  /** Of the feed's tasks when they and not the disk were at fault, and of wiping: the thread goes on, so that neither stops a decision. */
   | { readonly number: number; readonly undone: string }
   /** After a failure the thread ends, and another one starts from what is on the disk. */
   | { readonly number: number; readonly failure: { readonly message: string; readonly code: string | undefined } }

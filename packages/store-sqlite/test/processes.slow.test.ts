@@ -49,8 +49,9 @@ class StoreProcess {
   acknowledged = -1
 
   /** @param command runs the program in a shell */
-  constructor(dataDir: string, groupSize: number, command = 'exec "$0" "$@"', program = PROGRAM) {
-    this.child = spawn('sh', ['-c', command, process.execPath, program, dataDir, String(groupSize)])
+  /** @param arg of the program: how many records are in a group, for the one that writes */
+  constructor(dataDir: string, arg: number | string, command = 'exec "$0" "$@"', program = PROGRAM) {
+    this.child = spawn('sh', ['-c', command, process.execPath, program, dataDir, String(arg)])
     this.child.stderr.pipe(process.stderr)
     this.#lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]()
     this.#ended = new Promise((resolve) => this.child.once('close', resolve))
@@ -125,8 +126,8 @@ function expectBalanced(dataDir: string): number {
 describe('the embedded store beside other processes', () => {
   let dataDir: string
   let running: StoreProcess[]
-  const start = (groupSize: number, command?: string, program?: string) => {
-    const started = new StoreProcess(dataDir, groupSize, command, program)
+  const start = (arg: number | string, command?: string, program?: string) => {
+    const started = new StoreProcess(dataDir, arg, command, program)
     running.push(started)
     return started
   }
@@ -274,6 +275,27 @@ describe('the embedded store beside other processes', () => {
     }
     // The change to a file with a log is in the database, and the journal that would take it back is still there.
     expect(left).toContainEqual(['countersign.db', 'countersign.db-journal'])
+  })
+
+  it('goes on when there is no room to wipe the files, and wipes them when there is', async () => {
+    const filled = await openSqliteStore({ dataDir })
+    const pen = await LogPen.of(filled)
+    for (let number = 0; number < 40; number += 1)
+      await pen.commit(
+        createOf(decisionOf(number), { context: { fact: `erased-fact-${'x'.repeat(5000)}` }, salt: 's' }),
+      )
+    await filled.close()
+    const erasing = start('stepwise', undefined, ERASER)
+    expect([await erasing.next(), await erasing.next()]).toEqual(['open', 'erased'])
+    const limit = (size: string) => execFileSync('prlimit', ['--pid', String(erasing.child.pid), `--fsize=${size}`])
+    limit(`${statSync(join(dataDir, 'countersign.db-wal')).size}:unlimited`)
+    erasing.child.stdin.write('wipe, without room\n')
+    expect(await erasing.next()).toMatch(/^failed /)
+    limit('unlimited:unlimited')
+    erasing.child.stdin.write('commit, with room\n')
+    expect([await erasing.next(), await erasing.next()]).toEqual(['committed', 'wiped'])
+    for (const name of readdirSync(dataDir))
+      expect(readFileSync(join(dataDir, name), 'latin1')).not.toContain('erased-fact')
   })
 
   it('refuses a commit when the disk is full, keeps reading, and writes again when there is room', async () => {

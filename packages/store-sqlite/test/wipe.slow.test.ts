@@ -17,6 +17,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Connection } from '#store-sqlite/driver'
 import { openSqliteStore } from '#store-sqlite/open'
+import { readTreePage, UnreadablePageError } from '#store-sqlite/wipe/free-space'
 import { wipePages } from '#store-sqlite/wipe/wipe-pages'
 
 let dataDir: string
@@ -209,6 +210,42 @@ describe('the pages of any database', () => {
       }),
       { numRuns: stress.wiped_databases },
     )
+  })
+})
+
+/** Any bytes behind a kind that says that they are of a tree. */
+const damagedPages = fc.record({
+  kind: fc.constantFrom(2, 5, 10, 13),
+  cells: fc.oneof(fc.nat(40), fc.nat(65_535)),
+  contents: fc.nat(4096),
+  bytes: fc.uint8Array({ minLength: 4096, maxLength: 4096 }),
+})
+
+describe('a page that is damaged', () => {
+  it('is refused, or has its free bytes within itself', () => {
+    fc.assert(
+      fc.property(damagedPages, ({ kind, cells, contents, bytes }) => {
+        const page = Buffer.from(bytes)
+        page[0] = kind
+        page.writeUInt16BE(cells, 3)
+        page.writeUInt16BE(contents, 5)
+        try {
+          for (const { from, to } of readTreePage(page, false, 4096).free) expect(from <= to && to <= 4096).toBe(true)
+        } catch (error) {
+          if (!(error instanceof UnreadablePageError)) throw error
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is refused when a free block follows itself', () => {
+    const page = Buffer.alloc(4096)
+    page[0] = 13
+    page.writeUInt16BE(4000, 1)
+    page.writeUInt16BE(4000, 5)
+    page.writeUInt16BE(4000, 4000)
+    expect(() => readTreePage(page, false, 4096)).toThrow(UnreadablePageError)
   })
 })
 

@@ -15,7 +15,7 @@ const SIZES = {
   /** Bytes changed and files cut in copies of a store, half of them of one that was killed. */
   store_damages: { ci: 40, full: 2_000 },
   /** Databases whose unused bytes are wiped. */
-  wiped_databases: { ci: 15, full: 1_000 },
+  wiped_databases: { ci: 8, full: 1_000 },
   /** Times that many decisions race for the room in a few accounts. */
   ledger_races: { ci: 4, full: 200 },
   /** Times that each of several processes changes the signing keys. */

@@ -21,8 +21,8 @@ export function eraseRequest(db: Connection, id: string): void {
   noteErasure(db)
 }
 
-/** So many rows are looked at before others get their turn. */
-const CHUNK = 500
+/** So many rows at most are looked at before others get their turn. */
+const LARGEST_CHUNK = 500
 const CURSOR = /^(-?\d+)\/(.*)$/s
 
 export async function listHeldRequests(
@@ -31,24 +31,25 @@ export async function listHeldRequests(
   { limit, after, pause }: PageRequest,
 ): Promise<Page<Pick<StoredDecision, 'id' | 'evaluated_at'>>> {
   const narrowed = agent_id === undefined ? 'decisions_by_time WHERE' : 'decisions_by_agent WHERE agent_id = ? AND'
-  const read = (ms: number, id: string): readonly Row[] =>
+  const read = (ms: number, id: string, rows: number): readonly Row[] =>
     db.all(
       `SELECT id, at_ms, request_salt IS NOT NULL AS is_held FROM decisions INDEXED BY ${narrowed}
-       (at_ms, id) > (?, ?) AND at_ms < ? ORDER BY at_ms, id LIMIT ${CHUNK}`,
+       (at_ms, id) > (?, ?) AND at_ms < ? ORDER BY at_ms, id LIMIT ?`,
       ...(agent_id === undefined ? [] : [agent_id]),
       ms,
       id,
       evaluated_before === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(evaluated_before),
+      rows,
     )
   const first = evaluated_from === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(evaluated_from)
   const [, afterMs = `${first}`, afterId = ''] = CURSOR.exec(after ?? '') ?? []
   let [ms, id] = Number(afterMs) < first ? [first, ''] : [Number(afterMs), afterId]
   const found: Row[] = []
-  for (;;) {
-    const rows = read(ms, id)
+  for (let chunk = limit + 1; ; chunk = Math.min(2 * chunk, LARGEST_CHUNK)) {
+    const rows = read(ms, id, chunk)
     found.push(...rows.filter(({ is_held }) => is_held === 1))
     const last = rows.at(-1)
-    if (found.length > limit || last === undefined || rows.length < CHUNK) break
+    if (found.length > limit || last === undefined || rows.length < chunk) break
     ;[ms, id] = [last.at_ms as number, last.id as string]
     await pause?.()
   }

@@ -77,8 +77,10 @@ function freeBlocks(page: Buffer, head: number, contents: number, usable: number
   for (let at = page.readUInt16BE(head + 1); at !== 0; at = page.readUInt16BE(at)) {
     if (at < last || at + FREE_BLOCK_HEAD_BYTES > usable)
       throw new UnreadablePageError('The free blocks of a page have no order.')
-    last = at + page.readUInt16BE(at + 2)
-    if (last > usable) throw new UnreadablePageError('A free block is larger than its page.')
+    const size = page.readUInt16BE(at + 2)
+    last = at + size
+    if (size < FREE_BLOCK_HEAD_BYTES || last > usable)
+      throw new UnreadablePageError('A free block does not have the size of one.')
     blocks.push({ from: at + FREE_BLOCK_HEAD_BYTES, to: last })
   }
   return blocks

@@ -2,39 +2,41 @@
 import type { Connection } from '../driver.js'
 import { isTreePage, NEXT_PAGE_BYTES, readTreePage, type Span, UnreadablePageError } from './free-space.js'
 
-/** So many pages at a time, which takes about a millisecond. Other writes come in between. */
-const SLICE_PAGES = 128
+/** So many pages are read at a time, which takes a few milliseconds. Other writes come in between. */
+const SLICE_READS = 128
 /** A larger database has chains of pages that look like pages of trees. */
 const MOST_PAGES = 2 ** 25
 
 /**
- * Wipes the pages from this number on; 1 is the first. One transaction.
+ * Wipes some pages from this number on; 1 is the first. One transaction.
  *
  * @returns the number to go on with; null behind the last page
  * @throws UnreadablePageError: the database is damaged, and what was found unused may be in use. Nothing was changed
  */
 export function wipePages(db: Connection, from: number): number | null {
   return db.transaction(() => {
-    const count = numberOf(db, 'page_count')
-    if (count >= MOST_PAGES) throw new UnreadablePageError('The database is too large to be wiped.')
     const pages = new Pages(db)
-    const free = freePages(pages)
-    const end = Math.min(from + SLICE_PAGES - 1, count)
-    for (let number = from; number <= end; number += 1) if (!free.has(number)) wipeTreePage(pages, number)
-    for (const [number, span] of free)
-      if (number >= from && number <= end) pages.wipe(number, pages.read(number), [span])
-    return end < count ? end + 1 : null
+    const free = freePages(pages, from, from + SLICE_READS)
+    const end = pages.reads + SLICE_READS
+    let number = from
+    for (; number <= pages.count && pages.reads < end; number += 1) {
+      const span = free.get(number)
+      if (span === undefined) wipeUsedPage(pages, number)
+      else pages.wipe(number, pages.read(number), [span])
+    }
+    return number <= pages.count ? number : null
   })
 }
 
 /** A page of a chain is wiped with the page that the chain begins at: that page knows its length. */
-function wipeTreePage(pages: Pages, number: number): void {
+function wipeUsedPage(pages: Pages, number: number): void {
   const page = pages.read(number)
   const isFirst = number === 1
   if (!isTreePage(page, isFirst)) return
   const { free, overflows } = readTreePage(page, isFirst, pages.usable)
   pages.wipe(number, page, free)
   for (const { firstPage, pages: length, lastBytes } of overflows) {
+    if (length > pages.count) throw new UnreadablePageError('A row is larger than the database.')
     let last = firstPage
     let end = pages.read(last)
     for (let i = 1; i < length; i += 1) {
@@ -48,17 +50,23 @@ function wipeTreePage(pages: Pages, number: number): void {
 const FIRST_TRUNK = 32
 const TRUNK_HEAD_BYTES = 8
 
-/** The pages that are in no use at all, with what of each of them is not read. They are a list of lists. */
-function freePages(pages: Pages): ReadonlyMap<number, Span> {
+/**
+ * Those of some pages that are in no use at all, with what of each is not read. They are in a list of lists, which may have another
+ * order in the next transaction.
+ */
+function freePages(pages: Pages, from: number, to: number): ReadonlyMap<number, Span> {
   const free = new Map<number, Span>()
-  for (let trunk = pages.read(1).readUInt32BE(FIRST_TRUNK); trunk !== 0; ) {
+  const add = (number: number, span: Span): void => {
+    if (number >= from && number < to) free.set(number, span)
+  }
+  let trunks = 0
+  for (let trunk = pages.read(1).readUInt32BE(FIRST_TRUNK); trunk !== 0; trunks += 1) {
     const page = pages.read(trunk)
     const leaves = page.readUInt32BE(4)
-    if (free.has(trunk) || leaves > pages.usable / 4 - 2)
+    if (trunks > pages.count || leaves > pages.usable / 4 - 2)
       throw new UnreadablePageError('The list of free pages is damaged.')
-    free.set(trunk, { from: TRUNK_HEAD_BYTES + 4 * leaves, to: pages.usable })
-    for (let i = 0; i < leaves; i += 1)
-      free.set(page.readUInt32BE(TRUNK_HEAD_BYTES + 4 * i), { from: 0, to: pages.usable })
+    add(trunk, { from: TRUNK_HEAD_BYTES + 4 * leaves, to: pages.usable })
+    for (let i = 0; i < leaves; i += 1) add(page.readUInt32BE(TRUNK_HEAD_BYTES + 4 * i), { from: 0, to: pages.usable })
     trunk = page.readUInt32BE(0)
   }
   return free
@@ -69,14 +77,23 @@ const ZEROS = Buffer.alloc(65_536)
 
 /** The pages themselves, as SQLite has them now. */
 class Pages {
+  /** How many bytes of each page SQLite uses. */
   readonly usable: number
+  readonly count: number
+  /** How often a page was read so far. */
+  reads = 0
 
   constructor(private readonly db: Connection) {
     const reserved = this.read(1)[20] as number
     this.usable = numberOf(db, 'page_size') - reserved
+    this.count = numberOf(db, 'page_count')
+    if (this.count >= MOST_PAGES) throw new UnreadablePageError('The database is too large to be wiped.')
+    // Such a database has pages of one more kind.
+    if (numberOf(db, 'auto_vacuum') !== 0) throw new UnreadablePageError('A database with auto_vacuum cannot be wiped.')
   }
 
   read(number: number): Buffer {
+    this.reads += 1
     const row = this.db.get('SELECT hex(data) AS data FROM sqlite_dbpage WHERE pgno = ?', number)
     if (row === undefined) throw new UnreadablePageError(`There is no page ${number}.`)
     return Buffer.from(row.data as string, 'hex')

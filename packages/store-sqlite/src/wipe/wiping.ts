@@ -8,8 +8,9 @@ type Ask = <Name extends WipingTask>(
   ...parameters: Parameters<WriterTasks[Name]>
 ) => Promise<ReturnType<WriterTasks[Name]>>
 
-/** Somebody who reads from the log, such as a backup, may do so for long. */
-const LOOK_EVERY_MS = 100
+/** Somebody who reads from the log, such as a backup, may do so for long: the store looks again later and later. */
+const FIRST_LOOK_MS = 50
+const LAST_LOOK_MS = 2000
 
 /** Wipes the files of what was erased or removed. Callers that come before a run has begun share it. */
 export class Wiping {
@@ -35,7 +36,7 @@ export class Wiping {
     const { erased } = await this.erasures()
     for (let page: number | null = 1; page !== null; ) page = await this.ask('wipePages', page)
     // The log has the pages as they were.
-    while (!(await this.ask('emptyLog'))) await pause(LOOK_EVERY_MS)
+    for (let ms = FIRST_LOOK_MS; !(await this.ask('emptyLog')); ms = Math.min(2 * ms, LAST_LOOK_MS)) await pause(ms)
     await this.ask('noteWiped', erased)
   }
 }

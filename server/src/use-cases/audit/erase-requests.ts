@@ -24,8 +24,6 @@ const BATCH = 64
 /** All batches take turns, whoever wants them: together they take no more of the writer than one. */
 const TURNS = 'erase requests'
 const DAY_MS = 86_400_000
-/** The clock of another server may be so far ahead. */
-const SKEW_MS = 60_000
 
 interface Run {
   readonly filter: HeldRequestFilter
@@ -59,7 +57,7 @@ export async function eraseRequestsOfAgent(
   agent_id: string,
   pause: () => Promise<void>,
 ): Promise<ErasedRequests> {
-  const evaluated_before = new Date(deps.clock.now().getTime() + SKEW_MS).toISOString()
+  const evaluated_before = deps.clock.now().toISOString()
   const { erased, isDone } = await eraseAll(deps, { filter: { agent_id, evaluated_before }, callerNow, pause })
   if (!isDone) throw new StoreUnavailableError('The server stops. Call again to erase the rest.')
   await deps.wipeFiles()
