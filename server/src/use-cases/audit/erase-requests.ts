@@ -57,7 +57,8 @@ export async function eraseRequestsOfAgent(
   agent_id: string,
   pause: () => Promise<void>,
 ): Promise<ErasedRequests> {
-  const evaluated_before = deps.clock.now().toISOString()
+  // Those of this very millisecond, too.
+  const evaluated_before = new Date(deps.clock.now().getTime() + 1).toISOString()
   const { erased, isDone } = await eraseAll(deps, { filter: { agent_id, evaluated_before }, callerNow, pause })
   if (!isDone) throw new StoreUnavailableError('The server stops. Call again to erase the rest.')
   await deps.wipeFiles()
