@@ -127,7 +127,7 @@ describe('an export that cannot go on', () => {
     server = await server.restart({ parts: { openStore: (dataDir) => openBefore(dataDir, failing) } })
     const { text, error } = await readOf(await open())
     expect(error).toBeInstanceOf(TypeError)
-    expect(entriesOf(text).length).toBeGreaterThan(0)
+    // What was on its way when the connection broke may be lost.
     await expect(verified(text)).rejects.toThrow(IncompleteError)
     expect(server.logged).toContainEqual(expect.objectContaining({ message: 'a response was cut off' }))
     server = await server.restart({ parts: {} })

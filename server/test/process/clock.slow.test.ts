@@ -180,13 +180,18 @@ describe('the shipped server', () => {
       // The age of a command that the operator left.
       'server/adapters/admin-command-spool/spool.js',
       'server/adapters/system-clock.js',
+      // Whether a permit is in force for whoever verifies it.
+      'server/cli/audit/verify-proof.js',
       // The last words of a command that fails, and warnings beside its result.
       'server/cli/exit.js',
       // The time of sending, in what `listen` signs.
       'server/cli/live/listen.js',
     ])
     expect(having(/\bsystemClock\([^)]/)).toEqual([])
-    expect(having(/process\.on(ce)?\(['"]message|process\.channel|process\.stdin/)).toEqual([])
+    // Commands read files from their standard input.
+    expect(having(/process\.on(ce)?\(['"]message|process\.channel|process\.stdin/)).toEqual([
+      'server/cli/audit/input.js',
+    ])
     expect(having(/process\.env/).filter((path) => !path.startsWith('server/cli/'))).toEqual([])
   })
 })
