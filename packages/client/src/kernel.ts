@@ -39,6 +39,7 @@ export {
 export { printable } from './errors/printable.js'
 export { REFUSAL_SENTENCES } from './errors/refusal-sentences.js'
 export { assertOptions } from './known-options.js'
+export { LinesError, linesOf } from './lines.js'
 export { warnOperator } from './operator-warning.js'
 export { ownMembers } from './own-members.js'
 export { readWebhookChecks } from './webhook/verify-webhook.js'

@@ -5,31 +5,43 @@ const NEWLINE = 0x0a
 /** The longest entry of an audit log is far shorter. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
+const FAULTS = { too_long: 'is too long', cut_off: 'was cut off' } as const
+
 /** The stream is none of whole lines. */
-export class LinesError extends Error {}
+export class LinesError extends Error {
+  constructor(
+    /** From 1. */
+    readonly line: number,
+    readonly fault: keyof typeof FAULTS,
+  ) {
+    super(`line ${line} ${FAULTS[fault]}`)
+  }
+}
 
 /**
  * The lines, without their newlines.
  *
- * @throws LinesError for a line that is too long, and when the last one does not end: the stream was cut off
+ * @throws LinesError for a line that is too long, and when the last one does not end
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes = MAX_LINE_BYTES,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  let number = 1
   let line = new BodyCollector(maxBytes)
   const add = (bytes: Uint8Array): void => {
-    if (!line.add(bytes)) throw new LinesError('a line is too long')
+    if (!line.add(bytes)) throw new LinesError(number, 'too_long')
   }
   for await (const chunk of chunks) {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
       add(chunk.subarray(from, end))
       yield line.body()
+      number += 1
       line = new BodyCollector(maxBytes)
       from = end + 1
     }
     if (from < chunk.length) add(chunk.subarray(from))
   }
-  if (line.body().length > 0) throw new LinesError('the last line was cut off')
+  if (line.body().length > 0) throw new LinesError(number, 'cut_off')
 }

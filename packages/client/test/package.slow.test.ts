@@ -267,6 +267,7 @@ describe('the package', () => {
       kernel: [
         'ENFORCEMENT_OPTIONS',
         'HiddenTools',
+        'LinesError',
         'MAPPED_MEMBERS',
         'REFUSAL_SENTENCES',
         'TOOL_GUARD_OPTIONS',
@@ -279,6 +280,7 @@ describe('the package', () => {
         'frozenCopy',
         'heldData',
         'isOutcomeUnknown',
+        'linesOf',
         'mappingIn',
         'noteFaultPlace',
         'ownMembers',

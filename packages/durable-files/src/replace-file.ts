@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path'
 
 /**
  * Replaces a file as a whole, mode 0600: a crash leaves the old content or the new one, and so does content that comes in pieces
- * and fails. Durable once the promise resolves. Two must not replace the same file at once: what an earlier attempt left half-written is removed.
+ * and fails. Durable once the promise resolves. Two must not replace the same file at once: what an earlier attempt left
+ * half-written is removed.
  */
 export async function replaceFile(
   path: string,

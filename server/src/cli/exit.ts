@@ -1,5 +1,11 @@
+import { printable } from '@countersign/client/kernel'
+import { jsonLine } from './live/shown-text.js'
+
 /** Exit codes: 78 is EX_CONFIG of sysexits.h. */
 export const EXIT = { ok: 0, failure: 1, usage: 64, config: 78 } as const
+
+/** No sentence for a person is nearly as long. */
+const MAX_LINE_CHARACTERS = 4_000
 
 /** Ends the command with an exit code of its own. */
 export class CommandError extends Error {
@@ -12,6 +18,12 @@ export class CommandError extends Error {
   }
 }
 
+/** How a command ends that a server has refused with this status. */
+export function exitCodeOfStatus(status: number): number {
+  if (status === 400) return EXIT.usage
+  return status === 401 || status === 403 ? EXIT.config : EXIT.failure
+}
+
 /** Writes why the command ends, and returns the exit code. */
 export function fail(error: Error, code: number): number {
   const { message: msg, name: type, stack } = error
@@ -21,8 +33,18 @@ export function fail(error: Error, code: number): number {
   return code
 }
 
-/** Writes to standard error: a sentence for a person, a JSON line for a machine. */
+/**
+ * Writes to standard error: a sentence for a person, a JSON line for a machine. It may name what servers and files say, so
+ * nothing of it is left that a terminal would obey.
+ */
 export function writeNotice(level: 'warn' | 'fatal', msg: string, fields: object): void {
-  const line = { level, time: new Date().toISOString(), msg, ...fields }
-  process.stderr.write(`${process.stderr.isTTY ? msg : JSON.stringify(line)}\n`)
+  process.stderr.write(`${process.stderr.isTTY ? shown(msg) : jsonLine({ level, time: new Date(), msg, ...fields })}\n`)
+}
+
+/** The lines stay lines: the faults of a configuration are a list. */
+function shown(msg: string): string {
+  return msg
+    .split('\n')
+    .map((line) => printable(line, MAX_LINE_CHARACTERS))
+    .join('\n')
 }

@@ -139,6 +139,22 @@ describe('two checkpoints', () => {
     await expect(verified(from, undefined, undefined)).rejects.toThrow('Name the later checkpoint')
   })
 
+  it('are of one log under another issuer, as in an export, but not when one is of another log', async () => {
+    const early = await newest()
+    server = await server.restart({ settings: { issuer: 'https://renamed.example' } })
+    await grow()
+    const { data, root } = await succeed(server.call('GET', '/v1/audit/checkpoints'))
+    expect(root.origin).toBe('renamed.example/root')
+    const proof = file('renamed.json', await succeed(server.call('GET', `/v1/audit/consistency?from=${early.size}`)))
+    const [from, ofLog] = [file('from.txt', early.note), file('log.txt', data[0].note)]
+    expect(await verified(from, undefined, proof)).toMatchObject({
+      result: 'intact',
+      details: { origin: root.origin, from: early.size },
+    })
+    for (const one of [verified(ofLog, undefined, proof), verified(from, ofLog, proof)])
+      expect(await one).toMatchObject({ result: 'tampered', lines: [expect.stringContaining('The proof is of ')] })
+  })
+
   it('are not with another proof, other keys or a changed note', async () => {
     const early = await newest()
     await grow()

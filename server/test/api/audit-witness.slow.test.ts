@@ -1,5 +1,7 @@
 /** Checkpoints in the hands of third parties: files, and a witness that follows C2SP tlog-witness to the letter. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NoteError, ProofError, parseNote, parseVerifierKey } from '@countersign/audit-log'
@@ -90,6 +92,7 @@ describe('a file that keeps checkpoints', () => {
     await expect(give()).rejects.toThrow(ProofError)
     writeFileSync(file, before.replace(/\n\d+\n/, '\n1000000\n'))
     await expect(give()).rejects.toThrow(ProofError)
+    await expect(give({}, { ...source, proveRoot: async () => null })).rejects.toThrow(`${file} keeps one`)
     expect(kept()).toHaveLength(1)
   })
 
@@ -147,10 +150,42 @@ describe('a witness of C2SP', () => {
       await grow()
       await expect(give()).rejects.toThrow(ProofError)
       expect(witness.statuses).toEqual([200, 422])
-      witness.latest = { ...witness.latest, size: 1_000_000 }
-      await expect(give()).rejects.toThrow(ProofError)
       expect(kept()).toHaveLength(1)
     })
+  })
+
+  it('shows nothing about the log when it says that it is ahead of it', async () => {
+    await withWitness(async (witness, give) => {
+      await give()
+      witness.latest = { ...(witness.latest as NonNullable<typeof witness.latest>), size: 1_000_000 }
+      const fault = await give().catch((error: Error) => error)
+      expect(fault).toMatchObject({ name: 'Error', message: expect.stringContaining(`${witness.url} says`) })
+      expect(fault).toMatchObject({ message: expect.stringContaining('1000000') })
+      expect(witness.statuses).toEqual([200, 409])
+      expect(kept()).toHaveLength(1)
+    })
+  })
+
+  it('is named when its answers make no sense', async () => {
+    const size = await grow()
+    await give()
+    await grow()
+    let answer = ''
+    const witness = createServer((_req, res) => res.writeHead(409).end(answer))
+    await new Promise<void>((resolve) => witness.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(witness.address() as AddressInfo).port}`
+    try {
+      for (answer of ['9'.repeat(30), `${size}`, `${size}\n`]) {
+        const fault = await give({ urls: [url] }).catch((error: Error) => error)
+        expect(fault).not.toBeInstanceOf(ProofError)
+        expect(fault).toMatchObject({ message: expect.stringContaining(`The witness ${url}`) })
+      }
+      answer = 'a'.repeat(100_000)
+      await expect(give({ urls: [url] })).rejects.toThrow('answered more than')
+    } finally {
+      witness.close()
+      witness.closeAllConnections()
+    }
   })
 
   it('is not believed with a key of somebody else', async () => {

@@ -1,12 +1,14 @@
 /** Where the commands get the audit logs from: a server, or its data. */
+import { ApiError } from '@countersign/client'
 import { CheckpointsSchema, type ConsistencyProof, ConsistencyProofSchema } from '@countersign/contract'
 import { proveConsistency, readTrees } from '../../use-cases/audit/checkpoints.js'
 import { exportLogs } from '../../use-cases/audit/export.js'
-import { CommandError, EXIT } from '../exit.js'
-import { serverAccess } from '../server-access.js'
+import { CommandError, EXIT, exitCodeOfStatus } from '../exit.js'
+import { openClient } from '../open-client.js'
+import { type ServerAccess, serverAccess } from '../server-access.js'
 import { serverData } from '../server-data.js'
 import { withStore } from '../with-store.js'
-import { askServer, callServer } from './call-server.js'
+import { askServer } from './call-server.js'
 
 export interface AuditSource {
   /** That the newest checkpoint of the root log goes on from this size; null when that is smaller. */
@@ -24,11 +26,40 @@ export function serverSource(url: string | undefined): AuditSource {
       if (root === null || root.size < from) return null
       return askServer(access, `/v1/audit/consistency?from=${from}`, ConsistencyProofSchema)
     },
-    async exportLines() {
-      const { body } = await callServer(access, '/v1/audit/export')
-      return (body ?? []) as AsyncIterable<Uint8Array>
-    },
+    exportLines: async () => exportOf(access),
   }
+}
+
+/** It may take any time, but the server may neither be silent for long nor send a line without an end. */
+async function* exportOf(access: ServerAccess): AsyncGenerator<Uint8Array, void, undefined> {
+  const client = openClient(access)
+  try {
+    yield* piecesOf(client.audit.export())
+  } catch (error) {
+    if (!ApiError.isInstance(error)) throw error
+    throw new CommandError(exitCodeOfStatus(error.status), error.message, { cause: error })
+  } finally {
+    client.close()
+  }
+}
+
+const NEWLINE = Buffer.from('\n')
+/** A write for each line would take longer than everything else. */
+const PIECE_BYTES = 64 * 1024
+
+/** Lines with their newlines. */
+async function* piecesOf(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let piece: Uint8Array[] = []
+  let bytes = 0
+  for await (const line of lines) {
+    piece.push(line, NEWLINE)
+    bytes += line.length + NEWLINE.length
+    if (bytes < PIECE_BYTES) continue
+    yield Buffer.concat(piece)
+    piece = []
+    bytes = 0
+  }
+  yield Buffer.concat(piece)
 }
 
 /**

@@ -1,50 +1,48 @@
+import { printable } from '@countersign/client/kernel'
 import { validate } from '@countersign/contract'
 import type { z } from 'zod'
-import { CommandError, EXIT } from '../exit.js'
+import { CommandError, EXIT, exitCodeOfStatus } from '../exit.js'
 import type { ServerAccess } from '../server-access.js'
-import { textWithin } from './input.js'
+import { fetchText } from './fetch-text.js'
 
-const PROBLEM_BYTES = 64 * 1024
-
-/**
- * Asks a server. The answer is one of success.
- *
- * @throws CommandError with what the server says when it refuses; Error when none answers
- */
-export async function callServer({ baseUrl, apiKey }: ServerAccess, path: string): Promise<Response> {
-  let answer: Response
-  try {
-    answer = await fetch(baseUrl.replace(/\/+$/, '') + path, { headers: { Authorization: `Bearer ${apiKey}` } })
-  } catch (cause) {
-    throw new CommandError(EXIT.failure, `No Countersign server answers at ${baseUrl}.`, { cause })
-  }
-  if (answer.ok) return answer
-  const { status } = answer
-  const code = status === 401 || status === 403 ? EXIT.config : status === 400 ? EXIT.usage : EXIT.failure
-  throw new CommandError(code, `The server answers ${status}: ${await problemOf(answer)}`)
-}
+/** A server waits three seconds for the checkpoint of a proof. */
+const LIMITS = { maxBytes: 16 * 1024 * 1024, withinMs: 30_000 }
 
 /**
- * The same for an answer in JSON, as it came.
+ * Asks a server for JSON. It comes as the server sent it.
  *
- * @throws Error when it is none of the schema
+ * @throws CommandError with what the server says when it refuses; when no answer comes, and when it is none of the schema
  */
 export async function askServer<Schema extends z.ZodType>(
-  access: ServerAccess,
+  { baseUrl, apiKey }: ServerAccess,
   path: string,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const body: unknown = await (await callServer(access, path)).json()
+  const { status, text } = await fetchText(baseUrl.replace(/\/+$/, '') + path, LIMITS, {
+    headers: { Authorization: `Bearer ${apiKey}` },
+    redirect: 'manual',
+  })
+  const body = jsonOf(text)
+  if (status !== 200)
+    throw new CommandError(
+      exitCodeOfStatus(status),
+      `The server answers ${status}: ${printable(problemOf(body, text))}`,
+    )
   if (validate(schema, body).ok) return body as z.output<Schema>
-  throw new CommandError(EXIT.failure, `${access.baseUrl} answers ${path} with something else than this release knows.`)
+  throw new CommandError(EXIT.failure, `${baseUrl} answers ${path} with something else than this release knows.`)
 }
 
-async function problemOf(answer: Response): Promise<string> {
-  const text = await textWithin(answer, PROBLEM_BYTES)
+/** Undefined for what is no JSON. */
+function jsonOf(text: string): unknown {
   try {
-    const { title, detail } = JSON.parse(text)
-    return [title, detail].filter((part) => typeof part === 'string').join(' ')
+    return JSON.parse(text)
   } catch {
-    return text.slice(0, 200)
+    return undefined
   }
+}
+
+function problemOf(body: unknown, text: string): string {
+  const { title, detail } = (body ?? {}) as { readonly title?: unknown; readonly detail?: unknown }
+  const parts = [title, detail].filter((part) => typeof part === 'string')
+  return parts.length > 0 ? parts.join(' ') : text
 }

@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises'
+import { printable } from '@countersign/client/kernel'
 import { replaceFile } from '@countersign/durable-files'
 import { CommandError, EXIT } from '../exit.js'
 import { type AuditSource, serverSource, withStoreSource } from './audit-source.js'
@@ -24,7 +25,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
   const witnesses = witnessesOf(options)
   const work = async (source: AuditSource): Promise<number> => {
     try {
-      for (const line of await giveToWitnesses(source, witnesses)) process.stderr.write(`${line}\n`)
+      for (const line of await giveToWitnesses(source, witnesses)) process.stderr.write(`${printable(line)}\n`)
     } catch (error) {
       const finding = findingOf(error)
       if (finding === null) throw error

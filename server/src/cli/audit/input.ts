@@ -4,10 +4,10 @@ import { readFile, stat } from 'node:fs/promises'
 import { validate } from '@countersign/contract'
 import type { z } from 'zod'
 import { CommandError, EXIT } from '../exit.js'
+import { fetchText } from './fetch-text.js'
 
 const STDIN = '-'
-const MAX_ANSWER_BYTES = 64 * 1024
-const ANSWER_MS = 10_000
+const KEY_SET_LIMITS = { maxBytes: 64 * 1024, withinMs: 10_000 }
 
 export function isUrl(source: string): boolean {
   return /^https?:\/\//i.test(source)
@@ -56,20 +56,7 @@ export async function openBytes(
 }
 
 async function readUrl(url: string): Promise<string> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) })
-  const text = await textWithin(answer, MAX_ANSWER_BYTES)
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`)
+  const { status, text } = await fetchText(url, KEY_SET_LIMITS)
+  if (status !== 200) throw new Error(`${url} answered ${status}.`)
   return text
-}
-
-/** @throws Error when the body is longer */
-export async function textWithin({ body, url }: Response, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    length += chunk.length
-    if (length > maxBytes) throw new Error(`${url} answered more than ${maxBytes} bytes.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

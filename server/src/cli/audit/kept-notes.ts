@@ -18,6 +18,11 @@ export interface KeptNote {
 /** A text, an empty line, and the lines of its signatures. Empty lines between notes are passed over. */
 const NOTE = /\n*((?:(?!— )[^\n]+\n)+\n(?:— [^\n]+\n)+)/uy
 
+/** Nothing is known of its signatures. @throws NoteError when it is no signed checkpoint */
+export function parseKeptNote(note: string): KeptNote {
+  return { note, checkpoint: parseCheckpoint(parseNote(note).text) }
+}
+
 /**
  * @throws CommandError when something in the file is no signed checkpoint
  */
@@ -29,7 +34,7 @@ export function parseKeptNotes(text: string, file: string): KeptNote[] {
     const note = NOTE.exec(text)?.[1]
     try {
       if (note === undefined) throw new Error('It is no signed note.')
-      kept.push({ note, checkpoint: parseCheckpoint(parseNote(note).text) })
+      kept.push(parseKeptNote(note))
     } catch (cause) {
       const { message } = cause as Error
       throw new CommandError(EXIT.failure, `Checkpoint ${kept.length + 1} in ${file}: ${message}`, { cause })

@@ -1,8 +1,5 @@
 import { IncompleteError, TamperedError } from '@countersign/audit-log'
-
-/** No entry is nearly as long. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024
-const NEWLINE = 0x0a
+import { LinesError, linesOf as linesOfStream } from '@countersign/client/kernel'
 
 /**
  * The lines of an export, without their newlines.
@@ -11,19 +8,13 @@ const NEWLINE = 0x0a
  * @throws TamperedError at a line that is longer than any that a server writes
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let line = 1
-  let rest: Uint8Array = new Uint8Array()
-  for await (const chunk of chunks) {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    let start = 0
-    for (let end = bytes.indexOf(NEWLINE, rest.length); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-      yield bytes.subarray(start, end)
-      line += 1
-      start = end + 1
-    }
-    rest = bytes.subarray(start)
-    if (rest.length > MAX_LINE_BYTES)
-      throw new TamperedError(line, `Line ${line}: It is longer than ${MAX_LINE_BYTES} bytes.`)
+  try {
+    yield* linesOfStream(chunks)
+  } catch (error) {
+    if (!(error instanceof LinesError)) throw error
+    const { line, fault } = error
+    throw fault === 'cut_off'
+      ? new IncompleteError(`The export ends in the middle of line ${line}.`)
+      : new TamperedError(line, `Line ${line}: It is longer than any that a server writes.`)
   }
-  if (rest.length > 0) throw new IncompleteError(`The export ends in the middle of line ${line}.`)
 }

@@ -3,16 +3,15 @@ import {
   NoteError,
   ProofError,
   parseCheckpoint,
-  parseHash,
   parseNote,
   type TrustedKeys,
-  verifyConsistency,
+  verifyContinuation,
   verifyNoteByKeys,
 } from '@countersign/audit-log'
-import { type ConsistencyProof, ConsistencyProofSchema } from '@countersign/contract'
+import { ConsistencyProofSchema } from '@countersign/contract'
 import { CommandError, EXIT } from '../exit.js'
 import { readJson, readText } from './input.js'
-import { parseKeptNotes } from './kept-notes.js'
+import { parseKeptNote, parseKeptNotes } from './kept-notes.js'
 import { type Finding, findingOf } from './verdict.js'
 
 export interface VerifyCheckpointsOptions {
@@ -30,8 +29,12 @@ export async function verifyCheckpoints({ from, to, proof: file, keys }: VerifyC
   const later = to === undefined ? proof?.checkpoint : await lastNote(to)
   if (later === undefined) throw new CommandError(EXIT.usage, 'Name the later checkpoint with --to, or give --proof.')
   try {
-    const [first, second] = [await signed(earlier, keys), await signed(later, keys)]
-    verifyGoesOn(first, second, proof)
+    const first = await signed(earlier, keys)
+    if (proof === null && parseKeptNote(later).checkpoint.size > first.size)
+      throw new CommandError(EXIT.usage, `Give --proof: the answer of /v1/audit/consistency?from=${first.size}.`)
+    // Checkpoints of one size need no path.
+    const { log, path } = proof ?? { log: null, path: [] }
+    const second = await verifyContinuation(first, { log, from: first.size, path, checkpoint: later }, keys)
     return {
       result: 'intact',
       lines: [`${second.origin} at ${second.size} goes on from ${first.size}.`],
@@ -56,15 +59,4 @@ async function signed(note: string, { publicKeys, verify }: TrustedKeys): Promis
   const parsed = parseNote(note)
   await verifyNoteByKeys(parsed, publicKeys, verify)
   return parseCheckpoint(parsed.text)
-}
-
-/** @throws ProofError, CommandError */
-function verifyGoesOn(first: Checkpoint, second: Checkpoint, proof: ConsistencyProof | null): void {
-  if (first.origin !== second.origin)
-    throw new CommandError(EXIT.usage, `The checkpoints are of different logs: ${first.origin} and ${second.origin}.`)
-  if (second.size < first.size)
-    throw new ProofError(`The later checkpoint has the size ${second.size}, and the earlier one ${first.size}.`)
-  if (proof === null && first.size !== second.size)
-    throw new CommandError(EXIT.usage, `Give --proof: the answer of /v1/audit/consistency?from=${first.size}.`)
-  verifyConsistency(first, second, (proof?.path ?? []).map(parseHash))
 }

@@ -5,17 +5,16 @@ import {
   addCosignatures,
   type Checkpoint,
   type Hash,
+  NoteError,
   type NoteKey,
   ProofError,
-  parseCheckpoint,
   parseHash,
-  parseNote,
   parseWitnessedSize,
   verifyConsistency,
 } from '@countersign/audit-log'
 import type { AuditSource } from './audit-source.js'
-import { textWithin } from './input.js'
-import { parseKeptNotes } from './kept-notes.js'
+import { fetchText, type TextAnswer } from './fetch-text.js'
+import { type KeptNote, parseKeptNote, parseKeptNotes } from './kept-notes.js'
 import { verifyEd25519 } from './trusted-keys.js'
 
 export interface Witnesses {
@@ -26,15 +25,13 @@ export interface Witnesses {
   readonly keys: readonly NoteKey[]
 }
 
-const ANSWER_MS = 30_000
-const ANSWER_BYTES = 64 * 1024
+const ANSWER_LIMITS = { maxBytes: 64 * 1024, withinMs: 30_000 }
 /** A witness whose size others change meanwhile is asked again so often. */
 const ATTEMPTS = 5
 
 /** The newest checkpoint of the root log, and how it goes on from earlier sizes. */
-interface Newest {
-  readonly note: string
-  readonly checkpoint: Checkpoint
+interface Newest extends KeptNote {
+  /** By the size; those that it does not reach have none. */
   readonly paths: ReadonlyMap<number, readonly Hash[]>
 }
 
@@ -47,7 +44,7 @@ export async function giveToWitnesses(source: AuditSource, { files, urls, keys }
   for (const file of files) kept.set(file, await lastOf(file))
   const done: string[] = []
   const keep = async (note: string): Promise<void> => {
-    const { checkpoint } = parsed(note)
+    const { checkpoint } = parseKeptNote(note)
     for (const [file, last] of kept) {
       if (urls.length === 0 && last?.size === checkpoint.size) continue
       await append(file, note)
@@ -70,18 +67,27 @@ async function cosigned(
   // What is kept last is mostly what this witness has signed last.
   let oldSize = [...kept.values()].at(0)?.size ?? 0
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const { note, paths } = await newestBehind(source, kept, oldSize)
-    const { status, text } = await post(
-      url,
-      addCheckpointBody({ oldSize, proof: paths.get(oldSize) ?? [], checkpoint: note }),
-    )
-    if (status === 200) return addCosignatures(note, text, keys, verifyEd25519)
+    const { note, checkpoint, paths } = await newestBehind(source, kept, oldSize)
+    const proof = paths.get(oldSize)
+    if (proof === undefined)
+      throw new Error(
+        `The witness ${url} says that it has signed the size ${oldSize}, but the newest checkpoint has ${checkpoint.size}. ` +
+          'Either the witness is wrong, or the server has lost what it had: compare it with checkpoints that others keep.',
+      )
+    const { status, text } = await post(url, addCheckpointBody({ oldSize, proof, checkpoint: note }))
     if (status === 422)
       throw new ProofError(`The witness ${url} says that the log does not go on from what it has signed.`)
-    if (status !== 409) throw new Error(`The witness ${url} ${REFUSALS.get(status) ?? 'did not sign'} (${status}).`)
-    const size = parseWitnessedSize(text)
-    if (size === oldSize) throw new ProofError(`The witness ${url} has signed another root of the size ${size}.`)
-    oldSize = size
+    if (status !== 200 && status !== 409)
+      throw new Error(`The witness ${url} ${REFUSALS.get(status) ?? 'did not sign'} (${status}).`)
+    try {
+      if (status === 200) return await addCosignatures(note, text, keys, verifyEd25519)
+      const size = parseWitnessedSize(text)
+      if (size === oldSize) throw refusalOfSize(url, size, checkpoint)
+      oldSize = size
+    } catch (cause) {
+      if (!(cause instanceof NoteError)) throw cause
+      throw new NoteError(`The witness ${url}: ${cause.message}`, { cause })
+    }
   }
   throw new Error(`The witness ${url} is busy: others give it checkpoints at the same time.`)
 }
@@ -90,6 +96,13 @@ const REFUSALS = new Map([
   [403, 'does not know the key of this server'],
   [404, 'does not know this log'],
 ])
+
+/** What it means that a witness refuses the size that it says it has signed. */
+function refusalOfSize(url: string, size: number, checkpoint: Checkpoint): Error {
+  return size === checkpoint.size
+    ? new ProofError(`The witness ${url} has signed another root of the size ${size}.`)
+    : new Error(`The witness ${url} refuses the size ${size}, which it says that it has signed last (409).`)
+}
 
 /** The newest checkpoint, which goes on from all that is kept. @throws ProofError */
 async function newestBehind(
@@ -100,6 +113,7 @@ async function newestBehind(
   const newest = await newestFrom(source, [oldSize, ...[...kept.values()].map((last) => last?.size ?? 0)])
   for (const [file, last] of kept) {
     if (last === null) continue
+    if (newest === null) throw new ProofError(`There is no checkpoint any more, but ${file} keeps one.`)
     try {
       verifyConsistency(last, newest.checkpoint, newest.paths.get(last.size) ?? [])
     } catch (cause) {
@@ -109,41 +123,37 @@ async function newestBehind(
       })
     }
   }
+  if (newest === null)
+    throw new Error('There is no checkpoint yet. The server makes the first one soon after it starts.')
   return newest
 }
 
-/** All proofs are to one checkpoint: a server may make another one in between. */
-async function newestFrom(source: AuditSource, sizes: readonly number[]): Promise<Newest> {
+/**
+ * All proofs are to one checkpoint: a server may make another one in between.
+ *
+ * @returns null when there is no checkpoint
+ */
+async function newestFrom(source: AuditSource, sizes: readonly number[]): Promise<Newest | null> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const paths = new Map<number, readonly Hash[]>()
     const notes = new Set<string>()
-    for (const size of new Set(sizes)) {
+    // Every checkpoint reaches 0.
+    for (const size of new Set([0, ...sizes])) {
       const proof = await source.proveRoot(size)
-      if (proof === null)
-        throw size === 0
-          ? new Error('There is no checkpoint yet. The server makes the first one soon after it starts.')
-          : new ProofError(`The newest checkpoint is smaller than one that is kept, of the size ${size}.`)
+      if (proof === null) continue
       paths.set(size, proof.path.map(parseHash))
       notes.add(proof.checkpoint)
     }
-    const [note = '', ...others] = notes
-    if (others.length === 0) return { ...parsed(note), paths }
+    const [note, ...others] = notes
+    if (note === undefined) return null
+    if (others.length === 0) return { ...parseKeptNote(note), paths }
   }
   throw new Error('The server made a new checkpoint again and again. Repeat the command.')
 }
 
-function parsed(note: string): Pick<Newest, 'note' | 'checkpoint'> {
-  return { note, checkpoint: parseCheckpoint(parseNote(note).text) }
-}
-
-async function post(url: string, body: string): Promise<{ readonly status: number; readonly text: string }> {
-  const answer = await fetch(`${url.replace(/\/+$/, '')}/add-checkpoint`, {
-    method: 'POST',
-    body,
-    redirect: 'error',
-    signal: AbortSignal.timeout(ANSWER_MS),
-  })
-  return { status: answer.status, text: await textWithin(answer, ANSWER_BYTES) }
+function post(url: string, body: string): Promise<TextAnswer> {
+  const init = { method: 'POST', body, redirect: 'manual' } as const
+  return fetchText(`${url.replace(/\/+$/, '')}/add-checkpoint`, ANSWER_LIMITS, init)
 }
 
 /** The last checkpoint of a file; null when there is none, or no file. */

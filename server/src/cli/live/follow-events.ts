@@ -1,7 +1,8 @@
 /** What the commands have in common that follow live events: the server, the key, and how they end. */
 import { once } from 'node:events'
-import { ApiError, Countersign, type EventsOptions, type ReceivedEvent } from '@countersign/client'
-import { EXIT, fail, writeNotice } from '../exit.js'
+import { ApiError, type Countersign, type EventsOptions, type ReceivedEvent } from '@countersign/client'
+import { EXIT, exitCodeOfStatus, fail, writeNotice } from '../exit.js'
+import { openClient } from '../open-client.js'
 import { serverAccess } from '../server-access.js'
 
 /** A server that has not said by then that it lives is told of. */
@@ -27,13 +28,8 @@ export interface FollowOptions {
  * connections and restarts of the server. Resolves with the exit code.
  */
 export async function followEvents({ url, filters, begin, follow }: FollowOptions): Promise<number> {
-  const { apiKey, baseUrl } = serverAccess(url, 'decisions:read')
-  let client: Countersign
-  try {
-    client = new Countersign({ baseUrl, apiKey })
-  } catch (error) {
-    return fail(error as Error, EXIT.usage)
-  }
+  const access = serverAccess(url, 'decisions:read')
+  const client = openClient(access)
   const stop = new AbortController()
   const { signal } = stop
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort())
@@ -47,7 +43,7 @@ export async function followEvents({ url, filters, begin, follow }: FollowOption
   }
   try {
     await begin?.({ signal, print })
-    void tellOfNoAnswer(client, baseUrl, signal)
+    void tellOfNoAnswer(client, access.baseUrl, signal)
     for await (const event of client.events({ ...filters, signal })) await follow(event, { signal, print })
   } catch (error) {
     if (!signal.aborted) return fail(error as Error, codeOf(error))
@@ -67,7 +63,5 @@ async function tellOfNoAnswer(client: Countersign, baseUrl: string, signal: Abor
 }
 
 function codeOf(error: unknown): number {
-  if (!ApiError.isInstance(error)) return EXIT.failure
-  if (error.status === 400) return EXIT.usage
-  return error.status === 401 || error.status === 403 ? EXIT.config : EXIT.failure
+  return ApiError.isInstance(error) ? exitCodeOfStatus(error.status) : EXIT.failure
 }
