@@ -147,8 +147,8 @@ describe('the place of a fault', () => {
 
 describe('an amount of an entry', () => {
   const ROW = { policy_id: 'pol_1', unit: 'EUR', period: 'daily', starts_at: null, reserved: true }
-  const asking = (amount: unknown) =>
-    entryOf('a', 1, { data: { version: 1, budgets: [{ ...ROW, amount } as object as null], accounts: [{}] } })
+  const asking = (amount: number | string | null) =>
+    entryOf('a', 1, { data: { version: 1, budgets: [{ ...ROW, amount }], accounts: [{}] } })
 
   it.each([1e308, -1, '5', null])('that is none is a fault of its line: %s', async (amount) => {
     const { notes, lines } = exportOf([[entryOf('a', 0), asking(amount)]])
