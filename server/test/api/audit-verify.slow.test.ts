@@ -228,7 +228,16 @@ describe('the budgets of an export', () => {
     verifyExport({ file: path, keys: trustedKeysOf(keySet), kept: [], budgets })
 
   it('are those that the server shows, or the accounts that differ are named', async () => {
+    await createPolicy(server, {
+      name: 'large payments',
+      rules: [{ action: 'buy.*', effect: 'allow' }],
+      budget: { limit: 1e12, unit: 'EUR', period: 'total' },
+    })
+    const context = { amount: 4426022010.72 }
+    const { id } = await decide(server, { agent_id: 'agent:a', action: 'buy.company', context })
+    await succeed(server.call('POST', `/v1/decisions/${id}/confirm`, { body: {} }))
     const body = await succeed(server.call('GET', '/v1/budgets'))
+    expect(body.data).toContainEqual(expect.objectContaining({ spent: context.amount }))
     const now = file('now.ndjson', await succeed(server.call('GET', '/v1/audit/export')))
     expect(await verified(now, file('budgets.json', body))).toMatchObject({ result: 'intact' })
     const [account] = body.data
