@@ -31,12 +31,12 @@ try:
     keys = [base64.urlsafe_b64decode(key["x"] + "=") for key in json.load(open(sys.argv[2], "rb"))["keys"]]
     kept = open(sys.argv[3], "rb").read().decode() if sys.argv[3:] else ""
     NOTE.sub("", kept) and fault("the kept notes are not notes one after another")
-    for *_, name, size, root, _, _ in NOTE.findall(kept): due[name, int(size)].add(base64.b64decode(root))
+    for *_, name, size, root, _, _ in NOTE.findall(kept): int(size) and due[name, int(size)].add(base64.b64decode(root))
     for code, where, line in ((2, f"line {n}", line) for n, line in enumerate(open(sys.argv[1], "rb"), 1)):
         if not line.endswith(b"\n"): break
         if hit := CHECKPOINT.fullmatch(text := line[:-1].decode()):
             note, text, name, log, size, root, *_ = (NOTE.fullmatch(json.loads(hit[1])) or fault("no note")).groups("")
-            "" not in last and int(size) >= last.get(log, 0) or fault("this checkpoint is not in its place")
+            "" not in last and int(size) >= last.get(log, bool(log)) or fault("this checkpoint is not in its place")
             last[log] = int(size); due[log, int(size)].add(base64.b64decode(root))
             grow(""), grow(log)
             if log: grow("", sha256(b"\0" + note.encode()))

@@ -1,6 +1,5 @@
 export type { Explanation, Warning as LintWarning } from '@countersign/contract'
 export { adviseOn } from './advise.js'
-export { fromMicro, toMicro } from './budget/amount.js'
 export { applyBudgetViolation } from './budget/apply-violation.js'
 export { askBudgets } from './budget/ask.js'
 export type { AskedBudget, BudgetFault, BudgetNeed } from './budget/asked-budget.js'

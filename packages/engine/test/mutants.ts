@@ -1,12 +1,11 @@
 import type { Mutant } from './mutant-build.js'
 
-const engine = (file: string, name: string, find: string, replace: string): Mutant => ({
-  name,
-  package: 'engine',
-  file,
-  find,
-  replace,
-})
+type MutantIn = (file: string, name: string, find: string, replace: string) => Mutant
+const mutantsOf =
+  (of: Mutant['package']): MutantIn =>
+  (file, name, find, replace) => ({ name, package: of, file, find, replace })
+const engine = mutantsOf('engine')
+const contract = mutantsOf('contract')
 
 /** Each changes one thing that the contract says. All of them have to be caught. */
 export const MUTANTS: readonly Mutant[] = [
@@ -124,20 +123,8 @@ export const MUTANTS: readonly Mutant[] = [
   engine('path.js', 'arrays are entered', ' || Array.isArray(value)', ''),
   engine('path.js', 'a resource is split at the last colon', "resource?.indexOf(':')", "resource?.lastIndexOf(':')"),
   engine('path.js', 'Sunday is day 0', 'facts.now.getUTCDay() || 7', 'facts.now.getUTCDay()'),
-  {
-    name: 'the end of a pattern is not looked at',
-    package: 'contract',
-    file: 'pattern-match.js',
-    find: ' || !text.endsWith(suffix)',
-    replace: '',
-  },
-  {
-    name: 'a piece may run into the end of the pattern',
-    package: 'contract',
-    file: 'pattern-match.js',
-    find: ' || found + piece.length > end',
-    replace: '',
-  },
+  contract('pattern-match.js', 'the end of a pattern is not looked at', ' || !text.endsWith(suffix)', ''),
+  contract('pattern-match.js', 'a piece may run into the end of the pattern', ' || found + piece.length > end', ''),
   engine(
     'evaluate.js',
     'what takes too many steps is decided all the same',
@@ -173,20 +160,13 @@ export const MUTANTS: readonly Mutant[] = [
     "value.length : 0;\n        case '$cidr",
   ),
   engine('pattern-index.js', 'a final star stands for at least one character', 'length <= longest', 'length < longest'),
-  {
-    name: '$cidr is off by one bit',
-    package: 'contract',
-    file: 'network.js',
-    find: '(index + 1) * 16 - bits',
-    replace: '(index + 1) * 16 - bits + 1',
-  },
-  {
-    name: 'an IPv4 address written as IPv6 is not IPv4',
-    package: 'contract',
-    file: 'network.js',
-    find: 'isMappedIpv4(address) ? address.slice(6) : address',
-    replace: 'address',
-  },
+  contract('network.js', '$cidr is off by one bit', '(index + 1) * 16 - bits', '(index + 1) * 16 - bits + 1'),
+  contract(
+    'network.js',
+    'an IPv4 address written as IPv6 is not IPv4',
+    'isMappedIpv4(address) ? address.slice(6) : address',
+    'address',
+  ),
   engine(
     'evaluate.js',
     'a budget below a policy that logs or denies is named too',
@@ -280,16 +260,16 @@ export const MUTANTS: readonly Mutant[] = [
     'parsePath(currency ?? DEFAULT_CURRENCY)',
     'parsePath(DEFAULT_CURRENCY)',
   ),
-  engine('budget/amount.js', 'an amount below zero counts', 'value >= 0 && ', ''),
-  engine('budget/amount.js', 'an amount above the greatest counts', ' && value <= LIMITS.amount', ''),
-  engine(
-    'budget/amount.js',
+  contract('micro.js', 'an amount below zero counts', 'value >= 0 && ', ''),
+  contract('micro.js', 'an amount above the greatest counts', ' && value <= LIMITS.amount', ''),
+  contract(
+    'micro.js',
     'the smallest amounts are nothing',
     'if (value < 1e-6)\n        return 1n;',
     'if (value < 1e-6)\n        return 0n;',
   ),
-  engine('budget/amount.js', 'an amount is rounded half down', ">= '5' ? floor + 1n", "> '5' ? floor + 1n"),
-  engine('budget/amount.js', 'an amount is cut', ">= '5' ? floor + 1n : floor", ">= '5' ? floor : floor"),
+  contract('micro.js', 'an amount is rounded half down', ">= '5' ? floor + 1n", "> '5' ? floor + 1n"),
+  contract('micro.js', 'an amount is cut', ">= '5' ? floor + 1n : floor", ">= '5' ? floor : floor"),
   engine('budget/period.js', 'a week begins on Sunday', '(at.getUTCDay() + 6) % 7', 'at.getUTCDay()'),
   engine(
     'budget/period.js',

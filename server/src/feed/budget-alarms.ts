@@ -1,7 +1,6 @@
 /** Finds in the log that a budget has reached a threshold, or that a decision was refused for it. */
 import { hash } from 'node:crypto'
-import type { AccountKey, AuditEntry, DecisionBudget, JsonObject } from '@countersign/contract'
-import { toMicro } from '@countersign/engine'
+import { type AccountKey, type AuditEntry, type DecisionBudget, type JsonObject, toMicro } from '@countersign/contract'
 import type { StoredAccount } from '@countersign/store-port/documents'
 import type { FeedReads, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../ports/clock.js'

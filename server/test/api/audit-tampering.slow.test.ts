@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { canonicalJson } from '@countersign/contract/canonical-json'
 import { stress } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { trustedKeysOf } from '#server/cli/audit/trusted-keys'
 import type { Finding } from '#server/cli/audit/verdict'
 import { verifyExport } from '#server/cli/audit/verify-export'
@@ -70,6 +72,22 @@ const written = (these: readonly Pick<Line, 'text'>[]) => these.map(({ text }) =
 const spread = (count: number, limit: number): number[] =>
   Array.from({ length: count }, (_, i) => Math.floor(((i + 0.5) * limit) / count + i * 7919) % limit)
 
+/** The line of an entry, with any values. */
+const EntryLineSchema = z.object({
+  ...{ id: z.string(), leaf: z.string(), type: z.string(), subject: z.string(), data: z.looseObject({}) },
+  ...{ log: z.string(), index: z.int().min(0) },
+})
+
+/** Which place a line says that it is of; null when it is no line of an entry. */
+function placeIn(text: string): Line['place'] {
+  try {
+    const { log, index } = EntryLineSchema.parse(JSON.parse(text))
+    return canonicalJson(JSON.parse(text)) === text ? { log, index } : null
+  } catch {
+    return null
+  }
+}
+
 const isFirst = ({ place }: Line) => place?.index === 0
 const isLast = ({ number, place }: Line) => place !== null && lines[number]?.place?.log !== place.log
 
@@ -88,7 +106,26 @@ describe('an export of three writers', () => {
       expect(result, `byte ${at}`).toBe('tampered')
       // Which of the checkpoints it is shows in that of the root log.
       if (line.place === null) expect([line.number, rootLine]).toContain((details as { line: number }).line)
-      else expect(details, `byte ${at}`).toMatchObject({ line: line.number, ...(isFirst(line) ? {} : line.place) })
+      else expect(details, `byte ${at}`).toMatchObject({ line: line.number, ...placeOfChanged(line, changed) })
+    }
+  })
+
+  /** Any log may begin in the line of a first entry: its place is known as far as the entry still says it. */
+  function placeOfChanged(line: Line, changed: Buffer): object {
+    if (!isFirst(line)) return line.place as object
+    const text = changed.subarray(line.start, line.start + Buffer.byteLength(line.text)).toString()
+    const { log = null, index = null } = placeIn(text) ?? {}
+    return { log, index }
+  }
+
+  it('is found to be changed in the first entry of each log, at its place', async () => {
+    for (const { number, text, place } of lines.filter(isFirst)) {
+      const changed = lines.with(number - 1, {
+        ...(lines[number - 1] as Line),
+        text: text.replace('"subject":"', '"subject":"x'),
+      })
+      const details = { line: number, ...place, entry_id: JSON.parse(text).id }
+      expect(await verified(written(changed))).toMatchObject({ result: 'tampered', details })
     }
   })
 
@@ -107,7 +144,7 @@ describe('an export of three writers', () => {
     // One line more or less before it: the checkpoint of the root log tells of all of them.
     if (line.place === null) return { line: line.number === rootLine ? rootLine : rootLine - 1 }
     if (isLast(line)) return line.place
-    return isFirst(line) ? { line: line.number } : { line: line.number, ...line.place }
+    return { line: line.number, ...line.place }
   }
 
   it('is found to be changed where two lines have changed places', async () => {

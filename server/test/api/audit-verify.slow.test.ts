@@ -1,11 +1,14 @@
 /** What `countersign audit verify` and `prove` say of answers of a server: proofs, permits, checkpoints and budgets. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Decision, DecisionProof, Jwks } from '@countersign/contract'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Decision, DecisionProof, EntryProof, Jwks } from '@countersign/contract'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { auditExport } from '#server/cli/audit/export'
 import { proveFromExport } from '#server/cli/audit/export-proof'
+import { auditProve } from '#server/cli/audit/prove'
 import { trustedKeysOf } from '#server/cli/audit/trusted-keys'
 import { auditVerify } from '#server/cli/audit/verify'
 import { verifyCheckpoints } from '#server/cli/audit/verify-checkpoints'
@@ -92,6 +95,53 @@ describe('a proof', () => {
     })
     expect(await verified(proof, permitOf(0), { keys: [] })).toMatchObject({ details: { permit_error: 'key_unknown' } })
     await expect(verified(proof, 'no permit')).rejects.toThrow('The file has no permit')
+  })
+
+  it('does not show entries of another decision, nor one entry twice', async () => {
+    const [proof, other] = [await proofOf(decisions[0]?.id as string), await proofOf(decisions[1]?.id as string)]
+    const [entry] = other.data
+    for (const data of [other.data, [...proof.data, ...other.data]])
+      expect(await verified({ ...proof, data })).toMatchObject({
+        result: 'tampered',
+        lines: [
+          expect.stringContaining(`${entry?.entry.id}): It is of ${other.decision_id}, not of ${proof.decision_id}`),
+        ],
+      })
+    expect(await verified({ ...proof, data: [...proof.data, ...proof.data] })).toMatchObject({
+      result: 'tampered',
+      lines: [expect.stringContaining('twice')],
+    })
+  })
+
+  it('is found to be changed also beside an entry that is under no checkpoint yet', async () => {
+    const proof = await proofOf(decisions[3]?.id as string)
+    const [first, second] = proof.data as [EntryProof, EntryProof]
+    const uncovered = { ...second, inclusion: null, checkpoint_inclusion: null }
+    const forged = { ...first, entry: { ...first.entry, actor: null } }
+    expect(await verified({ ...proof, data: [first, uncovered] })).toMatchObject({ result: 'incomplete' })
+    for (const data of [
+      [forged, uncovered],
+      [uncovered, forged],
+    ])
+      expect(await verified({ ...proof, data })).toMatchObject({ result: 'tampered' })
+  })
+
+  it('of a server is not written when it is of another decision', async () => {
+    const answer = JSON.stringify(await proofOf(decisions[1]?.id as string))
+    const liar = createServer((_, res) => void res.setHeader('Content-Type', 'application/json').end(answer))
+    await new Promise<void>((resolve) => liar.listen(0, '127.0.0.1', resolve))
+    vi.stubEnv('COUNTERSIGN_API_KEY', server.key)
+    const out = join(folder, 'lie.json')
+    try {
+      const url = `http://127.0.0.1:${(liar.address() as AddressInfo).port}`
+      await expect(auditProve(decisions[0]?.id as string, { url, out })).rejects.toThrow(
+        `proof of ${decisions[1]?.id}, not of ${decisions[0]?.id}`,
+      )
+      expect(existsSync(out)).toBe(false)
+    } finally {
+      vi.unstubAllEnvs()
+      liar.close()
+    }
   })
 
   it('does not show an entry that was changed, and is incomplete without a checkpoint', async () => {
@@ -194,7 +244,16 @@ describe('the budgets of an export', () => {
     verifyExport({ file: path, keys: trustedKeysOf(keySet), kept: [], budgets })
 
   it('are those that the server shows, or the accounts that differ are named', async () => {
+    await createPolicy(server, {
+      name: 'large payments',
+      rules: [{ action: 'buy.*', effect: 'allow' }],
+      budget: { limit: 1e12, unit: 'EUR', period: 'total' },
+    })
+    const context = { amount: 4426022010.72 }
+    const { id } = await decide(server, { agent_id: 'agent:a', action: 'buy.company', context })
+    await succeed(server.call('POST', `/v1/decisions/${id}/confirm`, { body: {} }))
     const body = await succeed(server.call('GET', '/v1/budgets'))
+    expect(body.data).toContainEqual(expect.objectContaining({ spent: context.amount }))
     const now = file('now.ndjson', await succeed(server.call('GET', '/v1/audit/export')))
     expect(await verified(now, file('budgets.json', body))).toMatchObject({ result: 'intact' })
     const [account] = body.data

@@ -1,11 +1,24 @@
 /** `docs/verify_audit.py`, which was written from docs/audit.md alone, reaches the verdicts of `countersign audit verify`. */
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { leafHash } from '@countersign/audit-log'
+import {
+  checkpointLine,
+  checkpointText,
+  EMPTY_ROOT,
+  type Hash,
+  leafHash,
+  leafHashOfText,
+  MerkleTree,
+  noteKeyId,
+  noteText,
+  SIGNATURE_TYPES,
+} from '@countersign/audit-log'
+import type { Jwks } from '@countersign/contract'
 import { canonicalJson } from '@countersign/contract/canonical-json'
 import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -76,7 +89,20 @@ async function expectAgreed(
     )
 }
 
+const pair = generateKeyPairSync('ed25519')
+const { x = '' } = pair.publicKey.export({ format: 'jwk' })
+/** Of somebody who signs what no server would. */
+const OWN_KEYS: Jwks = { keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid: 'own', x }] }
+
+function signedNote(text: string): string {
+  const [name = ''] = text.split('\n')
+  const key = { name, type: SIGNATURE_TYPES.ed25519, publicKey: new Uint8Array(Buffer.from(x, 'base64url')) }
+  const signature = new Uint8Array(sign(null, Buffer.from(text), pair.privateKey))
+  return noteText({ text, signatures: [{ name, keyId: noteKeyId(key), signature }] })
+}
+
 const written = (these: readonly string[]) => these.map((line) => `${line}\n`).join('')
+const notes = () => lines.slice(0, entriesFrom()).map((line): string => JSON.parse(line).checkpoint)
 const entriesFrom = () => lines.findIndex((line) => line.startsWith('{"actor"'))
 
 describe('the verifier in Python', () => {
@@ -111,6 +137,8 @@ describe('the verifier in Python', () => {
     const [line, root] = [lines[at] as string, lines[entriesFrom() - 1] as string]
     const entry = JSON.parse(line)
     const { leaf: _, ...forged } = { ...entry, actor: 'key_forged' }
+    const spending = { version: 1, committed: [{ amount: 1e308, was: 0, reserved: 0 }] }
+    const { leaf: __, ...spent } = { ...entry, type: 'decision.confirmed', data: spending }
     const isOf = (one: string, log: string) => one.includes(`"log":"${log}"`) || one.includes(`/log/${log}\\n`)
     const instead = (text: string) => written(lines.with(at, text))
     await expectAgreed([
@@ -132,6 +160,7 @@ describe('the verifier in Python', () => {
         instead(line.replace(/"leaf":"[^"]+"/, `"leaf":"${JSON.parse(lines[at + 1] as string).leaf}"`)),
       ],
       ['a forged entry with its own leaf', instead(canonicalJson({ ...forged, leaf: leafHash(forged) }))],
+      ['a forged amount that is none', instead(canonicalJson({ ...spent, leaf: leafHash(spent) }))],
       ['a forged entry behind the end', `${whole}${canonicalJson({ ...forged, leaf: leafHash(forged) })}\n`],
       ['no entries', written(lines.slice(0, entriesFrom()))],
       ['no root', written(lines.filter((one) => one !== root))],
@@ -149,6 +178,32 @@ describe('the verifier in Python', () => {
     return [...new Set(entries.map(logOf))].reverse().flatMap((log) => entries.filter((line) => logOf(line) === log))
   }
 
+  it('agrees on checkpoints of empty logs, which hide no others', async () => {
+    const { log } = JSON.parse(lines[entriesFrom()] as string)
+    const noteAt = (name: string, size: number, root: Hash) =>
+      signedNote(checkpointText({ origin: `decide.example/${name}`, size, root }))
+    const [emptyLog, emptyRoot] = [noteAt(`log/${log}`, 0, EMPTY_ROOT), noteAt('root', 0, EMPTY_ROOT)]
+    const forged = lines.slice(entriesFrom()).map((line) => {
+      const { leaf: _, ...entry } = JSON.parse(line)
+      const changed = { ...entry, actor: 'key_forged' }
+      return canonicalJson({ ...changed, leaf: leafHash(changed) })
+    })
+    const ofLogs = [emptyLog, ...notes().slice(0, -1)]
+    const root = new MerkleTree()
+    for (const note of ofLogs) root.append(leafHashOfText(note))
+    const under = [...ofLogs, noteAt('root', root.size, root.root())].map(checkpointLine)
+    const tampered = { ours: 'tampered', theirs: VERDICTS.tampered }
+    for (const entries of [forged, lines.slice(entriesFrom())])
+      expect(await verdictsOn(written([...under, ...entries]), null, OWN_KEYS)).toEqual(tampered)
+    for (const empty of [emptyLog, emptyRoot]) {
+      expect(await verdictsOn(whole, `${empty}${notes().join('')}`)).toEqual({ ours: 'intact', theirs: 0 })
+      const foreign = noteAt('root', 1, EMPTY_ROOT)
+      expect(await verdictsOn(whole, `${empty}${foreign}`)).toEqual(tampered)
+    }
+    const unknown = noteAt('log/unknown', 0, EMPTY_ROOT)
+    expect(await verdictsOn(whole, unknown)).toEqual({ ours: 'intact', theirs: 0 })
+  })
+
   it('agrees on the key set of somebody else', async () => {
     const x = Buffer.alloc(32, 1).toString('base64url')
     const foreign = { keys: keySet.keys.map((key) => ({ ...key, x })) }
@@ -157,11 +212,10 @@ describe('the verifier in Python', () => {
   })
 
   it('agrees on checkpoints that somebody else has kept', async () => {
-    const notes = lines.slice(0, entriesFrom()).map((line): string => JSON.parse(line).checkpoint)
-    for (const kept of [notes.at(-1) as string, notes.join('')])
+    for (const kept of [notes().at(-1) as string, notes().join('')])
       expect(await verdictsOn(whole, kept)).toEqual({ ours: 'intact', theirs: 0 })
     const older = written(lines.slice(0, entriesFrom()))
-    const { ours, theirs } = await verdictsOn(older, notes.at(-1) as string)
+    const { ours, theirs } = await verdictsOn(older, notes().at(-1) as string)
     expect(theirs).toBe(VERDICTS[ours])
   })
 })

@@ -7,10 +7,10 @@ import { leafHash } from '../leaf.js'
 export class LineError extends Error {
   override readonly name = 'LineError'
 
-  /** @param entryId of the entry that the line says to be; null: nothing is known of it */
+  /** @param entry that the line says to be; null: nothing is known of it */
   constructor(
     message: string,
-    readonly entryId: string | null = null,
+    readonly entry: Pick<AuditEntry, 'log' | 'index' | 'id'> | null = null,
   ) {
     super(message)
   }
@@ -36,7 +36,7 @@ export function parseExportLine(line: Uint8Array): ExportLine {
   if (isCheckpoint(value)) return { kind: 'checkpoint', note: value.checkpoint }
   if (!isEntry(value)) throw new LineError('It is neither an entry nor a checkpoint.')
   if (leafHash(value) !== value.leaf)
-    throw new LineError(`Its leaf hash is not that of its contents: ${placeOf(value)}.`, value.id)
+    throw new LineError(`Its leaf hash is not that of its contents: ${placeOf(value)}.`, value)
   return { kind: 'entry', entry: value }
 }
 

@@ -1,8 +1,9 @@
 /** The entries of one log of an export, against its checkpoints. */
 import type { AuditEntry } from '@countersign/contract'
+import type { Checkpoint } from '../checkpoint.js'
 import { bytesOfLeaf } from '../leaf.js'
-import { type Hash, MerkleTree } from '../tree.js'
-import { isSameHash } from '../verify.js'
+import { MerkleTree } from '../tree.js'
+import type { ExpectedRoots } from './expected-roots.js'
 import { LineError, placeOf } from './line.js'
 
 /** A place in a log. */
@@ -11,37 +12,26 @@ export interface ExportPlace {
   readonly index: number
 }
 
-/** What the root of a log has to be at a size. */
-export interface Expected {
-  readonly size: number
-  readonly root: Hash
-  /** For a person: which checkpoint says so. */
-  readonly source: string
-}
-
 export class LogVerifier {
   readonly #tree = new MerkleTree()
-  readonly #expected: Expected[]
-  /** How many of `#expected` were reached. */
-  #reached = 0
-  /** Of the newest checkpoint in the export. */
-  #listedSize = 0
-  #lastSize: number
 
+  /**
+   * @param listed of the checkpoints in the export
+   * @param kept of those that were kept elsewhere
+   */
   constructor(
     readonly log: string,
-    kept: readonly Expected[],
-  ) {
-    this.#expected = [...kept]
-    this.#lastSize = kept.at(-1)?.size ?? 0
-  }
+    private readonly listed: ExpectedRoots,
+    private readonly kept: ExpectedRoots,
+  ) {}
 
   get size(): number {
     return this.#tree.size
   }
 
+  /** Whether all entries are there, and were compared with all checkpoints. */
   get isComplete(): boolean {
-    return this.size === this.#lastSize
+    return this.listed.areReached && this.kept.areReached
   }
 
   /** The place of the entry that comes next; null when all are there. */
@@ -50,37 +40,41 @@ export class LogVerifier {
   }
 
   get missing(): string {
-    return `Log ${this.log} has ${this.#lastSize} entries, and ${this.size} are here: entry ${this.size} is the first that is missing.`
+    const last = Math.max(this.listed.lastSize, this.kept.lastSize)
+    return `Log ${this.log} has ${last} entries, and ${this.size} are here: entry ${this.size} is the first that is missing.`
   }
 
-  /** @throws LineError */
-  expect(expected: Expected): void {
-    if (expected.size < this.#listedSize)
-      throw new LineError(`The checkpoint has ${expected.size} entries, and one before it ${this.#listedSize}.`)
-    this.#listedSize = expected.size
-    this.#lastSize = Math.max(this.#lastSize, expected.size)
-    this.#expected.push(expected)
+  /**
+   * Takes a checkpoint of the export.
+   *
+   * @throws LineError
+   */
+  expect(checkpoint: Checkpoint, line: number): void {
+    const { size } = checkpoint
+    if (size === 0) throw new LineError('The checkpoint has 0 entries. A server makes none of an empty log.')
+    if (size < this.listed.lastSize)
+      throw new LineError(`The checkpoint has ${size} entries, and one before it ${this.listed.lastSize}.`)
+    this.listed.push(checkpoint, line)
   }
 
-  /** All checkpoints are known. */
-  begin(): void {
-    this.#expected.sort((one, other) => one.size - other.size)
-  }
-
-  /** @throws LineError */
+  /**
+   * Takes the next entry, when all checkpoints are known.
+   *
+   * @throws LineError
+   */
   add(entry: Pick<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>): void {
     if (entry.index !== this.size)
-      throw new LineError(`It is ${placeOf(entry)}, and entry ${this.size} of that log comes next.`, entry.id)
-    if (this.isComplete) throw new LineError(`No checkpoint covers ${placeOf(entry)}.`, entry.id)
+      throw new LineError(`It is ${placeOf(entry)}, and entry ${this.size} of that log comes next.`, entry)
+    if (this.isComplete) throw new LineError(`No checkpoint covers ${placeOf(entry)}.`, entry)
+    const from = Math.max(this.listed.reachedSize, this.kept.reachedSize)
     this.#tree.append(bytesOfLeaf(entry.leaf))
-    const from = this.#expected[this.#reached - 1]?.size ?? 0
-    for (let next = this.#expected[this.#reached]; next?.size === this.size; next = this.#expected[this.#reached]) {
-      if (!isSameHash(next.root, this.#tree.root()))
+    for (const expected of [this.listed, this.kept]) {
+      const source = expected.contradictionOf(this.#tree)
+      if (source !== null)
         throw new LineError(
-          `Log ${this.log} is not that of ${next.source}: of its entries ${from} to ${this.size - 1} one was replaced.`,
-          entry.id,
+          `Log ${this.log} is not that of ${source}: of its entries ${from} to ${entry.index} one was replaced.`,
+          entry,
         )
-      this.#reached += 1
     }
   }
 }

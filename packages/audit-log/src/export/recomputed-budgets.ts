@@ -1,5 +1,7 @@
 /** The budget accounts that entries of an audit log add up to, and where an entry contradicts those before it. */
 import type { AuditEntry } from '@countersign/contract'
+import { fromMicro, isBudgetAmount, toMicro } from '@countersign/contract/micro'
+import { LineError, placeOf } from './line.js'
 
 /** What makes an account one, and what it comes to: amounts in its unit. */
 export interface RecomputedAccount {
@@ -51,8 +53,6 @@ interface Move {
   readonly settled: readonly Settled[] | null
 }
 
-const MICRO = 1_000_000
-
 /**
  * Takes entries in any order: a decision is made in one log and may be settled in another. Entries of releases that did not
  * record versions are passed over. Its memory grows with the decisions that have budgets.
@@ -60,10 +60,12 @@ const MICRO = 1_000_000
 export class RecomputedBudgets {
   readonly #moves = new Map<string, Move[]>()
 
-  add({ id, log, index, type, subject, data }: AuditEntry): void {
+  /** @throws LineError when something in the entry that stands for an amount is none */
+  add(entry: AuditEntry): void {
+    const { id, log, index, type, subject, data } = entry
     if (!type.startsWith('decision.') || typeof data.version !== 'number') return
-    const rows = data.accounts === undefined ? null : rowsOf(data)
-    const settled = data.committed === undefined ? null : settledOf(data.committed)
+    const rows = data.accounts === undefined ? null : rowsOf(entry)
+    const settled = data.committed === undefined ? null : settledOf(entry)
     if (rows === null && (settled === null || settled.length === 0)) return
     const moves = this.#moves.get(subject) ?? []
     this.#moves.set(subject, moves)
@@ -98,7 +100,7 @@ export class RecomputedBudgets {
             if (logged !== recomputed)
               differences.push({
                 ...{ decision_id: decisionId, entry, policy_id, unit, member },
-                ...{ logged: decimal(logged), recomputed: decimal(recomputed) },
+                ...{ logged: fromMicro(logged), recomputed: fromMicro(recomputed) },
               })
           budget.spent = amount
           budget.reserved = 0n
@@ -113,28 +115,29 @@ export class RecomputedBudgets {
     const inOrder = [...totals].sort(([one], [other]) => (one < other ? -1 : 1))
     const accounts = inOrder.map(([, { row, spent, reserved }]) => {
       const { policy_id, unit, period, agent_id, starts_at } = row
-      return { policy_id, unit, period, agent_id, starts_at, spent: decimal(spent), reserved: decimal(reserved) }
+      return { policy_id, unit, period, agent_id, starts_at, spent: fromMicro(spent), reserved: fromMicro(reserved) }
     })
     return { accounts, differences }
   }
 }
 
-function rowsOf({ budgets, accounts }: AuditEntry['data']): Row[] {
+function rowsOf(entry: AuditEntry): Row[] {
+  const { budgets, accounts } = entry.data
   return objects(budgets).map((budget, i) => ({
     policy_id: String(budget.policy_id),
     unit: String(budget.unit).toLowerCase(),
     period: String(budget.period),
     starts_at: textOrNull(budget.starts_at),
     agent_id: textOrNull(objects(accounts)[i]?.agent_id),
-    reserved: budget.reserved === true ? micro(budget.amount) : 0n,
+    reserved: budget.reserved === true ? amountOf(budget, 'amount', entry) : 0n,
   }))
 }
 
-function settledOf(committed: unknown): Settled[] {
-  return objects(committed).map(({ amount, was, reserved }) => ({
-    amount: micro(amount),
-    was: micro(was),
-    reserved: micro(reserved),
+function settledOf(entry: AuditEntry): Settled[] {
+  return objects(entry.data.committed).map((budget) => ({
+    amount: amountOf(budget, 'amount', entry),
+    was: amountOf(budget, 'was', entry),
+    reserved: amountOf(budget, 'reserved', entry),
   }))
 }
 
@@ -150,11 +153,11 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Amounts have six decimals at most. */
-function micro(amount: unknown): bigint {
-  return typeof amount === 'number' ? BigInt(Math.round(amount * MICRO)) : 0n
-}
-
-function decimal(amount: bigint): number {
-  return Number(amount) / MICRO
+function amountOf(budget: Readonly<Record<string, unknown>>, member: string, entry: AuditEntry): bigint {
+  const amount = budget[member]
+  if (isBudgetAmount(amount)) return toMicro(amount)
+  throw new LineError(
+    `${member} of a budget is ${JSON.stringify(amount)}, which is no amount: ${placeOf(entry)}.`,
+    entry,
+  )
 }

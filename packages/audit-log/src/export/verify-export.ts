@@ -7,8 +7,9 @@ import { type Note, NoteError, parseNote, verifyNoteByKeys } from '../note.js'
 import { isRootOrigin, logOfOrigin } from '../origin.js'
 import { MerkleTree } from '../tree.js'
 import { isSameHash } from '../verify.js'
+import { ExpectedRoots } from './expected-roots.js'
 import { LineError, parseExportLine, placeOf } from './line.js'
-import { type Expected, type ExportPlace, LogVerifier } from './log-verifier.js'
+import { type ExportPlace, LogVerifier } from './log-verifier.js'
 import { RecomputedBudgets } from './recomputed-budgets.js'
 
 /** Something in it was changed, added, moved or removed. */
@@ -17,7 +18,8 @@ export class TamperedError extends Error {
 
   /**
    * @param line counted from 1
-   * @param place of the entry that belongs into this line; null for a line without an entry, or when nobody knows
+   * @param place of the entry that belongs into this line; where any log may begin, of the one that stands there; null when
+   *   nobody knows, and for a line without an entry
    * @param entryId of the entry that stands there; null when there is none that can be read
    */
   constructor(
@@ -59,7 +61,8 @@ export interface ExportVerifierOptions extends TrustedKeys {
 }
 
 /**
- * Takes the lines of an export in their order. Its memory grows with the number of checkpoints, not with that of entries.
+ * Takes the lines of an export in their order. Its memory grows with the checkpoints (up to 100 bytes for each) and with the
+ * decisions that have budgets (about 1 KB for each), not with the entries.
  *
  * @throws TamperedError from `add`, at the first line that is not as it was written; nothing behind it was looked at
  */
@@ -72,7 +75,9 @@ export class ExportVerifier {
   readonly #logs = new Map<string, LogVerifier>()
   #current: LogVerifier | null = null
   readonly #budgets = new RecomputedBudgets()
-  readonly #keptOfRoot: Expected[]
+  readonly #keptOfRoot: ExpectedRoots
+  /** The place of the entry that belongs into the line; null: any log may begin, or there is none. */
+  #belongs: ExportPlace | null = null
 
   constructor(private readonly options: ExportVerifierOptions) {
     this.#keptOfRoot = this.#kept(isRootOrigin)
@@ -86,22 +91,28 @@ export class ExportVerifier {
   /** @param line without its newline */
   async add(line: Uint8Array): Promise<void> {
     this.#line += 1
-    const place = this.#current?.next ?? null
+    this.#belongs = this.#current?.next ?? null
     try {
       const parsed = parseExportLine(line)
       if (parsed.kind === 'checkpoint') await this.#addCheckpoint(parsed.note)
       else this.#addEntry(parsed.entry)
     } catch (error) {
       if (!(error instanceof LineError || error instanceof NoteError)) throw error
-      const belongs = place === null ? '' : ` Entry ${place.index} of log ${place.log} belongs here.`
-      const entryId = error instanceof LineError ? error.entryId : null
-      const message = `Line ${this.#line}: ${error.message}${belongs}`
-      throw new TamperedError(this.#line, message, place, entryId, { cause: error })
+      throw this.#tampered(error)
     }
   }
 
+  #tampered(cause: LineError | NoteError): TamperedError {
+    const stands = cause instanceof LineError ? cause.entry : null
+    const place = this.#belongs ?? (stands && { log: stands.log, index: stands.index })
+    const isInPlace = place?.log === stands?.log && place?.index === stands?.index
+    const hint = place === null || isInPlace ? '' : ` Entry ${place.index} of log ${place.log} belongs here.`
+    const message = `Line ${this.#line}: ${cause.message}${hint}`
+    return new TamperedError(this.#line, message, place, stands?.id ?? null, { cause })
+  }
+
   #addEntry(entry: AuditEntry): void {
-    if (this.#root === null) throw new LineError('An entry comes before the checkpoint of the root log.', entry.id)
+    if (this.#root === null) throw new LineError('An entry comes before the checkpoint of the root log.', entry)
     if (this.#current?.log !== entry.log) this.#begin(entry)
     this.#current?.add(entry)
     this.#entries += 1
@@ -123,8 +134,8 @@ export class ExportVerifier {
         short.map((log) => log.missing).join('\n'),
         short.map(({ log, size }) => ({ log, index: size })),
       )
-    const [later] = this.#keptOfRoot
-    if (later !== undefined)
+    const later = this.#keptOfRoot.next
+    if (later !== null)
       throw new IncompleteError(
         `${later.source} has ${later.size} checkpoints, and this root log ${this.#rootLog.size}: the export is older, or the end of the root log was removed.`,
       )
@@ -141,15 +152,18 @@ export class ExportVerifier {
     if (name === null) throw new LineError(`The checkpoint of ${checkpoint.origin} is of no audit log.`)
     let log = this.#logs.get(name)
     if (log === undefined) {
+      const listed = new ExpectedRoots((line) => `the checkpoint in line ${line}`)
       log = new LogVerifier(
         name,
+        listed,
         this.#kept((origin) => logOfOrigin(origin) === name),
       )
       this.#logs.set(name, log)
     }
-    log.expect({ ...checkpoint, source: `the checkpoint in line ${this.#line}` })
+    log.expect(checkpoint, this.#line)
     this.#rootLog.append(leafHashOfText(text))
-    this.#compareRootLog()
+    const source = this.#keptOfRoot.contradictionOf(this.#rootLog)
+    if (source !== null) throw new LineError(`${source} has another root log up to here.`)
   }
 
   /** Its signature covers every checkpoint before it, so that theirs may be of keys that are no longer published. */
@@ -167,27 +181,22 @@ export class ExportVerifier {
     this.#root = checkpoint
   }
 
-  #compareRootLog(): void {
-    while (this.#keptOfRoot[0]?.size === this.#rootLog.size) {
-      const kept = this.#keptOfRoot.shift() as Expected
-      if (!isSameHash(kept.root, this.#rootLog.root()))
-        throw new LineError(`${kept.source} has another root log up to here.`)
-    }
-  }
-
   #begin(entry: AuditEntry): void {
     const log = this.#logs.get(entry.log)
-    if (log === undefined) throw new LineError(`No checkpoint covers ${placeOf(entry)}.`, entry.id)
+    if (log === undefined) throw new LineError(`No checkpoint covers ${placeOf(entry)}.`, entry)
     if (log.size > 0)
-      throw new LineError(`The entries of log ${entry.log} ended before, and ${placeOf(entry)} stands here.`, entry.id)
-    log.begin()
+      throw new LineError(`The entries of log ${entry.log} ended before, and ${placeOf(entry)} stands here.`, entry)
     this.#current = log
+    this.#belongs ??= log.next
   }
 
-  #kept(isOf: (origin: string) => boolean): Expected[] {
-    return (this.options.kept ?? [])
+  /** Every log goes on from an empty one: a kept checkpoint of that says nothing. */
+  #kept(isOf: (origin: string) => boolean): ExpectedRoots {
+    const kept = (this.options.kept ?? [])
       .filter(({ origin, size }) => isOf(origin) && size > 0)
-      .map(({ origin, size, root }) => ({ size, root, source: `the kept checkpoint of ${origin} at ${size}` }))
       .sort((one, other) => one.size - other.size)
+    const roots = new ExpectedRoots((i) => `the kept checkpoint of ${kept[i]?.origin} at ${kept[i]?.size}`)
+    kept.forEach((checkpoint, i) => void roots.push(checkpoint, i))
+    return roots
   }
 }

@@ -53,18 +53,30 @@ export interface Export {
 /** Checkpoints of all logs in turn, each `every` entries, and the entries log by log. */
 export function exportOf(logs: readonly (readonly AuditEntry[])[], every = 7, key?: KeyObject): Export {
   const open = logs.filter((entries) => entries.length > 0).map((entries) => ({ entries, tree: new MerkleTree() }))
-  const root = new MerkleTree()
   const notes: string[] = []
   while (open.some(({ entries, tree }) => tree.size < entries.length))
     for (const { entries, tree } of open) {
       const next = entries.slice(tree.size, tree.size + every)
       for (const { leaf } of next) tree.append(new Uint8Array(Buffer.from(leaf, 'base64url')))
-      if (next.length === 0) continue
-      const origin = `${ISSUER}/log/${entries[0]?.log}`
-      notes.push(signed(checkpointText({ origin, size: tree.size, root: tree.root() }), key))
-      root.append(leafHashOfText(notes.at(-1) as string))
+      if (next.length > 0) notes.push(noteOf(`log/${entries[0]?.log}`, tree, key))
     }
-  notes.push(signed(checkpointText({ origin: `${ISSUER}/root`, size: root.size, root: root.root() }), key))
-  const entries = open.flatMap((one) => one.entries.map((entry) => new TextDecoder().decode(canonicalEntry(entry))))
-  return { lines: [...notes.map(checkpointLine), ...entries], notes }
+  return exportUnder(
+    notes,
+    open.flatMap(({ entries }) => entries),
+    key,
+  )
+}
+
+/** The signed checkpoint of a tree. */
+export function noteOf(name: string, tree: MerkleTree, key?: KeyObject): string {
+  return signed(checkpointText({ origin: `${ISSUER}/${name}`, size: tree.size, root: tree.root() }), key)
+}
+
+/** Entries behind these checkpoints of logs, and that of the root log over them. */
+export function exportUnder(ofLogs: readonly string[], entries: readonly AuditEntry[], key?: KeyObject): Export {
+  const root = new MerkleTree()
+  for (const note of ofLogs) root.append(leafHashOfText(note))
+  const notes = [...ofLogs, noteOf('root', root, key)]
+  const lines = entries.map((entry) => new TextDecoder().decode(canonicalEntry(entry)))
+  return { lines: [...notes.map(checkpointLine), ...lines], notes }
 }

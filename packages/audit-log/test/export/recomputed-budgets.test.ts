@@ -45,6 +45,18 @@ describe('the budgets of a log', () => {
     ])
   })
 
+  it('count amounts as the server does, to a millionth above two billions too', () => {
+    const result = recompute(
+      created(0, 'dec_1', 4426022010.72),
+      settled(0, 'dec_1', 2, { amount: 4426022010.72, was: 0, reserved: 4426022010.72 }),
+      created(1, 'dec_2', 7999999999.999999),
+    )
+    expect(result).toEqual({
+      accounts: [{ ...ACCOUNT, spent: 4426022010.72, reserved: 7999999999.999999 }],
+      differences: [],
+    })
+  })
+
   it('do not count what asked and reserved nothing', () => {
     const denied = entryOf('a', 0, {
       data: { version: 1, budgets: [{ ...ROW, amount: 5, reserved: false }], accounts: [{}] },

@@ -4,13 +4,14 @@ import {
   ExportVerifier,
   type ExportVerifierOptions,
   IncompleteError,
+  MerkleTree,
   parseCheckpoint,
   parseNote,
   TamperedError,
   type VerifiedExport,
 } from '@countersign/audit-log'
 import { describe, expect, it } from 'vitest'
-import { entryOf, exportOf, publicKey, signed, verifyEd25519 } from './export-of.js'
+import { entryOf, exportOf, exportUnder, noteOf, publicKey, signed, verifyEd25519 } from './export-of.js'
 
 const SIZES = { a: 60, b: 41, c: 23 }
 const logs = Object.entries(SIZES).map(([log, size]) => [...Array(size).keys()].map((index) => entryOf(log, index)))
@@ -84,6 +85,78 @@ describe('a change of a line', () => {
     expect(await fault(whole.lines.with(at, canonical))).toMatchObject({
       line: FIRST_ENTRY + SIZES.a + 14,
       message: expect.stringContaining('of its entries 7 to 13 one was replaced'),
+    })
+  })
+})
+
+describe('a checkpoint of an empty log', () => {
+  const EMPTY = noteOf('log/a', new MerkleTree())
+  const forged = logs.map((entries) => entries.map((entry) => entryOf(entry.log, entry.index, { actor: null })))
+
+  it('is none that a server writes', async () => {
+    const { lines } = exportUnder([EMPTY, ...whole.notes.slice(0, -1)], forged.flat())
+    expect(await fault(lines)).toMatchObject({ name: 'TamperedError', line: 1, message: expect.stringContaining('0') })
+  })
+
+  it('hides no other when it was kept', async () => {
+    const rewritten = exportOf(forged)
+    for (const [empty, note] of [
+      [EMPTY, whole.notes[0]],
+      [exportOf([]).notes[0], whole.notes.at(-1)],
+    ]) {
+      const kept = [...keptOf(empty), ...keptOf(note)]
+      expect(await fault(rewritten.lines, { kept })).toMatchObject({ name: 'TamperedError' })
+      expect((await verified(whole.lines, { kept })).logs.size).toBe(3)
+    }
+  })
+})
+
+describe('the place of a fault', () => {
+  const firstOfB = FIRST_ENTRY + SIZES.a
+  const first = whole.lines[firstOfB] as string
+
+  it('is the first entry of a log when that was changed, is gone, or was replaced', async () => {
+    const place = { log: 'b', index: 0 }
+    const changed = whole.lines.with(firstOfB, first.replace('key_1', 'key_2'))
+    expect(await fault(changed)).toMatchObject({ line: firstOfB + 1, place, entryId: 'aud_b0' })
+    expect(await fault(whole.lines.toSpliced(firstOfB, 1))).toMatchObject({ line: firstOfB + 1, place })
+    const { notes, lines } = exportOf([[entryOf('b', 0)]])
+    const forged = exportOf([[entryOf('b', 0, { actor: 'key_2' })]]).lines.at(-1) as string
+    expect(await fault(lines.with(-1, forged))).toMatchObject({ line: notes.length + 1, place, entryId: 'aud_b0' })
+  })
+
+  it('is that of the entry that stands there when any log could begin', async () => {
+    const unknown = whole.lines.with(firstOfB, exportOf([[entryOf('x', 0)]]).lines.at(-1) as string)
+    expect(await fault(unknown)).toMatchObject({ place: { log: 'x', index: 0 }, entryId: 'aud_x0' })
+    expect(await fault(whole.lines.with(firstOfB, '{}'))).toMatchObject({ place: null, entryId: null })
+  })
+
+  it('is said to be of another entry when another stands there, not when the same was changed', async () => {
+    const [at, belongs] = [firstOfB + 9, 'Entry 9 of log b belongs here.']
+    for (const line of ['{}', whole.lines[at + 1] as string, whole.lines[FIRST_ENTRY] as string])
+      expect((await fault(whole.lines.with(at, line))).message).toContain(belongs)
+    const changed = (whole.lines[at] as string).replace('key_1', 'key_2')
+    expect((await fault(whole.lines.with(at, changed))).message).not.toContain('belongs here')
+    const forged = exportOf([[entryOf('b', 9, { actor: 'key_2' })]]).lines.at(-1) as string
+    expect(await fault(whole.lines.with(at, forged))).toMatchObject({
+      place: { log: 'b', index: 13 },
+      message: expect.stringMatching(/of its entries 7 to 13 one was replaced\.$/),
+    })
+  })
+})
+
+describe('an amount of an entry', () => {
+  const ROW = { policy_id: 'pol_1', unit: 'EUR', period: 'daily', starts_at: null, reserved: true }
+  const asking = (amount: number | string | null) =>
+    entryOf('a', 1, { data: { version: 1, budgets: [{ ...ROW, amount }], accounts: [{}] } })
+
+  it.each([1e308, -1, '5', null])('that is none is a fault of its line: %s', async (amount) => {
+    const { notes, lines } = exportOf([[entryOf('a', 0), asking(amount)]])
+    expect(await fault(lines)).toMatchObject({
+      name: 'TamperedError',
+      line: notes.length + 2,
+      place: { log: 'a', index: 1 },
+      entryId: 'aud_a1',
     })
   })
 })

@@ -1,7 +1,6 @@
-import type { Advice } from '@countersign/contract'
+import { type Advice, fromMicro } from '@countersign/contract'
 import { GIVE_UP, waitForReview } from '../advice-sentences.js'
 import { shortenText } from '../shorten.js'
-import { fromMicro } from './amount.js'
 import type { AskedBudget, BudgetNeed } from './asked-budget.js'
 import { type BudgetViolation, leftOf } from './violation.js'
 

@@ -1,8 +1,7 @@
-import type { BudgetPeriod } from '@countersign/contract'
+import { type BudgetPeriod, fromMicro } from '@countersign/contract'
 import type { Evaluation } from '../evaluation.js'
 import { withArticle } from '../reason.js'
 import { shortenText } from '../shorten.js'
-import { fromMicro } from './amount.js'
 import type { BudgetNeed } from './asked-budget.js'
 import { type BudgetViolation, leftOf } from './violation.js'
 

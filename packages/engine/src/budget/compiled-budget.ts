@@ -1,6 +1,12 @@
-import { type Budget, type BudgetPeriod, compilePattern, type Pattern, withBudgetDefaults } from '@countersign/contract'
+import {
+  type Budget,
+  type BudgetPeriod,
+  compilePattern,
+  type Pattern,
+  toMicro,
+  withBudgetDefaults,
+} from '@countersign/contract'
 import type { Path, PathParser } from '../path.js'
-import { toMicro } from './amount.js'
 
 const DEFAULT_CURRENCY = 'context.currency'
 

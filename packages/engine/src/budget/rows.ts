@@ -1,5 +1,4 @@
-import type { DecisionBudget } from '@countersign/contract'
-import { fromMicro } from './amount.js'
+import { type DecisionBudget, fromMicro } from '@countersign/contract'
 import type { AskedBudget } from './asked-budget.js'
 import { type Balance, leftOf, usedOf } from './violation.js'
 

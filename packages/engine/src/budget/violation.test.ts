@@ -1,5 +1,5 @@
+import { toMicro } from '@countersign/contract'
 import { describe, expect, it } from 'vitest'
-import { toMicro } from './amount.js'
 import type { AskedBudget } from './asked-budget.js'
 import { budgetRows } from './rows.js'
 import { type Balance, findBudgetViolation } from './violation.js'

@@ -1,5 +1,6 @@
 import { type DecisionProof, DecisionProofSchema } from '@countersign/contract'
 import { replaceFile } from '@countersign/durable-files'
+import { CommandError, EXIT } from '../exit.js'
 import { serverAccess } from '../server-access.js'
 import { askServer } from './call-server.js'
 import { proveFromExport } from './export-proof.js'
@@ -16,6 +17,8 @@ export interface AuditProveOptions {
 export async function auditProve(decision: string, { out, export: file, url }: AuditProveOptions): Promise<number> {
   const id = decision.startsWith('dec_') ? decision : permitClaimsOf(await readPermit(decision)).jti
   const proof = file === undefined ? await proveByServer(id, url) : await proveFromExport(file, id)
+  if (proof.decision_id !== id)
+    throw new CommandError(EXIT.failure, `The server answered with the proof of ${proof.decision_id}, not of ${id}.`)
   const uncovered = proof.data.find(({ inclusion }) => inclusion === null)
   if (uncovered !== undefined || proof.data.length === 0) {
     const what =

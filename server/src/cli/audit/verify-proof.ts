@@ -18,22 +18,35 @@ export interface VerifyProofOptions {
   readonly keySet: Jwks
 }
 
-/** Verifies all entries of a proof, and that one of them is the one that a permit names. */
+/** Verifies all entries of a proof, that they are of its decision, and that one of them is the one that a permit names. */
 export async function verifyProof({ proof: file, permit, keySet }: VerifyProofOptions): Promise<Finding> {
   const proof: DecisionProof = await readJson(file, DecisionProofSchema, 'a proof of a decision')
   try {
     const lines = permit === undefined ? [] : await linesOfPermit(await readPermit(permit), proof, keySet)
+    assertOfDecision(proof)
+    const proved: [EntryProof, ProvedEntry][] = []
+    for (const one of proof.data) if (one.inclusion !== null) proved.push([one, await verified(one, keySet)])
     const uncovered = proof.data.find(({ inclusion }) => inclusion === null)
     if (uncovered !== undefined)
       return { result: 'incomplete', lines: [`${placeOf(uncovered)} is under no checkpoint yet. Prove it again.`] }
     if (proof.data.length === 0) return { result: 'incomplete', lines: ['The proof has no entry.'] }
-    const proved: [EntryProof, ProvedEntry][] = []
-    for (const one of proof.data) proved.push([one, await verified(one, keySet)])
     return intact(proof, proved, lines)
   } catch (error) {
     const finding = error instanceof PermitError ? ofPermit(error) : findingOf(error)
     if (finding === null) throw error
     return finding
+  }
+}
+
+/** @throws ProofError when an entry is of another decision, or comes twice */
+function assertOfDecision({ decision_id, data }: DecisionProof): void {
+  const seen = new Set<string>()
+  for (const one of data) {
+    const { subject, log, index } = one.entry
+    const place = `${log} ${index}`
+    if (subject !== decision_id) throw new ProofError(`${placeOf(one)}: It is of ${subject}, not of ${decision_id}.`)
+    if (seen.has(place)) throw new ProofError(`${placeOf(one)}: It is in the proof twice.`)
+    seen.add(place)
   }
 }
 
@@ -69,7 +82,7 @@ function intact(proof: DecisionProof, proved: readonly [EntryProof, ProvedEntry]
 
 /**
  * @returns what else there is to say of the permit
- * @throws PermitError; ProofError when the entry is another one; IncompleteError when it is not there
+ * @throws PermitError; ProofError when the proof does not have the entry that it names
  */
 async function linesOfPermit(token: string, proof: DecisionProof, keySet: Jwks): Promise<string[]> {
   const claims = await signedClaims(token, keySet)

@@ -1,6 +1,5 @@
 /** What an entry of the audit log adds to the statistics. Pure: the entry has all that is needed. */
-import { type AuditEntry, EFFECTS, type Effect, LIMITS, type StatsGroup } from '@countersign/contract'
-import { toMicro } from '@countersign/engine'
+import { type AuditEntry, EFFECTS, type Effect, LIMITS, type StatsGroup, toMicro } from '@countersign/contract'
 import { toMicroseconds } from '../../use-cases/stats/histogram.js'
 
 /** A decision. It is counted once in all, and once for its value of each group. */

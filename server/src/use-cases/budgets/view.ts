@@ -1,5 +1,5 @@
-import type { Budget, BudgetAccount } from '@countersign/contract'
-import { fromMicro, periodAt, toMicro } from '@countersign/engine'
+import { type Budget, type BudgetAccount, fromMicro, toMicro } from '@countersign/contract'
+import { periodAt } from '@countersign/engine'
 import type { StoredAccount } from '@countersign/store-port/documents'
 
 /** What was written last about accounts of a form. */

@@ -1,5 +1,5 @@
-import type { DecisionBudget, JsonArray } from '@countersign/contract'
-import { type AskedBudget, type BudgetViolation, budgetRows, findBudgetViolation, fromMicro } from '@countersign/engine'
+import { type DecisionBudget, fromMicro, type JsonArray } from '@countersign/contract'
+import { type AskedBudget, type BudgetViolation, budgetRows, findBudgetViolation } from '@countersign/engine'
 import type { Posting } from '@countersign/store-port/documents'
 import type { Balance, Ledger } from '@countersign/store-port/ledger'
 import { type ExpireDeps, expireApprovals } from './transitions/expire.js'

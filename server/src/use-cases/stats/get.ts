@@ -1,5 +1,6 @@
 import {
   EFFECTS,
+  fromMicro,
   LIMITS,
   type Stats,
   type StatsBucket,
@@ -7,7 +8,6 @@ import {
   type StatsGroup,
   type StatsInterval,
 } from '@countersign/contract'
-import { fromMicro } from '@countersign/engine'
 import type { FeedReads } from '@countersign/store-port/feed'
 import { type Caller, hasScope, maySpeakFor } from '../../caller.js'
 import { invalid } from '../../domain-error.js'

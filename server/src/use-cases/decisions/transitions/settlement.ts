@@ -1,6 +1,5 @@
 /** Computes the outcome of a settled decision and what the decision counts for in its budgets. Pure. */
-import type { JsonArray, JsonObject, Outcome } from '@countersign/contract'
-import { fromMicro, toMicro } from '@countersign/engine'
+import { fromMicro, type JsonArray, type JsonObject, type Outcome, toMicro } from '@countersign/contract'
 import type { Posting, StoredDecision } from '@countersign/store-port/documents'
 import { presentStatus, wasAuthorized } from '../status.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromMicro, toMicro } from './amount.js'
+import { fromMicro, toMicro } from './micro.js'
 
 const anyAmount = fc.oneof(
   fc.double({ min: 0, max: 1e12, noNaN: true }),

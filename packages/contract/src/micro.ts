@@ -1,4 +1,5 @@
-import { LIMITS } from '@countersign/contract'
+/** Amounts as whole numbers of millionths: sums of them are exact. */
+import { LIMITS } from './limits.js'
 
 const DECIMALS = LIMITS.amountDecimals
 
