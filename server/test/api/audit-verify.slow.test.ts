@@ -255,7 +255,10 @@ describe('the budgets of an export', () => {
     const body = await succeed(server.call('GET', '/v1/budgets'))
     expect(body.data).toContainEqual(expect.objectContaining({ spent: context.amount }))
     const now = file('now.ndjson', await succeed(server.call('GET', '/v1/audit/export')))
-    expect(await verified(now, file('budgets.json', body))).toMatchObject({ result: 'intact' })
+    const shown = (count: string) => expect.arrayContaining([expect.stringMatching(`--budgets has ${count} of them`)])
+    expect(await verified(now, file('budgets.json', body))).toMatchObject({ result: 'intact', lines: shown('[1-9]') })
+    const nothing = file('budgets.json', { ...body, data: [] })
+    expect(await verified(now, nothing)).toMatchObject({ result: 'intact', lines: shown('0') })
     const [account] = body.data
     const other = { ...body, data: [{ ...account, spent: account.spent + 0.25 }] }
     expect(await verified(now, file('budgets.json', other))).toMatchObject({

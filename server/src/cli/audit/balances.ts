@@ -8,22 +8,31 @@ export interface Contradiction {
   readonly details: object
 }
 
+export interface Comparison {
+  readonly contradictions: readonly Contradiction[]
+  /** How many of the accounts that entries add up to are in the files. */
+  readonly compared: number
+}
+
 /**
  * Where entries contradict those before them, and where accounts are not what they add up to.
  *
  * @param files with answers of `GET /v1/budgets`, or of the history of a budget
  */
-export async function contradictions(budgets: RecomputedBudgets, files: readonly string[]): Promise<Contradiction[]> {
+export async function compareBudgets(budgets: RecomputedBudgets, files: readonly string[]): Promise<Comparison> {
   const found = budgets.differences().map(ofEntry)
   const accounts = new Map(budgets.accounts().map((account) => [nameOf(account), account]))
+  const compared = new Set<RecomputedAccount>()
   for (const file of files) {
     const { data } = await readJson(file, pageOf(BudgetAccountSchema), 'an answer of a route of budgets')
     for (const { policy_id, unit, period, agent_id, starts_at, spent, reserved } of data) {
       const key = { policy_id, unit: unit.toLowerCase(), period, agent_id, starts_at }
-      found.push(...ofAccount(key, { spent, reserved }, accounts.get(nameOf(key))))
+      const account = accounts.get(nameOf(key))
+      if (account !== undefined) compared.add(account)
+      found.push(...ofAccount(key, { spent, reserved }, account))
     }
   }
-  return found
+  return { contradictions: found, compared: compared.size }
 }
 
 function ofEntry(difference: BudgetDifference): Contradiction {

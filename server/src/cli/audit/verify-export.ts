@@ -5,7 +5,7 @@ import {
   type TrustedKeys,
   type VerifiedExport,
 } from '@countersign/audit-log'
-import { contradictions } from './balances.js'
+import { compareBudgets } from './balances.js'
 import { openBytes } from './input.js'
 import { linesOf } from './lines.js'
 import { Progress } from './progress.js'
@@ -38,12 +38,12 @@ export async function verifyExport({ file, keys, kept, budgets }: VerifyExportOp
   } finally {
     progress.end()
   }
-  const differences = await contradictions(verified.budgets, budgets)
-  if (differences.length === 0) return intact(verified, kept.length, budgets.length)
+  const { contradictions, compared } = await compareBudgets(verified.budgets, budgets)
+  if (contradictions.length === 0) return intact(verified, kept.length, budgets.length > 0 ? compared : null)
   return {
     result: 'tampered',
-    lines: ['The budgets do not follow from the entries.', ...differences.map(({ text }) => text)],
-    details: { budget_differences: differences.map(({ details }) => details) },
+    lines: ['The budgets do not follow from the entries.', ...contradictions.map(({ text }) => text)],
+    details: { budget_differences: contradictions.map(({ details }) => details) },
   }
 }
 
@@ -67,7 +67,8 @@ async function addLines(
   }
 }
 
-function intact({ logs, checkpoints, root, budgets }: VerifiedExport, kept: number, balances: number): Finding {
+/** @param compared how many of the budget accounts are in the files that were given; null when none was */
+function intact({ logs, checkpoints, root, budgets }: VerifiedExport, kept: number, compared: number | null): Finding {
   const entries = [...logs.values()].reduce((sum, size) => sum + size, 0)
   const accounts = budgets.accounts()
   const rootHash = Buffer.from(root.root).toString('base64')
@@ -77,7 +78,7 @@ function intact({ logs, checkpoints, root, budgets }: VerifiedExport, kept: numb
       `${counted(entries, 'entry', 'entries')} of ${counted(logs.size, 'log')}, under ${counted(checkpoints, 'checkpoint')}.`,
       ...[...logs].map(([log, size]) => `  log ${log}: ${counted(size, 'entry', 'entries')}`),
       `  ${root.origin}: root ${rootHash} at ${root.size}`,
-      `  ${counted(accounts.length, 'budget account')}, without a contradiction${balances > 0 ? ', as --budgets says' : ''}`,
+      `  ${counted(accounts.length, 'budget account')}, without a contradiction${compared === null ? '' : `; --budgets has ${compared} of them`}`,
       ...(kept > 0 ? [`  ${counted(kept, 'kept checkpoint')} in its past`] : []),
     ],
     details: {
