@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { lstat, mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -63,4 +64,25 @@ it('leaves nothing behind when it fails, and removes what a crash left', async (
   await writeFile(`${path}.other`, 'kept')
   await expect(replaceFile(path, 'new')).rejects.toThrow(/EISDIR|ENOTEMPTY/)
   expect((await readdir(folder)).sort()).toEqual(['file', 'file.other'])
+})
+
+it('replaces the file behind symbolic links, and makes the one that is not there yet', async () => {
+  const link = join(folder, 'link')
+  await mkdir(join(folder, 'elsewhere'))
+  await symlink('elsewhere/file', path)
+  await symlink('file', link)
+  for (const content of ['first', 'second']) {
+    await replaceFile(link, content)
+    expect(await readFile(join(folder, 'elsewhere', 'file'), 'utf8')).toBe(content)
+  }
+  for (const one of [link, path]) expect((await lstat(one)).isSymbolicLink()).toBe(true)
+  expect(await readdir(join(folder, 'elsewhere'))).toEqual(['file'])
+})
+
+it.skipIf(process.platform === 'win32')('writes to a pipe, and leaves it there', async () => {
+  execFileSync('mkfifo', [path])
+  const [read] = await Promise.all([readFile(path, 'utf8'), replaceFile(path, 'new')])
+  expect(read).toBe('new')
+  expect((await stat(path)).isFIFO()).toBe(true)
+  expect(await readdir(folder)).toEqual(['file'])
 })

@@ -1,28 +1,44 @@
 import { randomUUID } from 'node:crypto'
-import { open, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { open, readdir, readlink, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { statIfThere } from './stat-if-there.js'
 
 /**
  * Replaces a file as a whole, mode 0600: a crash leaves the old content or the new one, and so does content that comes in pieces
  * and fails. Durable once the promise resolves. Two must not replace the same file at once: what an earlier attempt left
- * half-written is removed.
+ * half-written is removed. Symbolic links stay: the file behind them is replaced. A pipe or a device stays, too, and gets the
+ * content as it comes.
  */
 export async function replaceFile(
   path: string,
   content: string | Buffer | AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
-  const folder = dirname(path)
-  await removeLeftovers(folder, basename(path))
-  const temporary = `${path}.${randomUUID()}.tmp`
+  const there = statIfThere(path)
+  if (there !== undefined && !there.isFile() && !there.isDirectory()) return writeFile(path, content)
+  const file = await behindLinks(path)
+  const folder = dirname(file)
+  await removeLeftovers(folder, basename(file))
+  const temporary = `${file}.${randomUUID()}.tmp`
   try {
     await writeFile(temporary, content, { flag: 'wx', mode: 0o600 })
     await syncFile(temporary)
-    await rename(temporary, path)
+    await rename(temporary, file)
   } catch (error) {
     await removeLeftovers(folder, basename(temporary, '.tmp'))
     throw error
   }
   await syncFolder(folder)
+}
+
+/** The path that symbolic links lead to, even where nothing is yet. */
+async function behindLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const link = await readlink(path).catch(() => null)
+  return link === null ? path : behindLinks(resolve(dirname(path), link))
 }
 
 /**

@@ -27,8 +27,8 @@ export function exitCodeOfStatus(status: number): number {
 /** Writes why the command ends, and returns the exit code. */
 export function fail(error: Error, code: number): number {
   const { message: msg, name: type, stack } = error
-  // The stack does not help with a wrong setting or a wrong command line.
-  const err = code === EXIT.failure ? { type, stack } : undefined
+  // The stack does not help with a wrong setting or a wrong command line, nor where the message says what to do.
+  const err = code === EXIT.failure && !(error instanceof CommandError) ? { type, stack } : undefined
   writeNotice('fatal', msg, { err })
   return code
 }

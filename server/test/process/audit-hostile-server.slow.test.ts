@@ -79,11 +79,14 @@ describe('a terminal obeys nothing', () => {
   })
 
   it('of what is written to a file and shown later', async () => {
-    answer = (_path, res) => json(res, 500, { title: `Broken ${HARMFUL}` })
+    const errors = [{ pointer: '/decision_id', detail: `must be an id ${HARMFUL}` }]
+    answer = (_path, res) => json(res, 500, { title: `Broken ${HARMFUL}`, errors })
     const child = countersign(['audit', 'prove', 'dec_1', '--url', url], { env })
     expect((await child.end()).code).toBe(1)
-    expect(child.stderr).toContain('Broken')
+    expect(child.stderr).toMatch(/Broken .* \/decision_id must be an id/)
     expect(child.stderr).not.toMatch(OBEYED)
+    // The sentence is all there is to say.
+    expect(JSON.parse(child.stderr)).not.toHaveProperty('err')
   })
 })
 

@@ -1,5 +1,7 @@
 /** Where the commands get the audit logs from: a server, or its data. */
-import { ApiError } from '@countersign/client'
+import { LineError, parseExportLine } from '@countersign/audit-log'
+import { ApiError, UnavailableError } from '@countersign/client'
+import { printable } from '@countersign/client/kernel'
 import { CheckpointsSchema, type ConsistencyProof, ConsistencyProofSchema } from '@countersign/contract'
 import { proveConsistency, readTrees } from '../../use-cases/audit/checkpoints.js'
 import { exportLogs } from '../../use-cases/audit/export.js'
@@ -30,17 +32,56 @@ export function serverSource(url: string | undefined): AuditSource {
   }
 }
 
-/** It may take any time, but the server may neither be silent for long nor send a line without an end. */
+/**
+ * It may take any time, but the server may neither be silent for long nor send a line without an end.
+ *
+ * @throws CommandError that names the server
+ */
 async function* exportOf(access: ServerAccess): AsyncGenerator<Uint8Array, void, undefined> {
   const client = openClient(access)
   try {
-    yield* piecesOf(client.audit.export())
-  } catch (error) {
-    if (!ApiError.isInstance(error)) throw error
-    throw new CommandError(exitCodeOfStatus(error.status), error.message, { cause: error })
+    yield* piecesOf(beginningWithCheckpoint(client.audit.export()))
+  } catch (cause) {
+    throw faultOf(access.baseUrl, cause)
   } finally {
     client.close()
   }
+}
+
+function faultOf(url: string, cause: unknown): unknown {
+  if (ApiError.isInstance(cause))
+    return new CommandError(exitCodeOfStatus(cause.status), `${url}: ${cause.message}`, { cause })
+  if (cause instanceof LineError)
+    return new CommandError(EXIT.failure, `${url} answers with something else than an export. ${cause.message}`, {
+      cause,
+    })
+  if (!UnavailableError.isInstance(cause)) return cause
+  const advice =
+    'Repeat the command. If it fails again, look whether the server runs at this URL, and whether the API key was revoked.'
+  return new CommandError(EXIT.failure, `${url} gave no whole export: ${printable(cause.message)}. ${advice}`, {
+    cause,
+  })
+}
+
+/** Whether the other lines are in order is for `verify` to say. @throws LineError for what is no export at all */
+async function* beginningWithCheckpoint(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let isFirst = true
+  for await (const line of lines) {
+    if (isFirst) assertCheckpoint(line)
+    isFirst = false
+    yield line
+  }
+  if (isFirst) throw new LineError('It has no line.')
+}
+
+function assertCheckpoint(line: Uint8Array): void {
+  try {
+    if (parseExportLine(line).kind === 'checkpoint') return
+  } catch (cause) {
+    if (!(cause instanceof LineError)) throw cause
+    throw new LineError(`Line 1: ${cause.message}`)
+  }
+  throw new LineError('Line 1: It is no checkpoint.')
 }
 
 const NEWLINE = Buffer.from('\n')

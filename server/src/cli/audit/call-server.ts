@@ -26,7 +26,7 @@ export async function askServer<Schema extends z.ZodType>(
   if (status !== 200)
     throw new CommandError(
       exitCodeOfStatus(status),
-      `The server answers ${status}: ${printable(problemOf(body, text))}`,
+      `${baseUrl} answers ${status}: ${printable(problemOf(body, text))}`,
     )
   if (validate(schema, body).ok) return body as z.output<Schema>
   throw new CommandError(EXIT.failure, `${baseUrl} answers ${path} with something else than this release knows.`)
@@ -42,7 +42,8 @@ function jsonOf(text: string): unknown {
 }
 
 function problemOf(body: unknown, text: string): string {
-  const { title, detail } = (body ?? {}) as { readonly title?: unknown; readonly detail?: unknown }
-  const parts = [title, detail].filter((part) => typeof part === 'string')
+  const { title, detail, errors } = (body ?? {}) as Partial<Record<'title' | 'detail' | 'errors', unknown>>
+  const [fault] = Array.isArray(errors) ? errors : []
+  const parts = [title, detail, fault?.pointer, fault?.detail].filter((part) => typeof part === 'string')
   return parts.length > 0 ? parts.join(' ') : text
 }

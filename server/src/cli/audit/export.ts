@@ -1,6 +1,7 @@
+import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { printable } from '@countersign/client/kernel'
-import { replaceFile } from '@countersign/durable-files'
+import { replaceFile, statIfThere } from '@countersign/durable-files'
 import { CommandError, EXIT } from '../exit.js'
 import { type AuditSource, serverSource, withStoreSource } from './audit-source.js'
 import { isUrl } from './input.js'
@@ -36,17 +37,34 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
   }
   if (options.offline === true && options.url !== undefined)
     throw new CommandError(EXIT.usage, '--offline asks no server: leave out --url.')
+  if (options.out !== undefined) assertPlace(options.out)
   return options.offline === true ? withStoreSource(work) : work(serverSource(options.url))
+}
+
+/** What is wrong with the place is said before anybody is asked for anything. @throws CommandError */
+function assertPlace(out: string): void {
+  const failure = (message: string) => new CommandError(EXIT.failure, message)
+  const folder = dirname(out)
+  if (statIfThere(folder)?.isDirectory() !== true)
+    throw failure(`There is no folder ${folder}. Make it, or name another file with --out.`)
+  if (statIfThere(out)?.isDirectory()) throw failure(`${out} is a folder. Name a file with --out.`)
 }
 
 async function write(source: AuditSource, out: string | undefined): Promise<void> {
   const lines = await source.exportLines()
-  if (out !== undefined) return replaceFile(out, lines)
   try {
-    await pipeline(lines, process.stdout, { end: false })
-  } catch (error) {
+    if (out === undefined) await pipeline(lines, process.stdout, { end: false })
+    else await replaceFile(out, lines)
+  } catch (cause) {
+    const { code, syscall, message } = cause as NodeJS.ErrnoException
     // A reader that has seen enough, such as `head`, is no fault.
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+    if (code === 'EPIPE') return
+    if (out === undefined || syscall === undefined) throw cause
+    throw new CommandError(
+      EXIT.failure,
+      `Cannot write ${out}: ${message}. Make room, or name another file with --out.`,
+      { cause },
+    )
   }
 }
 

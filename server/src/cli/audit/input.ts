@@ -1,24 +1,31 @@
 /** What the commands read: files, standard input (`-`), and the URLs of key sets. */
 import { createReadStream } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { validate } from '@countersign/contract'
 import type { z } from 'zod'
 import { CommandError, EXIT } from '../exit.js'
 import { fetchText } from './fetch-text.js'
 
 const STDIN = '-'
+/** Checkpoints of many years are shorter; a device may have no end. */
+const MAX_TEXT_BYTES = 256 * 1024 * 1024
 const KEY_SET_LIMITS = { maxBytes: 64 * 1024, withinMs: 10_000 }
 
 export function isUrl(source: string): boolean {
   return /^https?:\/\//i.test(source)
 }
 
-/** @throws Error when it cannot be read */
+/** @throws CommandError when it cannot be read, or is longer than any text that a command works with */
 export async function readText(source: string): Promise<string> {
   if (isUrl(source)) return readUrl(source)
-  if (source !== STDIN) return readFile(source, 'utf8')
   const chunks: Uint8Array[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk)
+  let length = 0
+  for await (const chunk of (await openBytes(source)).chunks) {
+    length += chunk.length
+    if (length > MAX_TEXT_BYTES)
+      throw new CommandError(EXIT.failure, `${source} is longer than ${MAX_TEXT_BYTES} bytes. Name another file.`)
+    chunks.push(chunk)
+  }
   return Buffer.concat(chunks).toString('utf8')
 }
 
@@ -43,20 +50,48 @@ export async function readJson<Schema extends z.ZodType>(
   const checked = validate(schema, value)
   if (checked.ok) return value as z.output<Schema>
   const [fault] = checked.errors
-  throw new CommandError(EXIT.usage, `${source} is not ${what}: ${fault?.pointer} ${fault?.detail}.`)
+  // The whole value has an empty place.
+  throw new CommandError(EXIT.usage, `${source} is not ${what}: ${`${fault?.pointer} ${fault?.detail}`.trim()}.`)
 }
 
-/** The bytes of a file, and how many there are; null for standard input, whose length nobody knows. */
+/**
+ * The bytes of a file, and how many there are; null for standard input, whose length nobody knows.
+ *
+ * @throws CommandError, also from `chunks`, when it cannot be read
+ */
 export async function openBytes(
   source: string,
 ): Promise<{ readonly chunks: AsyncIterable<Uint8Array>; readonly size: number | null }> {
   if (source === STDIN) return { chunks: process.stdin, size: null }
-  const { size } = await stat(source)
-  return { chunks: createReadStream(source, { highWaterMark: 256 * 1024 }), size }
+  try {
+    return { chunks: bytesOf(source), size: (await stat(source)).size }
+  } catch (cause) {
+    throw unreadable(source, cause)
+  }
+}
+
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* createReadStream(file, { highWaterMark: 256 * 1024 })
+  } catch (cause) {
+    throw unreadable(file, cause)
+  }
+}
+
+function unreadable(file: string, cause: unknown): CommandError {
+  return new CommandError(
+    EXIT.failure,
+    `Cannot read ${file}: ${(cause as Error).message}. Name a file that you may read.`,
+    { cause },
+  )
 }
 
 async function readUrl(url: string): Promise<string> {
   const { status, text } = await fetchText(url, KEY_SET_LIMITS)
-  if (status !== 200) throw new Error(`${url} answered ${status}.`)
+  if (status !== 200)
+    throw new CommandError(
+      EXIT.failure,
+      `${url} answered ${status}. Name the URL of the key set, or a file that has it.`,
+    )
   return text
 }

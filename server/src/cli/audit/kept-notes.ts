@@ -44,7 +44,7 @@ export function parseKeptNotes(text: string, file: string): KeptNote[] {
 }
 
 /**
- * The checkpoints of a file.
+ * The checkpoints of a file, at least one: nobody may take what checks nothing for a check.
  *
  * @param witnesses one of them has to have cosigned each; when there are none, the file alone is trusted
  * @throws CommandError
@@ -55,6 +55,11 @@ export async function readKeptNotes(
   verify: VerifyEd25519,
 ): Promise<KeptNote[]> {
   const kept = parseKeptNotes(await readText(file), file)
+  if (kept.length === 0)
+    throw new CommandError(
+      EXIT.failure,
+      `${file} has no checkpoint, so nothing can be compared with it. Get a copy that has one, or leave out --kept.`,
+    )
   for (const [i, { note }] of witnesses.length > 0 ? kept.entries() : []) {
     try {
       await verifyNote(parseNote(note), witnesses, verify)

@@ -1,5 +1,5 @@
 /** Gives checkpoints of the root log to those who keep them: files, and witnesses of C2SP. */
-import { open, readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import {
   addCheckpointBody,
   addCosignatures,
@@ -12,8 +12,11 @@ import {
   parseWitnessedSize,
   verifyConsistency,
 } from '@countersign/audit-log'
+import { statIfThere } from '@countersign/durable-files'
+import { CommandError, EXIT } from '../exit.js'
 import type { AuditSource } from './audit-source.js'
 import { fetchText, type TextAnswer } from './fetch-text.js'
+import { readText } from './input.js'
 import { type KeptNote, parseKeptNote, parseKeptNotes } from './kept-notes.js'
 import { verifyEd25519 } from './trusted-keys.js'
 
@@ -37,7 +40,8 @@ interface Newest extends KeptNote {
 
 /**
  * @returns what was done, for a person
- * @throws ProofError when a checkpoint that is kept is not in the past of the newest one; Error when a witness does not sign
+ * @throws ProofError when a checkpoint that is kept is not in the past of the newest one; CommandError when a witness
+ * does not sign: what it says shows nothing about the log
  */
 export async function giveToWitnesses(source: AuditSource, { files, urls, keys }: Witnesses): Promise<string[]> {
   const kept = new Map<string, Checkpoint | null>()
@@ -70,15 +74,15 @@ async function cosigned(
     const { note, checkpoint, paths } = await newestBehind(source, kept, oldSize)
     const proof = paths.get(oldSize)
     if (proof === undefined)
-      throw new Error(
+      throw failure(
         `The witness ${url} says that it has signed the size ${oldSize}, but the newest checkpoint has ${checkpoint.size}. ` +
-          'Either the witness is wrong, or the server has lost what it had: compare it with checkpoints that others keep.',
+          `Either the witness is wrong, or the server has lost what it had. ${COMPARE}`,
       )
     const { status, text } = await post(url, addCheckpointBody({ oldSize, proof, checkpoint: note }))
     if (status === 422)
-      throw new ProofError(`The witness ${url} says that the log does not go on from what it has signed.`)
+      throw failure(`The witness ${url} says that the log does not go on from what it has signed (422). ${COMPARE}`)
     if (status !== 200 && status !== 409)
-      throw new Error(`The witness ${url} ${REFUSALS.get(status) ?? 'did not sign'} (${status}).`)
+      throw failure(`The witness ${url} ${REFUSALS.get(status) ?? 'did not sign'} (${status}).`)
     try {
       if (status === 200) return await addCosignatures(note, text, keys, verifyEd25519)
       const size = parseWitnessedSize(text)
@@ -86,10 +90,10 @@ async function cosigned(
       oldSize = size
     } catch (cause) {
       if (!(cause instanceof NoteError)) throw cause
-      throw new NoteError(`The witness ${url}: ${cause.message}`, { cause })
+      throw failure(`The witness ${url}: ${cause.message}`, cause)
     }
   }
-  throw new Error(`The witness ${url} is busy: others give it checkpoints at the same time.`)
+  throw failure(`The witness ${url} is busy: others give it checkpoints at the same time.`)
 }
 
 const REFUSALS = new Map([
@@ -97,11 +101,18 @@ const REFUSALS = new Map([
   [404, 'does not know this log'],
 ])
 
+/** What a witness says is only its word: what somebody has kept proves it. */
+const COMPARE = 'Compare the log with the checkpoints that others keep: `countersign audit verify --kept`.'
+
+function failure(message: string, cause?: unknown): CommandError {
+  return new CommandError(EXIT.failure, message, { cause })
+}
+
 /** What it means that a witness refuses the size that it says it has signed. */
-function refusalOfSize(url: string, size: number, checkpoint: Checkpoint): Error {
+function refusalOfSize(url: string, size: number, checkpoint: Checkpoint): CommandError {
   return size === checkpoint.size
-    ? new ProofError(`The witness ${url} has signed another root of the size ${size}.`)
-    : new Error(`The witness ${url} refuses the size ${size}, which it says that it has signed last (409).`)
+    ? failure(`The witness ${url} says that it has signed another root of the size ${size} (409). ${COMPARE}`)
+    : failure(`The witness ${url} refuses the size ${size}, which it says that it has signed last (409).`)
 }
 
 /** The newest checkpoint, which goes on from all that is kept. @throws ProofError */
@@ -123,8 +134,7 @@ async function newestBehind(
       })
     }
   }
-  if (newest === null)
-    throw new Error('There is no checkpoint yet. The server makes the first one soon after it starts.')
+  if (newest === null) throw failure('There is no checkpoint yet. The server makes the first one soon after it starts.')
   return newest
 }
 
@@ -148,7 +158,7 @@ async function newestFrom(source: AuditSource, sizes: readonly number[]): Promis
     if (note === undefined) return null
     if (others.length === 0) return { ...parseKeptNote(note), paths }
   }
-  throw new Error('The server made a new checkpoint again and again. Repeat the command.')
+  throw failure('The server made a new checkpoint again and again. Repeat the command.')
 }
 
 function post(url: string, body: string): Promise<TextAnswer> {
@@ -158,12 +168,10 @@ function post(url: string, body: string): Promise<TextAnswer> {
 
 /** The last checkpoint of a file; null when there is none, or no file. */
 async function lastOf(file: string): Promise<Checkpoint | null> {
-  try {
-    return parseKeptNotes(await readFile(file, 'utf8'), file).at(-1)?.checkpoint ?? null
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
+  const there = statIfThere(file)
+  if (there === undefined) return null
+  if (!there.isFile()) throw failure(`${file} is no file, and keeps nothing. Name a file with --witness.`)
+  return parseKeptNotes(await readText(file), file).at(-1)?.checkpoint ?? null
 }
 
 /** Durable when it resolves. */
