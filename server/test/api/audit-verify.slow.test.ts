@@ -144,6 +144,13 @@ describe('a proof', () => {
     }
   })
 
+  it('is asked for only when there is a place for it', async () => {
+    // Nobody listens there.
+    const url = 'http://127.0.0.1:1'
+    const out = join(folder, 'missing', 'proof.json')
+    await expect(auditProve(decisions[0]?.id as string, { url, out })).rejects.toThrow('There is no folder')
+  })
+
   it('does not show an entry that was changed, and is incomplete without a checkpoint', async () => {
     const proof = await proofOf(decisions[0]?.id as string)
     const changed = {

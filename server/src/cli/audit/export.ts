@@ -1,10 +1,10 @@
-import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { printable } from '@countersign/client/kernel'
-import { replaceFile, statIfThere } from '@countersign/durable-files'
+import { replaceFile } from '@countersign/durable-files'
 import { CommandError, EXIT } from '../exit.js'
 import { type AuditSource, serverSource, withStoreSource } from './audit-source.js'
 import { isUrl } from './input.js'
+import { assertPlace } from './out-file.js'
 import { witnessKeysOf } from './trusted-keys.js'
 import { findingOf, report } from './verdict.js'
 import { giveToWitnesses, type Witnesses } from './witness.js'
@@ -39,15 +39,6 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
     throw new CommandError(EXIT.usage, '--offline asks no server: leave out --url.')
   if (options.out !== undefined) assertPlace(options.out)
   return options.offline === true ? withStoreSource(work) : work(serverSource(options.url))
-}
-
-/** What is wrong with the place is said before anybody is asked for anything. @throws CommandError */
-function assertPlace(out: string): void {
-  const failure = (message: string) => new CommandError(EXIT.failure, message)
-  const folder = dirname(out)
-  if (statIfThere(folder)?.isDirectory() !== true)
-    throw failure(`There is no folder ${folder}. Make it, or name another file with --out.`)
-  if (statIfThere(out)?.isDirectory()) throw failure(`${out} is a folder. Name a file with --out.`)
 }
 
 async function write(source: AuditSource, out: string | undefined): Promise<void> {

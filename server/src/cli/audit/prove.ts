@@ -4,6 +4,7 @@ import { CommandError, EXIT } from '../exit.js'
 import { serverAccess } from '../server-access.js'
 import { askServer } from './call-server.js'
 import { proveFromExport } from './export-proof.js'
+import { assertPlace } from './out-file.js'
 import { permitClaimsOf, readPermit } from './permit-file.js'
 import { report } from './verdict.js'
 
@@ -15,6 +16,7 @@ export interface AuditProveOptions {
 
 /** Writes the proof of all entries of a decision. @param decision its id, or a file with its permit */
 export async function auditProve(decision: string, { out, export: file, url }: AuditProveOptions): Promise<number> {
+  if (out !== undefined) assertPlace(out)
   const id = decision.startsWith('dec_') ? decision : permitClaimsOf(await readPermit(decision)).jti
   const proof = file === undefined ? await proveByServer(id, url) : await proveFromExport(file, id)
   if (proof.decision_id !== id)
