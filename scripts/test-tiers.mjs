@@ -6,9 +6,11 @@
 /** What takes long and seldom finds what another test does not: `npm run torture` runs it, and no tier. */
 export const ONLY_IN_TORTURE = [
   'integrations/*/test/package.slow.test.ts',
+  'integrations/mcp/test/proxy-load.slow.test.ts',
   'packages/client/test/mutations.slow.test.ts',
   'packages/client/test/package.slow.test.ts',
   'packages/client/test/verify-guard.slow.test.ts',
+  'packages/engine/test/memory.slow.test.ts',
   'packages/engine/test/mutants.slow.test.ts',
 ]
 
@@ -34,6 +36,7 @@ export const NOT_ON_MONGODB = [
   'server/test/api/audit-witness.slow.test.ts',
   'server/test/api/budget-faults.test.ts',
   'server/test/api/doors.test.ts',
+  'server/test/api/erased-requests-shown.test.ts',
   'server/test/api/evaluation-limit.test.ts',
   'server/test/api/every-route.test.ts',
   'server/test/api/faults-of-others.test.ts',

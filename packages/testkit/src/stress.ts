@@ -15,7 +15,7 @@ const SIZES = {
   /** Bytes changed and files cut in copies of a store, half of them of one that was killed. */
   store_damages: { ci: 40, full: 2_000 },
   /** Databases whose unused bytes are wiped. */
-  wiped_databases: { ci: 8, full: 1_000 },
+  wiped_databases: { ci: 5, full: 1_000 },
   /** Times that many decisions race for the room in a few accounts. */
   ledger_races: { ci: 4, full: 200 },
   /** Times that each of several processes changes the signing keys. */
@@ -23,7 +23,7 @@ const SIZES = {
   /** Times that a server is killed under load. */
   server_kills: { ci: 5, full: 200 },
   /** Times that a server is killed under load before every permit is proved to a checkpoint. */
-  proof_kills: { ci: 3, full: 100 },
+  proof_kills: { ci: 2, full: 100 },
   /** The same on MongoDB, where another process takes over the trees only when the lease of the killed one is over. */
   proof_kills_on_mongodb: { ci: 1, full: 30 },
   /** Times that a server is killed while it accepts the loss of its store. */
@@ -60,14 +60,14 @@ const SIZES = {
   /** Entries of that export. */
   changed_export_entries: { ci: 600, full: 2_000 },
   /** Entries of an export that the command line verifies, and how often it is changed before. */
-  export_entries: { ci: 10_000, full: 100_000 },
-  export_attacks: { ci: 4, full: 20 },
+  export_entries: { ci: 3_000, full: 100_000 },
+  export_attacks: { ci: 2, full: 20 },
   /** Decisions in the store while pages show lists of them. */
   dashboard_decisions: { ci: 1_000, full: 100_000 },
   /** Decisions and transitions of them while connections to the store are cut. */
   relay_operations: { ci: 250, full: 10_000 },
   /** Changed exports on which two verifiers have to agree. */
-  python_exports: { ci: 40, full: 2_000 },
+  python_exports: { ci: 20, full: 2_000 },
   /** Requests that are erased among many others, before the files are searched for them. */
   erased_requests: { ci: 5, full: 400 },
   /** Of how many stores that do not find out what became of a write one is tried. */
