@@ -3,7 +3,7 @@ import type { BudgetDifference, RecomputedAccount, RecomputedBudgets } from '@co
 import { type AccountKey, BudgetAccountSchema, pageOf } from '@countersign/contract'
 import { readJson } from './input.js'
 
-export interface Contradiction {
+interface Contradiction {
   readonly text: string
   readonly details: object
 }
