@@ -12,27 +12,27 @@ import { readmeCommands } from './readme.mjs'
 export function plannedStages(root) {
   const { test } = readmeCommands(readFileSync(join(root, 'README.md'), 'utf8'))
   /** @type {import('./step.mjs').Step} */
-  const readme = { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 4 }
+  const readme = { name: 'README commands', command: ['node', 'scripts/ci/check-readme.mjs'], minutes: 8 }
   return [
     [
       // The quick tests need none of the tools.
-      [{ name: 'README test command', command: ['bash', '-c', test], minutes: 12 }],
+      [{ name: 'README test command', command: ['bash', '-c', test], minutes: 15 }],
       [{ name: 'tools', command: ['bash', 'scripts/ci/install-tools.sh'], minutes: 8 }],
     ],
     [
       [
-        { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 14 },
-        { name: 'tests in a browser', command: ['npm', 'run', '--silent', 'test:browser'], minutes: 10 },
-        { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 14 },
+        { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 25 },
+        { name: 'tests in a browser', command: ['npm', 'run', '--silent', 'test:browser'], minutes: 15 },
+        { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 25 },
       ],
     ],
     [
       // Finds the mistakes in types that the build of a test command does not look for.
-      [{ name: 'types and build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 6 }],
+      [{ name: 'types and build from clean', command: ['node', 'scripts/ci/build-from-clean.mjs'], minutes: 12 }],
       // Neither reads what is built meanwhile.
       [
-        { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 2 },
-        { name: 'image without an engine', command: ['node', 'scripts/ci/check-image.mjs'], minutes: 5 },
+        { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], minutes: 4 },
+        { name: 'image without an engine', command: ['node', 'scripts/ci/check-image.mjs'], minutes: 10 },
       ],
     ],
     [
@@ -42,7 +42,7 @@ export function plannedStages(root) {
         ...examples(root)
           .filter(({ name }) => ON_MONGODB.includes(name))
           .map(onMongodb),
-        { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 2 },
+        { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 4 },
         ...generators(root),
       ],
     ],
@@ -56,7 +56,7 @@ export function plannedStages(root) {
 function generators(root) {
   return readdirSync(join(root, 'scripts'))
     .filter((name) => name.startsWith('generate-') && name.endsWith('.mjs'))
-    .map((name) => ({ name: `generated: ${name}`, command: ['node', `scripts/${name}`, '--check'], minutes: 2 }))
+    .map((name) => ({ name: `generated: ${name}`, command: ['node', `scripts/${name}`, '--check'], minutes: 4 }))
 }
 
 /**
@@ -71,7 +71,7 @@ function examples(root) {
     .map((name) => ({
       name: `example ${name}`,
       command: ['npm', 'start', '--silent', '--workspace', `examples/${name}`],
-      minutes: 3,
+      minutes: 6,
     }))
 }
 
