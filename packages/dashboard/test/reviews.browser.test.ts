@@ -344,7 +344,7 @@ describe('a long queue', () => {
 })
 
 describe('a review with little time left', () => {
-  const on = stage({ settings: { reviewTtlSeconds: 3 } })
+  const on = stage({ settings: { reviewTtlSeconds: 8 } })
 
   it('says so, and that its time is over', async () => {
     await createPolicy(on.server, REFUNDS)
