@@ -1,9 +1,9 @@
 /** What was acknowledged is in the log for good: its permit names an entry under a checkpoint, whenever the server is killed. */
-import { createPublicKey, verify } from 'node:crypto'
 import { ExportVerifier, parseCheckpoint, parseNote } from '@countersign/audit-log'
 import type { Checkpoints } from '@countersign/contract'
 import { SEED, seededRandom, until } from '@countersign/testkit'
 import { expect } from 'vitest'
+import { trustedKeysOf } from '#server/cli/audit/trusted-keys'
 import { newDirectory, ShippedServer } from './shipped-server.js'
 
 const CLIENTS = 16
@@ -92,11 +92,7 @@ async function expectProved(server: ShippedServer, permits: string[], shown: Set
   const jwks = (await server.call('GET', '/.well-known/jwks.json')).body
   const exported: string = (await server.call('GET', '/v1/audit/export')).body
   const verifier = new ExportVerifier({
-    publicKeys: jwks.keys.map(({ x }: { x: string }) => new Uint8Array(Buffer.from(x, 'base64url'))),
-    verify: (publicKey, message, signature) => {
-      const key = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') }
-      return verify(null, message, createPublicKey({ format: 'jwk', key }), signature)
-    },
+    ...trustedKeysOf(jwks),
     kept: [...shown].map((note) => parseCheckpoint(parseNote(note).text)),
   })
   const leaves = new Map<string, string>()
